@@ -6,7 +6,9 @@ from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestStatus, MemorySummary
+from mnemosyne.domain.memory_changes import GivenRating, Rating
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
+from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, FakeEmbedder, request
@@ -42,6 +44,21 @@ def store_contents(memories: MemoryStore, *contents: str, namespace: str = "ns",
     made = [request(content, **fields) for content in contents]
     outcomes = store(memories, *made, namespace=namespace)
     return [memory_id for one in made if (memory_id := outcomes[one.request_id].memory_id)]
+
+
+def rate(
+    memories: MemoryStore,
+    memory_id: UUID,
+    rating: int | None,
+    reason: str | None = None,
+    *,
+    by: str | None = None,
+    namespace: str = "ns",
+) -> Rating | None:
+    """Rate a memory as somebody; as somebody else with each call, if no name is given."""
+    rater = by or str(new_id())
+    given = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
+    return memories.rate(namespace, memory_id, given)
 
 
 def list_memories(memories: MemoryStore, namespace: str = "ns") -> Sequence[MemorySummary]:

@@ -13,7 +13,8 @@ from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.app.migrate import report
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.memory import IngestState, MemoryChange
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
 from mnemosyne.errors import OverQuota

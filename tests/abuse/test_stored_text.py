@@ -16,7 +16,8 @@ from mnemosyne.cli import formats
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.cli.terminal import plain
-from mnemosyne.domain.memory import DeadLetter, MemoryChange
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name

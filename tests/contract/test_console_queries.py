@@ -14,13 +14,13 @@ from mnemosyne.domain.memory import (
     FailedRequest,
     IngestState,
     KeysetCursor,
-    MemoryChange,
 )
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, request
-from tests.memories import store
+from tests.memories import rate, store
 
 ALL = Filters(include_superseded=True)
 
@@ -90,7 +90,7 @@ def test_a_history_goes_both_ways_nearest_first(memories: MemoryStore) -> None:
 
 def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> None:
     (one,) = _stored(memories, ("a", _at(1), []))
-    memories.rate("ns", one, -1, "outdated")
+    rate(memories, one, -1, "outdated")
     history = memories.history("ns", one)
     assert history is not None
     assert [(given.rating, given.reason) for given in history.ratings] == [(-1, "outdated")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
 from mnemosyne.ports.memories import MemoryStore
 from tests.memories import search, store_content

@@ -13,14 +13,13 @@ import pytest
 from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
-    DeletedMemory,
     ExternalId,
     FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
-    MemoryChange,
 )
+from mnemosyne.domain.memory_changes import DeletedMemory, MemoryChange
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
@@ -29,7 +28,7 @@ from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, request
-from tests.memories import embed, make_dead_letter, search, store, store_content, unstored
+from tests.memories import embed, make_dead_letter, rate, search, store, store_content, unstored
 from tests.searching import find
 
 
@@ -202,8 +201,8 @@ def test_without_a_query_the_newest_in_the_filter_come_first(memories: MemorySto
 def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) -> None:
     near, far = store_content(memories, "green tea"), store_content(memories, "green tea leaves in a box")
     for _ in range(5):
-        memories.rate("ns", far, 1, "helped")
-        memories.rate("ns", near, -1, None)
+        rate(memories, far, 1, "helped")
+        rate(memories, near, -1)
     assert [hit.id for hit in search(memories, "green tea")] == [near, far]
     assert [hit.id for hit in search(memories, "green tea", quality_weight=0.7)] == [far, near]
     alone = search(memories, "green tea", quality_weight=1.0)
@@ -213,7 +212,7 @@ def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) ->
 
 def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a")
-    rated = memories.rate("ns", memory_id, 1, "good")
+    rated = rate(memories, memory_id, 1, "good")
     assert rated
     assert rated.before == 0.5
     assert rated.after == pytest.approx(2 / 3)
@@ -221,13 +220,13 @@ def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: Memor
         read = memories.fetch("ns", memory_id)
     assert read and read.quality == pytest.approx(2 / 3)
     for _ in range(29):
-        rated = memories.rate("ns", memory_id, 1, None)
+        rated = rate(memories, memory_id, 1)
     assert rated and rated.after == pytest.approx(31 / 32)
 
 
 def test_rating_or_changing_what_is_not_there_is_told(memories: MemoryStore) -> None:
     theirs = store_content(memories, "a", namespace="other")
-    assert memories.rate("ns", theirs, 1, None) is None
+    assert rate(memories, theirs, 1) is None
     assert memories.update("ns", theirs, MemoryChange(title="x")) is None
 
 

@@ -12,7 +12,8 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import DeletedMemory, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory_changes import DeletedMemory
 from mnemosyne.errors import Unavailable
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until

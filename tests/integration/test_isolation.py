@@ -21,6 +21,7 @@ from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from tests.database_errors import permission_denied
 from tests.fakes import NOW, FakeServices, request
+from tests.memories import rate
 
 SCOPES = frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE})
 ADA = Principal(id="ada", namespace="ada", scopes=SCOPES)
@@ -40,7 +41,7 @@ class Two:
         (self.ada,) = self._store("ada", asked)
         self.request_id = asked.request_id
         (self.bob,) = self._store("bob", request("green tea"))
-        store.rate("ada", self.ada, 1, "useful")
+        rate(store, self.ada, 1, "useful", namespace="ada")
         dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
         store.give_up("ada", dead_letter, [FailedRequest(request_id=new_id(), error="c")], contents={})
 
@@ -72,6 +73,9 @@ def _said(result: Any) -> str:
         ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
         ("rate_memory", {"id": "MEMORY", "rating": -1}),
         ("memory_history", {"id": "MEMORY"}),
+        ("delete_memory", {"ids": ["MEMORY"]}),
+        ("update_memory", {"ids": ["MEMORY"], "add_tags": ["mine"]}),
+        ("export_memories", {"ids": ["MEMORY"]}),
         ("redrive", {"message_id": "LETTER"}),
         ("ingest_status", {"request_id": "REQUEST"}),
         ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
@@ -123,6 +127,10 @@ def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
         ("list_requests", {}),
         ("list_dead_letters", {}),
         ("export_memories", {}),
+        ("export_memories", {"tags": ["airship"], "format": "markdown"}),
+        ("change_tag", {"tag": "airship", "delete": True}),
+        ("similar_memories", {"content": SECRET}),
+        ("who_am_i", {}),
     ],
 )
 def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:
@@ -215,8 +223,8 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
     )
     assert [row[0] for row in definers] == [
-        "all_languages", "collect_changed_words", "collect_metadata_keys", "collect_words", "conclude_dead_letter",
-        "count_chunks", "count_deleted", "count_stored", "count_updated", "delete_records",
+        "all_languages", "change_tag", "collect_changed_words", "collect_metadata_keys", "collect_words",
+        "conclude_dead_letter", "count_chunks", "count_deleted", "count_stored", "count_updated", "delete_records",
         "differing_labels", "drop_dead_letters", "fail_dead_letter_again", "find_api_key",
         "find_candidates", "forget_requests", "forget_versions", "list_memories", "lock_dead_letter",
         "mark_redriven", "memory_facets", "memory_languages", "memory_timeline", "pairwise_cosines", "read_hits",

@@ -17,6 +17,7 @@ from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeEmbedder, request
+from tests.memories import rate
 from tests.searching import find
 
 QUESTION = "green tea with lemon"
@@ -68,7 +69,7 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
     hits = find(store, "ns", SearchQuery(query=None, limit=100), None)
     ids = {hit.content: hit.id for hit in hits.hits}
     for content, rating in (("lemon cake", 1), ("lemon cake", 1), ("green tea", -1), ("tea tea tea", 0)):
-        store.rate("ns", ids[content], rating, None)
+        rate(store, ids[content], rating)
     for _ in range(30):
         store.fetch("ns", ids["green cars drive fast"])
     return ids
@@ -208,7 +209,7 @@ def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemori
     memory_id = store.statuses("ns", [one.request_id])[one.request_id].memory_id
     assert memory_id is not None
     for rating in ratings:
-        store.rate("ns", memory_id, rating, None)
+        rate(store, memory_id, rating)
     memory = store.fetch("ns", memory_id)
     assert isinstance(memory, Memory)
     assert memory.quality == pytest.approx((1 + sum((rating + 1) / 2 for rating in ratings)) / (2 + len(ratings)))

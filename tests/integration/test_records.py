@@ -18,8 +18,8 @@ from mnemosyne.domain.memory import (
     FailedRequest,
     IngestRequest,
     IngestState,
-    MemoryChange,
 )
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import ingest

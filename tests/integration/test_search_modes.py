@@ -193,7 +193,7 @@ def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) ->
 def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted(
     store: PostgresMemories, new_database: Callable[..., str]
 ) -> None:
-    from mnemosyne.domain.memory import MemoryChange
+    from mnemosyne.domain.memory_changes import MemoryChange
 
     embedder = _stored(store, "old tea", "new tea")
     ids = {head.title: head.id for head in store.list("ns", Filters(include_superseded=True), 10)}

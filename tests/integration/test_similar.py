@@ -13,7 +13,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
 from tests.fakes import request

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceError, Unavailable
 from mnemosyne.ids import derived_id

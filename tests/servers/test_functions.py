@@ -216,14 +216,17 @@ def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, clu
 def test_mcp_sees_whether_a_grant_of_auth_s_is_valid(functions: Functions) -> None:
     grant = Grant(
         id=new_id(), subject="ada", person="ada@example.com", namespace="ada", client_id="client",
-        scopes=frozenset({Scope.READ}), resource="r", expires_at=datetime.now(UTC) + timedelta(hours=1),
+        client_name="Claude", scopes=frozenset({Scope.READ}), resource="r",
+        expires_at=datetime.now(UTC) + timedelta(hours=1),
     )  # fmt: skip
     auth, grants = PostgresOAuth(functions.pool("auth")), PostgresGrants(functions.pool("mcp"))
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
-    assert grants.find(grant.id) == StandingGrant(
-        subject="ada", namespace="ada", client_id="client", scopes=frozenset({Scope.READ})
-    )
+    found = grants.find(grant.id)
+    assert found and found == StandingGrant(
+        subject="ada", namespace="ada", client_id="client", client_name="Claude", scopes=frozenset({Scope.READ}),
+        expires_at=found.expires_at,
+    )  # fmt: skip
     with auth.transaction() as rows:
         rows.revoke(grant.id, "asked")
     assert grants.find(grant.id) is None

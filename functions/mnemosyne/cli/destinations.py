@@ -10,7 +10,8 @@ from uuid import UUID
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.domain.memory import NO_TAGS, FailedRequest, IngestRequest, IngestState, MemoryChange
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
+from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable

@@ -10,13 +10,8 @@ from uuid import UUID
 
 from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.journal import BatchOutcome, Failure, Journal, PostImportUpdate
-from mnemosyne.domain.memory import (
-    BATCH_LIMIT,
-    FailedRequest,
-    IngestRequest,
-    IngestState,
-    MemoryChange,
-)
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import NO_REQUEST

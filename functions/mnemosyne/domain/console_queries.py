@@ -31,12 +31,14 @@ class Timeline:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenRating:
+class PastRating:
     """One rating of a memory."""
 
     rating: int
     reason: str | None
     rated_at: datetime
+    rated_by: str
+    rater_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class History:
 
     supersedes: Sequence[MemorySummary]
     superseded_by: Sequence[MemorySummary]
-    ratings: Sequence[GivenRating]
+    ratings: Sequence[PastRating]
     """Newest first."""
 
 

@@ -212,38 +212,6 @@ class Memory(MemoryFields):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeletedMemory:
-    """Result of deleting a memory."""
-
-    title: str
-    superseded: tuple[UUID, ...] = ()
-    """Up to 20 memories that the deleted one superseded. They remain superseded and hidden from searches."""
-
-
-NO_TAGS = "none"
-"""Value that removes all tags. An empty list would leave them unchanged."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryChange:
-    """Changes to a memory. None leaves a field unchanged. The content cannot be changed."""
-
-    title: str | None = None
-    tags: tuple[str, ...] | None = None
-    metadata: Metadata | None = None
-    superseded_by: UUID | None = None
-    not_superseded: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rating:
-    """Quality of a memory, between 0 and 1, before and after a rating."""
-
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Stats:
     """Statistics of a namespace."""
 

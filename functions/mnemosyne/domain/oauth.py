@@ -116,7 +116,9 @@ class StandingGrant:
     subject: str
     namespace: str
     client_id: str
+    client_name: str
     scopes: frozenset[Scope]
+    expires_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True)

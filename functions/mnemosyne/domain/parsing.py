@@ -151,6 +151,8 @@ Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), Afte
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
+IDS_LIMIT = 100
+Ids = Annotated[list[Id], Field(min_length=1, max_length=IDS_LIMIT)]
 Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str)]
 
 

@@ -23,13 +23,24 @@ class Principal:
     id: str
     namespace: str
     scopes: frozenset[Scope]
+    name: str = ""
+    """Name for people: of the API key or the OAuth client, or the address or subject in a token."""
+    expires_at: datetime | None = None
+    """When the key or the grant expires."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the credential: `key`, `oauth`, `oidc`, `iam` or `local`."""
+        return self.id.partition(":")[0]
 
     def may(self, scope: Scope) -> bool:
         """Whether the principal has the scope. `admin` includes all scopes."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
-LOCAL = Principal(id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
+LOCAL = Principal(
+    id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}), name="this machine"
+)
 """Principal of every caller if authentication is off, on one machine."""
 
 
@@ -53,7 +64,13 @@ class ApiKey:
     @property
     def principal(self) -> Principal:
         """The principal that the key authenticates."""
-        return Principal(id=f"key:{self.id}", namespace=self.namespace, scopes=self.scopes)
+        return Principal(
+            id=f"key:{self.id}",
+            namespace=self.namespace,
+            scopes=self.scopes,
+            name=self.name,
+            expires_at=self.expires_at,
+        )
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[Scope]:

@@ -11,7 +11,6 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
     Cursor,
-    DeletedMemory,
     Deletion,
     ExportedMemory,
     FailedRequest,
@@ -19,11 +18,10 @@ from mnemosyne.domain.memory import (
     IngestStatus,
     KeysetCursor,
     Memory,
-    MemoryChange,
     MemorySummary,
-    Rating,
     Stats,
 )
+from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
@@ -151,6 +149,17 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Return up to three memories whose contents are similar to a memory's and that are not superseded."""
 
+    def delete_many(self, namespace: str, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
+        """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""
+
+    def change_tags(
+        self, namespace: str, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]
+    ) -> ChangedTags:
+        """Add and remove tags of memories, all or none. Raises OverQuota and InvalidRequest."""
+
+    def change_tag(self, namespace: str, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
+        """Replace a tag by another one, or remove it, in at most `limit` memories. Raises OverQuota."""
+
     def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
         """Delete one memory and return it, or None if it does not exist.
 
@@ -163,8 +172,8 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
         """
 
-    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
-        """Record a rating of -1, 0 or 1. Returns None if the memory does not exist."""
+    def rate(self, namespace: str, memory_id: UUID, given: GivenRating) -> Rating | None:
+        """Replace the rater's rating; return the quality before and after, or None if the memory does not exist."""
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
         """Return memories by timestamp and then content hash, after a cursor.

@@ -168,6 +168,7 @@ class OidcAuthenticator:
             id=f"oidc:{subject}",
             namespace=self._namespace(claims),
             scopes=scopes_of(_scope_names(claims)),
+            name=subject,
         )
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
@@ -205,7 +206,7 @@ class CloudRunIamAuthenticator:
         email = claims.get("email")
         if not _usable(email) or claims.get("email_verified") is not True:
             raise Unauthorized("the identity token names no verified e-mail")
-        return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}))
+        return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}), name=email)
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
         """None: each token is read."""

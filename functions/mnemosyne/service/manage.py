@@ -4,16 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.memory import (
-    Cursor,
-    DeletedMemory,
-    Deletion,
-    ExternalId,
-    IngestStatus,
-    Memory,
-    MemoryChange,
-    Rating,
-)
+from mnemosyne.domain.memory import Cursor, Deletion, ExternalId, IngestStatus, Memory
+from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import deletion_id
@@ -22,6 +14,9 @@ from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Clock
 
 log = EventLog(__name__)
+
+TAGGED_AT_ONCE = 200
+"""Memories whose tags one transaction changes: each is indexed again."""
 
 
 def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
@@ -81,13 +76,36 @@ def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: M
     return memory
 
 
-def rate(namespace: str, memory_id: UUID, rating: int, reason: str | None, *, memories: MemoryStore) -> Rating:
-    """Record a rating of -1, 0 or 1; raises NotFound."""
-    rated = memories.rate(namespace, memory_id, rating, reason)
+def rate(namespace: str, memory_id: UUID, given: GivenRating, *, memories: MemoryStore) -> Rating:
+    """Replace the rater's rating by -1, 0 or 1, or withdraw it; raises NotFound."""
+    rated = memories.rate(namespace, memory_id, given)
     if rated is None:
         raise _missing(memory_id)
-    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=rating)
+    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=given.rating)
     return rated
+
+
+def delete_many(namespace: str, memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequence[UUID]:
+    """Delete memories, and return the ids of those that existed."""
+    deleted = memories.delete_many(namespace, memory_ids)
+    log.info("memories_deleted", namespace=namespace, count=len(deleted))
+    return deleted
+
+
+def change_tags(
+    namespace: str, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: MemoryStore
+) -> ChangedTags:
+    """Add and remove tags of memories, all or none. Raises OverQuota, and InvalidRequest for too many tags."""
+    changed = memories.change_tags(namespace, memory_ids, added=added, removed=removed)
+    log.info("tags_changed", namespace=namespace, count=changed.changed)
+    return changed
+
+
+def change_tag(namespace: str, tag: str, new_tag: str | None, *, memories: MemoryStore) -> ChangedTag:
+    """Rename a tag in the next TAGGED_AT_ONCE memories that have it, or remove it. Raises OverQuota."""
+    changed = memories.change_tag(namespace, tag, new_tag, TAGGED_AT_ONCE)
+    log.info("tag_changed", namespace=namespace, count=changed.changed)
+    return changed
 
 
 def _missing(memory_id: UUID) -> NotFound:

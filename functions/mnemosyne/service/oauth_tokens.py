@@ -102,7 +102,13 @@ def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
         log.error("audit", action="authenticate", outcome="refused", reason="claims differ from the grant")
         raise Unauthorized("the token is not valid")
     scopes = scopes_of(str(claims.get("scope", "")).split()) & grant.scopes
-    return Principal(id=f"oauth:{grant.subject}", namespace=grant.namespace, scopes=scopes)
+    return Principal(
+        id=f"oauth:{grant.subject}",
+        namespace=grant.namespace,
+        scopes=scopes,
+        name=grant.client_name,
+        expires_at=grant.expires_at,
+    )
 
 
 def _hashed(token: str) -> bytes:

@@ -6,7 +6,8 @@ import pytest
 
 from mnemosyne.cli.destinations import OverMcp
 from mnemosyne.cli.import_source import Record, Source
-from mnemosyne.domain.memory import IngestState, MemoryChange
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.principal import LOCAL

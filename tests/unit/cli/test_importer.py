@@ -17,7 +17,8 @@ from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.importer import Destination, apply_post_import_updates
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import BatchOutcome, Journal
-from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, IngestState, MemoryChange, content_hash
+from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, IngestState, content_hash
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id

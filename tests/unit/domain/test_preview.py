@@ -4,6 +4,7 @@ import pytest
 
 from mnemosyne.domain.preview import PREVIEW_CHARACTERS, READ_CHARACTERS, is_given, preview
 
+FLOOR = "The label printer is on floor two, next to the coffee machine."
 WORDS = "one two three four five six seven eight nine ten "
 
 
@@ -17,7 +18,8 @@ WORDS = "one two three four five six seven eight nine ten "
         ("Only", "# Only", "Only"),
         (
             "Example",
-            "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: The label printer.\n[[[CHRONICLE_END]]]",
+            "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: The label printer.\n"
+            "[[[CHRONICLE_END]]]",
             "The label printer.",
         ),
         ("x", "line one\r\n\tline two\u2028line three", "line one line two line three"),
@@ -44,8 +46,8 @@ def test_a_text_without_spaces_is_cut_after_as_many_characters() -> None:
     ("title", "content", "given"),
     [
         ("Printer", "The label printer is on floor two.", True),
-        ("The label printer is on floor two, next to the coff", "The label printer is on floor two, next to the coffee", True),
-        ("The label printer is on floor two, next to the coffee machine."[:50], "The label printer is on floor two, next to the coffee machine.", False),
+        (FLOOR[:51], FLOOR, True),
+        (FLOOR[:50], FLOOR, False),
         ("first line second", "first line\nsecond", False),
         ("短い", "短い", False),
     ],

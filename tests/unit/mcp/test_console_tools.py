@@ -92,7 +92,7 @@ def test_the_letters_of_a_cause_are_redriven_as_many_as_one_call_takes(services:
 
 @pytest.mark.parametrize("arguments", [{}, {"message_id": "7", "cause": "other"}])
 def test_a_redrive_names_one_letter_or_one_cause(services: FakeServices, arguments: dict[str, str]) -> None:
-    assert "give message_id or cause, and not both" in error_of(services, "redrive", **arguments)
+    assert "give either message_id, message_ids or cause" in error_of(services, "redrive", **arguments)
 
 
 @pytest.mark.parametrize(

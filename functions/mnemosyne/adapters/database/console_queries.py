@@ -12,8 +12,8 @@ from mnemosyne.domain.console_queries import (
     HISTORY_LIMIT,
     SESSION_NEIGHBOURS,
     Facets,
-    GivenRating,
     History,
+    PastRating,
     Per,
     SessionNeighbours,
     Timeline,
@@ -82,7 +82,7 @@ class PostgresConsoleQueries:
         return History(
             supersedes=[read_summary(row) for row in around if row["step"] < 0],
             superseded_by=[read_summary(row) for row in around if row["step"] > 0],
-            ratings=[GivenRating(**row.named) for row in ratings],
+            ratings=[PastRating(**row.named) for row in ratings],
         )
 
     def ingest_requests(

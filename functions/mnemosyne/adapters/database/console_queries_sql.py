@@ -75,7 +75,7 @@ ORDER BY around.step
 """
 
 RATINGS: Final = """
-SELECT rating, reason, rated_at FROM memory_ratings
+SELECT rating, reason, rated_at, rated_by, rater_name FROM memory_ratings
 WHERE namespace = :namespace AND memory_id = :id
 ORDER BY rated_at DESC
 LIMIT CAST(:limit AS integer)

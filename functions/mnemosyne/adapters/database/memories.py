@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql, rows
+from mnemosyne.adapters.database.bulk_changes import PostgresBulkChanges, check_growth, usage
 from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.console_queries import PostgresConsoleQueries
@@ -23,27 +23,25 @@ from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
-    DeletedMemory,
     ExportedMemory,
     IngestRequest,
     KeysetCursor,
     Memory,
-    MemoryChange,
     MemorySummary,
-    Rating,
     Stats,
 )
+from mnemosyne.domain.memory_changes import DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
-from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota
+from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound
 from mnemosyne.ports.embedder import Vector
 
 BYTES_OF_COORDINATE = 2
 """Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries):
+class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges):
     """The MemoryStore on PostgreSQL.
 
     Every transaction first names its namespace; row-level security then confines whatever it runs.
@@ -99,7 +97,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
     def quota(self, namespace: str) -> Quota:
         """Return the usage and the limits of the namespace."""
         with self._transaction(namespace) as connection:
-            return _quota(connection)
+            return usage(connection)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return the cached quota without waiting for the database; None if there is none."""
@@ -207,7 +205,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             if change.superseded_by is not None:
                 connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
                 _check_supersession(connection, namespace, memory_id, change.superseded_by)
-            before = _quota(connection)
+            before = usage(connection)
             changed = connection.run(
                 memories_sql.UPDATE,
                 namespace=namespace,
@@ -219,17 +217,25 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 superseded_by=change.superseded_by,
                 not_superseded=change.not_superseded,
             )
-            if (grown := _quota(connection).bytes - before.bytes) > 0 and before.exceeds_bytes(grown):
-                raise OverQuota(
-                    f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed"
-                )
+            check_growth(before, usage(connection))
         return rows.read_memory(changed[0]["record"]) if changed else None
 
-    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
-        """Record a rating; return the quality before and after, or None if the memory does not exist."""
+    def rate(self, namespace: str, memory_id: UUID, given: GivenRating) -> Rating | None:
+        """Replace the rating of its rater; return the quality, or None if the memory does not exist."""
         with self._transaction(namespace) as connection:
-            rated = connection.run(memories_sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
-        return Rating(**rated[0].named) if rated else None
+            if not connection.run(memories_sql.LOCK_MEMORY, namespace=namespace, id=memory_id):
+                return None
+            rated = connection.one(
+                memories_sql.RATE,
+                namespace=namespace,
+                id=memory_id,
+                rated_by=given.rated_by,
+                rater_name=given.rater_name,
+                rating=given.rating,
+                reason=given.reason,
+            )
+            counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=namespace, id=memory_id)
+        return Rating(**rated.named, **counts.named)
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
         """List memories after a cursor, by time and then content hash, about EXPORT_BYTES per page."""
@@ -255,7 +261,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         with self._transaction(namespace) as connection:
             figures = connection.one(memories_sql.STATS, namespace=namespace)
             tags = connection.run(memories_sql.TOP_TAGS, namespace=namespace)
-            quota = _quota(connection)
+            quota = usage(connection)
         vectors = BYTES_OF_COORDINATE * (self._space or self._expected).dimension * quota.memories
         return Stats(
             **figures.named,
@@ -264,10 +270,6 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             tags={one_line(row["tag"]): row["memories"] for row in tags},
             storage_bytes=quota.bytes + vectors,
         )
-
-
-def _quota(connection: Connection) -> Quota:
-    return rows.read_quota(connection.one(memories_sql.USAGE))
 
 
 def _check_supersession(connection: Connection, namespace: str, memory_id: UUID, successor: UUID) -> None:

@@ -74,6 +74,42 @@ RETURNING title, ARRAY(
 ) AS superseded
 """
 
+# Memories that supersede others.
+SUPERSEDING: Final = """
+SELECT DISTINCT superseded_by AS id FROM memories
+WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
+"""
+
+DELETE_MANY: Final = """
+DELETE FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) RETURNING id
+"""
+
+# Add and remove tags, in the order of the ids, so that two such changes cannot wait for each other.
+CHANGE_TAGS: Final = """
+WITH chosen AS MATERIALIZED (
+    SELECT id FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
+), changed AS (
+    UPDATE memories m
+    SET tags = new.tags, tag_keys = new.tag_keys
+    FROM chosen, memories old
+    CROSS JOIN LATERAL changed_tags(old.tags, old.tag_keys, CAST(:added AS text[]), CAST(:added_keys AS text[]),
+        CAST(:removed_keys AS text[])) AS new
+    WHERE old.id = chosen.id AND m.id = chosen.id AND m.tags IS DISTINCT FROM new.tags
+    RETURNING m.id, cardinality(m.tags) AS tags
+)
+SELECT chosen.id, changed.id IS NOT NULL AS changed, coalesce(changed.tags, 0) AS tags
+FROM chosen LEFT JOIN changed USING (id)
+"""
+
+# Sets the namespace in the same round trip.
+CHANGE_TAG: Final = """
+SELECT changed, remaining
+FROM change_tag(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:tag_key AS text), CAST(:new_tag AS text),
+    CAST(:new_key AS text), CAST(:limit AS integer)
+)
+"""
+
 UPDATE: Final = """
 UPDATE memories m
 SET title = coalesce(CAST(:title AS text), title),
@@ -125,19 +161,42 @@ WITH RECURSIVE chain (id, next) AS (
 SELECT id FROM chain
 """
 
+# So that two ratings of one principal at once count as one.
+LOCK_MEMORY: Final = """
+SELECT id FROM memories WHERE namespace = :namespace AND id = :id FOR UPDATE
+"""
+
+# Replace the principal's rating; without a rating, withdraw it. The memory's row is locked.
 RATE: Final = """
-WITH rated AS (
-    UPDATE memories
-    SET rating_count = rating_count + 1, rating_sum = rating_sum + CAST(:rating AS integer)
-    WHERE namespace = :namespace AND id = :id
-    RETURNING id, rating_count, rating_sum
-), inserted AS (
-    INSERT INTO memory_ratings (memory_id, namespace, rating, reason)
-    SELECT id, CAST(:namespace AS text), CAST(:rating AS smallint), CAST(:reason AS text) FROM rated
+WITH earlier AS (
+    SELECT count(*) AS n, coalesce(sum(rating), 0) AS total FROM memory_ratings
+    WHERE namespace = :namespace AND memory_id = :id AND rated_by = :rated_by
+), given AS (
+    INSERT INTO memory_ratings (memory_id, namespace, rated_by, rater_name, rating, reason)
+    SELECT CAST(:id AS uuid), CAST(:namespace AS text), CAST(:rated_by AS text), CAST(:rater_name AS text),
+        CAST(:rating AS smallint), CAST(:reason AS text)
+    WHERE CAST(:rating AS smallint) IS NOT NULL
+    ON CONFLICT (memory_id, rated_by) DO UPDATE
+    SET rating = EXCLUDED.rating, reason = EXCLUDED.reason, rater_name = EXCLUDED.rater_name, rated_at = now()
+), withdrawn AS (
+    DELETE FROM memory_ratings
+    WHERE namespace = :namespace AND memory_id = :id AND rated_by = :rated_by AND CAST(:rating AS smallint) IS NULL
+), change AS (
+    SELECT (CASE WHEN CAST(:rating AS smallint) IS NULL THEN 0 ELSE 1 END) - n AS n,
+        coalesce(CAST(:rating AS smallint), 0) - total AS total
+    FROM earlier
 )
-SELECT memory_quality(rating_count - 1, rating_sum - CAST(:rating AS integer)) AS before,
-    memory_quality(rating_count, rating_sum) AS after
-FROM rated
+UPDATE memories
+SET rating_count = rating_count + change.n, rating_sum = rating_sum + change.total
+FROM change
+WHERE namespace = :namespace AND id = :id
+RETURNING memory_quality(rating_count, rating_sum) AS after,
+    memory_quality(CAST(rating_count - change.n AS integer), CAST(rating_sum - change.total AS integer)) AS before
+"""
+
+RATINGS_COUNTED: Final = """
+SELECT count(*) FILTER (WHERE rating = 1) AS helped, count(*) FILTER (WHERE rating = -1) AS misled
+FROM memory_ratings WHERE namespace = :namespace AND memory_id = :id
 """
 
 STATS: Final = """

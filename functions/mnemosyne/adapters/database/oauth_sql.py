@@ -155,4 +155,6 @@ DELETE FROM oauth_grants WHERE id IN (
 
 IS_BLOCKED: Final = "SELECT person_is_blocked(:subject, CAST(:addresses AS text[])) AS blocked"
 
-STANDING_GRANT: Final = "SELECT subject, namespace, client_id, scopes FROM standing_grant(CAST(:id AS uuid))"
+STANDING_GRANT: Final = """
+SELECT subject, namespace, client_id, client_name, scopes, expires_at FROM standing_grant(CAST(:id AS uuid))
+"""

@@ -1,10 +1,12 @@
 -- Look up a grant that is neither revoked nor expired, and whose person is not blocked. `mcp` has no other access to
 -- the authorization server's tables.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
-RETURNS TABLE (subject text, namespace text, client_id text, scopes text[])
+RETURNS TABLE (
+    subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz
+)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
-    SELECT g.subject, g.namespace, g.client_id, g.scopes
+    SELECT g.subject, g.namespace, g.client_id, g.client_name, g.scopes, g.expires_at
     FROM oauth_grants g
     WHERE g.id = p_id AND g.revoked_at IS NULL AND g.expires_at > now()
         AND NOT person_is_blocked(g.subject, ARRAY[g.person]);

@@ -18,7 +18,8 @@ GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemos
 
 -- The role of the command `mnemosyne` has the rights of all Cloud Run functions together.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
-GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
+GRANT SELECT, INSERT ON memory_chunks TO mnemosyne_runtime;
+GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
 GRANT SELECT ON source_keys TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_runtime;
@@ -28,7 +29,7 @@ GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 -- mcp reads, labels, rates and deletes memories. It stores none.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
     ON memories TO mnemosyne_mcp;
-GRANT SELECT, INSERT ON memory_ratings TO mnemosyne_mcp;
+GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
 -- ingest and dead_letter store memories. They read only the columns needed to find out whether a content is stored.

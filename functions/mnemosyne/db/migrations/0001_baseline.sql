@@ -96,13 +96,16 @@ CREATE TABLE memory_words (
     weights   sparsevec NOT NULL
 );
 
--- All ratings. Searches read the sums in `memories`.
+-- The rating of each principal. Searches read the sums in `memories`.
 CREATE TABLE memory_ratings (
-    memory_id uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
-    namespace text NOT NULL,
-    rating    smallint NOT NULL CHECK (rating BETWEEN -1 AND 1),
-    reason    text,
-    rated_at  timestamptz NOT NULL DEFAULT now()
+    memory_id  uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
+    rated_by   text NOT NULL,  -- id of the principal
+    rater_name text NOT NULL,  -- name of its key or client
+    namespace  text NOT NULL,
+    rating     smallint NOT NULL CHECK (rating BETWEEN -1 AND 1),
+    reason     text,
+    rated_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (memory_id, rated_by)
 );
 
 -- The state of every accepted request. If a publisher gives source and key, each version of the record is a separate
@@ -386,7 +389,6 @@ CREATE INDEX memories_tags ON memories USING gin (namespaced_tags(namespace, tag
 CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
 CREATE INDEX memories_trigrams ON memories USING gin (content_trigrams(namespace, content)) WITH (fastupdate = off);
 CREATE INDEX memory_words_keys ON memory_words USING gin (keys) WITH (fastupdate = off);
-CREATE INDEX memory_ratings_memory ON memory_ratings (memory_id);
 
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
 CREATE INDEX ingest_requests_changed ON ingest_requests (namespace, changed_in, request_id) WHERE state <> 'queued';

@@ -8,14 +8,16 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.connector import FETCH, SEARCH
+from mnemosyne.mcp.tools.delete import DELETE_MEMORY
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
 from mnemosyne.mcp.tools.ingest_status import INGEST_STATUS
-from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
+from mnemosyne.mcp.tools.manage import MEMORY_STATS, RATE_MEMORY
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
+from mnemosyne.mcp.tools.update import UPDATE_MEMORY
 
 TOOLS: tuple[Tool[Any], ...] = (
     INGEST_MEMORY,
@@ -35,7 +37,7 @@ TOOLS: tuple[Tool[Any], ...] = (
 
 CONSOLE_NAMES = frozenset({
     "memory_timeline", "memory_facets", "memory_history", "list_requests", "list_dead_letters", "redrive",
-    "drop_dead_letters", "import_memories", "export_memories",
+    "drop_dead_letters", "import_memories", "export_memories", "change_tag", "who_am_i",
 })  # fmt: skip
 AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
 """Tools that agents, hooks and old clients call."""

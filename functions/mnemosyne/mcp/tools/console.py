@@ -6,6 +6,8 @@ from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
 from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
+from mnemosyne.mcp.tools.update import CHANGE_TAG
+from mnemosyne.mcp.tools.who_am_i import WHO_AM_I
 
 CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     MEMORY_TIMELINE,
@@ -17,5 +19,7 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     DROP_DEAD_LETTERS,
     IMPORT_MEMORIES,
     EXPORT_MEMORIES,
+    CHANGE_TAG,
+    WHO_AM_I,
 )
 """Listed only on request (`CONSOLE_META`): agents do not need them, and they cost tokens."""

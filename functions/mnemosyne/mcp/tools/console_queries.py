@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.console_queries import Per
@@ -119,11 +119,12 @@ class RelatedMemory(Result):
 class RatingResult(Result):
     """One rating, as it was given."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
     rating: int
     reason: str | None
     rated_at: datetime
+    by: str
+    """Name of the rater's key or client."""
+    mine: bool
 
 
 class HistoryResult(Result):
@@ -144,7 +145,16 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
             supersedes=list(map(_related, history.supersedes)),
             superseded_by=list(map(_related, history.superseded_by)),
             similar=list(map(_related, similar)),
-            ratings=[RatingResult.model_validate(rating) for rating in history.ratings],
+            ratings=[
+                RatingResult(
+                    rating=rating.rating,
+                    reason=rating.reason,
+                    rated_at=rating.rated_at,
+                    by=rating.rater_name,
+                    mine=rating.rated_by == principal.id,
+                )
+                for rating in history.ratings
+            ],
         )
     )
 

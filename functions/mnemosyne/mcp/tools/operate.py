@@ -171,6 +171,9 @@ class RedriveArguments(Input):
     """Which dead letters: one by message_id, or those that are due by cause."""
 
     message_id: MessageId | None = None
+    message_ids: Annotated[
+        list[MessageId] | None, Field(min_length=1, max_length=100, description="Several that are due.")
+    ] = None
     cause: Cause = None
 
 
@@ -181,17 +184,18 @@ class RedriveResult(Result):
     request_ids: list[UUID]
     problems: list[str]
     remaining: int
-    """Letters of the cause that are due and were not tried: call again."""
+    """Chosen letters that are due and were not tried: call again."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
-    if (arguments.message_id is None) == (arguments.cause is None):
-        raise InvalidRequest("give message_id or cause, and not both")
+    if sum(name is not None for name in (arguments.message_id, arguments.message_ids, arguments.cause)) != 1:
+        raise InvalidRequest("give either message_id, message_ids or cause")
     namespace, memories, queue = principal.namespace, services.memories, services.queue
     if arguments.message_id is not None:
         ids = dead_letters.redrive(namespace, arguments.message_id, memories=memories, queue=queue)
         return Reply(RedriveResult(letters=1, request_ids=ids, problems=[], remaining=0))
-    due = DeadLetterChoice(cause=arguments.cause, redrivable=Redrivable.DUE)
+    chosen = tuple(arguments.message_ids) if arguments.message_ids else None
+    due = DeadLetterChoice(message_ids=chosen, cause=arguments.cause, redrivable=Redrivable.DUE)
     attempts = list(dead_letters.redrive_chosen(namespace, due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
     problems = [attempt.problem for attempt in attempts if attempt.problem]
     return Reply(

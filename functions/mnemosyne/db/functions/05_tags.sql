@@ -1,0 +1,53 @@
+-- The tags after some are removed and others added, in their order. A tag that is added again is kept as it is written.
+CREATE OR REPLACE FUNCTION changed_tags(
+    p_tags text[], p_keys text[], p_added text[], p_added_keys text[], p_removed_keys text[]
+) RETURNS TABLE (tags text[], tag_keys text[])
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    WITH kept AS (
+        SELECT tag.written, tag.key, tag.place FROM unnest(p_tags, p_keys) WITH ORDINALITY AS tag (written, key, place)
+        WHERE tag.key <> ALL (p_removed_keys)
+    ), united AS (
+        SELECT * FROM kept
+        UNION ALL SELECT tag.written, tag.key, 1000 + tag.place
+        FROM unnest(p_added, p_added_keys) WITH ORDINALITY AS tag (written, key, place)
+        WHERE tag.key NOT IN (SELECT kept.key FROM kept)
+    )
+    SELECT coalesce(array_agg(united.written ORDER BY united.place), '{}'),
+        coalesce(array_agg(united.key ORDER BY united.place), '{}')
+    FROM united
+$$;
+
+-- Replace a tag by another one in at most p_limit memories of a namespace, or remove it if p_new_tag is null. Returns
+-- the number of changed memories, and of those that still have the tag.
+CREATE OR REPLACE FUNCTION change_tag(p_namespace text, p_key text, p_new_tag text, p_new_key text, p_limit integer)
+RETURNS TABLE (changed bigint, remaining bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    added text[] := CASE WHEN p_new_tag IS NULL THEN '{}' ELSE ARRAY[p_new_tag] END;
+    added_keys text[] := CASE WHEN p_new_tag IS NULL THEN '{}' ELSE ARRAY[p_new_key] END;
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    WITH chosen AS MATERIALIZED (
+        SELECT m.id FROM memories m
+        WHERE m.namespace = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) @> namespaced_tags(p_namespace, ARRAY[p_key])
+            AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
+        ORDER BY m.id LIMIT p_limit FOR UPDATE
+    ), updated AS (
+        UPDATE memories m SET tags = new.tags, tag_keys = new.tag_keys
+        FROM chosen, memories old
+        CROSS JOIN LATERAL changed_tags(old.tags, old.tag_keys, added, added_keys, ARRAY[p_key]) AS new
+        WHERE old.id = chosen.id AND m.id = chosen.id
+        RETURNING m.id
+    )
+    SELECT count(*) FROM updated INTO changed;
+    SELECT count(*) FROM memories m
+    WHERE m.namespace = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) @> namespaced_tags(p_namespace, ARRAY[p_key])
+        AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
+    INTO remaining;
+    RETURN NEXT;
+END
+$$;
+
+REVOKE ALL ON FUNCTION changed_tags, change_tag FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION changed_tags, change_tag TO mnemosyne_runtime, mnemosyne_mcp;

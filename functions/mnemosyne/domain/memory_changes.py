@@ -1,0 +1,67 @@
+"""Changes of stored memories, and their results. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from mnemosyne.domain.memory import Metadata
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletedMemory:
+    """Result of deleting a memory."""
+
+    title: str
+    superseded: tuple[UUID, ...] = ()
+    """Up to 20 memories that the deleted one superseded. They remain superseded and hidden from searches."""
+
+
+NO_TAGS = "none"
+"""Value that removes all tags. An empty list would leave them unchanged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryChange:
+    """Changes to a memory. None leaves a field unchanged. The content cannot be changed."""
+
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Metadata | None = None
+    superseded_by: UUID | None = None
+    not_superseded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rating:
+    """Quality of a memory, between 0 and 1, before and after a rating, and how many rated it 1 and -1."""
+
+    before: float
+    after: float
+    helped: int
+    misled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenRating:
+    """The rating that a principal gives to a memory; None withdraws it."""
+
+    rated_by: str
+    rater_name: str
+    rating: int | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedTags:
+    """The memories whose tags were to be changed and exist, and how many of them were changed."""
+
+    found: Sequence[UUID]
+    changed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedTag:
+    """How many memories had a tag changed, and how many still have it."""
+
+    changed: int
+    remaining: int

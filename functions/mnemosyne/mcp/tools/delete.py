@@ -1,0 +1,135 @@
+"""`delete_memory`: delete a memory, several, or all versions of a record."""
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from mnemosyne.domain.memory import ExternalId
+from mnemosyne.domain.parsing import Id, Ids, Input, Key, Source
+from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.update import NO_SUCCESSOR
+from mnemosyne.ports.services import Services
+from mnemosyne.service import manage
+
+
+class DeleteArguments(Input):
+    """Which memory or record to delete."""
+
+    instead = {  # noqa: RUF012 - a constant of the class
+        **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id"),
+    }
+
+    id: Annotated[Id | None, Field(description="Its id.")] = None
+    source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None
+    key: Annotated[Key | None, Field(description="What the source calls the record.")] = None
+    ids: Annotated[Ids | None, Field(description="Instead of id: the ids of several memories.")] = None
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        names = sum(name is not None for name in (self.id, self.key, self.ids))
+        if (self.source is None) != (self.key is None) or names != 1:
+            raise ValueError("give either id, or source and key together")
+        return self
+
+    @property
+    def record(self) -> ExternalId:
+        """The record, if no id is given."""
+        return ExternalId(self.source or "", self.key or "")
+
+
+class Deleted(Result):
+    """The memory that was deleted; of a record, the current version's."""
+
+    id: UUID | None = None
+    title: str | None = None
+    request_id: UUID | None = None
+    deleted: bool = True
+    still_superseded: list[UUID] | None = None
+
+
+class DeletedMemories(Result):
+    """How many memories were deleted, their ids, and the ids that no memory had."""
+
+    deleted: int
+    ids: list[UUID]
+    missing: list[UUID]
+
+
+class Question(Result):
+    """Question that the user confirms before a memory is deleted."""
+
+    question: str
+
+
+def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+    if arguments.ids is not None:
+        return Reply(Question(question=f"Delete {counted(len(arguments.ids), 'memory', 'memories')} for good?"))
+    if arguments.id is None:
+        return Reply(
+            Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
+        )
+    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
+    named = f" ({memory.title})" if principal.may(Scope.READ) else ""
+    return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
+
+
+def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+    if arguments.ids is not None:
+        return _delete_many(arguments.ids, principal, services)
+    if arguments.id is None:
+        return _delete_record(arguments.record, principal, services)
+    memory = manage.delete(principal.namespace, arguments.id, memories=services.memories)
+    if not principal.may(Scope.READ):
+        return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
+    notes: tuple[str, ...] = ()
+    if memory.superseded:
+        listed = ", ".join(map(str, memory.superseded))
+        notes = (
+            f"It had superseded {listed}, which searches still leave out: update_memory with superseded_by "
+            f'"{NO_SUCCESSOR}" brings one back.',
+        )
+    deleted = Deleted(id=arguments.id, title=memory.title, still_superseded=list(memory.superseded) or None)
+    return Reply(deleted, text=f"Deleted memory {arguments.id}: {memory.title}", notes=notes)
+
+
+def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) -> Reply:
+    deleted = manage.delete_many(principal.namespace, ids, memories=services.memories)
+    missing = [memory_id for memory_id in ids if memory_id not in deleted]
+    return Reply(DeletedMemories(deleted=len(deleted), ids=list(deleted), missing=missing))
+
+
+def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:
+    outcome = manage.delete_by_key(principal.namespace, external_id, memories=services.memories, clock=services.clock)
+    text = "Deleted all versions of the record" if outcome.memory_id else "The record has no current version"
+    return Reply(
+        Deleted(id=outcome.memory_id, request_id=outcome.request_id),
+        text=f"{text}. Versions that were published before now will not be stored.",
+    )
+
+
+ASK_BEFORE_DELETING = Tool(
+    name="delete_memory",
+    title="",
+    description="",
+    arguments=DeleteArguments,
+    result=Question,
+    run=_ask,
+    read_only=True,
+)
+
+DELETE_MEMORY = Tool(
+    name="delete_memory",
+    title="Forget a memory",
+    description="Delete one memory for good. Supersede an outdated one with update_memory.",
+    arguments=DeleteArguments,
+    result=Deleted,
+    gives_stored=True,
+    unlisted=("source", "key", "ids"),
+    run=_delete_memory,
+    asks_first=ASK_BEFORE_DELETING,
+    destructive=True,
+)

@@ -1,0 +1,187 @@
+"""`update_memory` and `change_tag`: change the labels of memories."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.memory import Memory
+from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
+from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Tags, Title, shown, uuid
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.visible import one_line
+from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.ports.services import Services
+from mnemosyne.service import manage
+
+
+def _successor(value: object) -> object:
+    if not isinstance(value, str | UUID):
+        raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {shown(value)}")
+    return value if value == NO_SUCCESSOR else uuid(value)
+
+
+NO_SUCCESSOR = "none"
+Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_type=str)]
+
+
+ECHOED_CHARACTERS = 2_000
+"""Of a content, and of metadata, after a change: one who changes a tag need not read a book again."""
+
+
+ADDED = {"add_tags", "remove_tags"}
+
+
+class UpdateArguments(Input):
+    """What to change about a memory."""
+
+    instead = dict.fromkeys(
+        ("content", "text", "new_content", "memory"),
+        "a content never changes: store the new one with ingest_memory, then call update_memory with superseded_by, "
+        "the new memory's id",
+    )
+
+    id: Annotated[Id, Field(description="Its id.")]
+    title: Annotated[Title | None, Field(description="The new one.")] = None
+    tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="A JSON object, instead.")] = None
+    superseded_by: Annotated[
+        Successor | None,
+        Field(description="Id of the memory that replaces it; 'none' takes that back."),
+    ] = None
+
+    ids: Annotated[Ids | None, Field(description="Instead of id, with add_tags and remove_tags only.")] = None
+    add_tags: Annotated[Tags | None, Field(description="Tags to add.")] = None
+    remove_tags: Annotated[Tags | None, Field(description="Tags to remove.")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _several(cls, values: Any) -> Any:
+        """Let `ids` stand for `id`, which stays required in the schema that agents see."""
+        if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
+            return values
+        if values.get("id") is not None:
+            raise ValueError("give either id or ids, and not both")
+        return values | {"id": ids[0]}
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        given = self.model_fields_set - {"id", "ids"}
+        if not given:
+            raise ValueError("give at least one of title, tags, metadata and superseded_by")
+        if given & ADDED and given - ADDED:
+            raise ValueError("give add_tags and remove_tags alone, without title, tags, metadata and superseded_by")
+        if self.ids is not None and not given & ADDED:
+            raise ValueError("give add_tags or remove_tags with ids; the others take one id")
+        if self.superseded_by == self.id:
+            raise ValueError("superseded_by must be the id of another memory")
+        return self
+
+
+class TagsResult(Result):
+    """How many memories have other tags now, the ids that exist, and the ids that no memory has."""
+
+    changed: int
+    ids: list[UUID]
+    missing: list[UUID]
+
+
+def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
+    result = manage.change_tags(
+        principal.namespace,
+        ids,
+        added=unite_tags(arguments.add_tags or ()),
+        removed=unite_tags(arguments.remove_tags or ()),
+        memories=services.memories,
+    )
+    missing = [memory_id for memory_id in ids if memory_id not in result.found]
+    return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing))
+
+
+def _update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
+    if arguments.model_fields_set & ADDED:
+        return _change_tags(arguments.ids or [arguments.id], arguments, principal, services)
+    successor = arguments.superseded_by
+    change = MemoryChange(
+        title=None if arguments.title is None else one_line(arguments.title),
+        tags=None if arguments.tags is None else unite_tags([tag for tag in arguments.tags if tag != NO_TAGS]),
+        metadata=arguments.metadata,
+        superseded_by=successor if isinstance(successor, UUID) else None,
+        not_superseded=successor == NO_SUCCESSOR,
+    )
+    memory = manage.update(principal.namespace, arguments.id, change, memories=services.memories)
+    if not principal.may(Scope.READ):
+        return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
+    return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
+
+
+def _echoed(memory: Memory) -> Result:
+    """Return the record without what did not change or the caller has just said, where that is long."""
+    record = vars(MemoryRecord.model_validate(memory))
+    cut: dict[str, object] = {}
+    if len(memory.content) > ECHOED_CHARACTERS:
+        cut["content"] = memory.content[:ECHOED_CHARACTERS]
+    if len(json.dumps(memory.metadata)) > ECHOED_CHARACTERS:
+        cut["metadata"] = None
+    return RecordOrIds(**record | cut, truncated=True if cut else None)
+
+
+UPDATE_MEMORY = Tool(
+    name="update_memory",
+    title="Change a memory's labels",
+    description=(
+        "Change title, tags or metadata, or set superseded_by to the memory_id of one that replaces it: searches then "
+        "leave it out. Contents never change."
+    ),
+    arguments=UpdateArguments,
+    result=RecordOrIds,
+    unlisted=("ids", "add_tags", "remove_tags"),
+    gives_stored=True,
+    run=_update_memory,
+    destructive=True,  # labels are replaced
+    idempotent=True,
+)
+
+
+class ChangeTagArguments(Input):
+    """A tag, and what to do with it in every memory that has it."""
+
+    tag: Annotated[Tag, Field(min_length=1, description="The tag; case is ignored.")]
+    to: Annotated[Tag | None, Field(min_length=1, description="The tag to put in its place.")] = None
+    delete: Annotated[bool, Field(description="Remove the tag instead.")] = False
+
+    @model_validator(mode="after")
+    def _one_change(self) -> Self:
+        if (self.to is None) == (not self.delete):
+            raise ValueError("give either to or delete=true")
+        return self
+
+
+class ChangedTagResult(Result):
+    """How many memories were changed, and how many still have the tag: call again until none has."""
+
+    changed: int
+    remaining: int
+
+
+def _change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
+    new_tag = None if arguments.to is None else one_line(arguments.to).strip()
+    result = manage.change_tag(principal.namespace, arguments.tag, new_tag, memories=services.memories)
+    return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining))
+
+
+CHANGE_TAG = Tool(
+    name="change_tag",
+    title="Rename or delete a tag",
+    description="Replace a tag by another one, or remove it, in all memories; a part of them with each call.",
+    arguments=ChangeTagArguments,
+    result=ChangedTagResult,
+    units=lambda arguments: rate_limit.COUNTING,
+    run=_change_tag,
+    destructive=True,
+)
