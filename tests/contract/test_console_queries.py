@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database import console_queries
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, Per
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
@@ -68,12 +69,47 @@ def test_nothing_remembered_has_no_buckets(memories: MemoryStore) -> None:
     assert memories.timeline("ns", ALL, None, "UTC").buckets == []
 
 
+def _tags(memories: MemoryStore, filters: Filters = ALL, limit: int = 10, prefix: str = "") -> list[tuple[str, int]]:
+    return [(tag.name, tag.memories) for tag in memories.facets("ns", filters, limit, prefix=prefix).tags]
+
+
 def test_tags_are_counted_within_filters_the_commonest_first(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["tea"]), ("c", _at(3), ["bob"]))
-    assert memories.facets("ns", ALL, 10)[0] == ("tea", 2)
-    assert list(memories.facets("ns", ALL, 1)) == [("tea", 2)]
-    assert list(memories.facets("ns", replace(ALL, tags=("bob",)), 10)) == [("bob", 1)]
-    assert list(memories.facets("other", ALL, 10)) == []
+    _stored(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["Tea"]), ("c", _at(3), ["bob"]))
+    _stored(memories, ("d", _at(1), ["cake"]), namespace="other")
+    assert _tags(memories)[0] in (("tea", 2), ("Tea", 2))
+    assert len(_tags(memories, limit=1)) == 1
+    assert _tags(memories, replace(ALL, tags=("bob",))) == [("bob", 1)]
+    assert memories.facets("ns", ALL, 1).total_tags == 3
+
+
+def test_tags_are_found_by_their_beginning_in_any_case(memories: MemoryStore) -> None:
+    _stored(memories, ("a", _at(1), ["Äpfel", "apples", "tea"]))
+    assert _tags(memories, prefix="äPF") == [("Äpfel", 1)]
+    assert _tags(memories, prefix="%") == []
+    assert memories.facets("ns", ALL, 10, prefix="t").total_tags == 3
+
+
+def test_a_tag_was_last_used_by_the_latest_memory_that_has_it(memories: MemoryStore) -> None:
+    _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(4), ["tea"]), ("c", _at(9), []))
+    (tag,) = memories.facets("ns", ALL, 10).tags
+    assert tag.last_used == _at(4)
+
+
+def test_sessions_are_counted_the_latest_first(memories: MemoryStore) -> None:
+    for number, session in enumerate(["one", "two", "one", None]):
+        store(memories, request(f"m {number}", timestamp=_at(number + 1), session=session))
+    facets = memories.facets("ns", ALL, 10)
+    assert [(session.name, session.memories) for session in facets.sessions] == [("one", 2), ("two", 1)]
+    assert (facets.memories, facets.complete) == (4, True)
+
+
+def test_only_the_newest_memories_are_counted_if_there_are_too_many(
+    memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
+    _stored(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
+    facets = memories.facets("ns", ALL, 10)
+    assert ([tag.name for tag in facets.tags], facets.complete) == (["new"], False)
 
 
 def test_a_history_goes_both_ways_nearest_first(memories: MemoryStore) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import TypeAlias
 
 from mnemosyne.domain.memory import MemorySummary
 
@@ -73,5 +72,26 @@ class SessionNeighbours:
 
 SESSION_NEIGHBOURS = 3
 
-Facets: TypeAlias = Sequence[tuple[str, int]]
-"""Tags with their number of memories, most frequent first."""
+
+@dataclass(frozen=True, kw_only=True)
+class Facet:
+    """A tag or session, the number of its memories, and the time of the latest one."""
+
+    name: str
+    memories: int
+    last_used: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facets:
+    """Tags, the most frequent first, and sessions, the latest first, of the newest FACETED_MEMORIES that match."""
+
+    tags: Sequence[Facet]
+    total_tags: int
+    sessions: Sequence[Facet]
+    memories: int
+    complete: bool
+    """Whether all memories were counted."""
+
+
+FACETED_MEMORIES = 100_000

@@ -51,6 +51,9 @@ class Filters:
         return bool(self.after or self.before or self.tags or self.session or self.metadata)
 
 
+EVERY_MEMORY = Filters(include_superseded=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchQuery:
     """A search. Without a `query`, it returns the newest memories that match the filters."""

@@ -18,8 +18,11 @@ class MemoryOverview(Protocol):
         Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.
         """
 
-    def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
-        """Count the tags of the newest 5,000 memories that match the filters."""
+    def facets(self, namespace: str, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
+        """Count the tags, of those that begin with a prefix, and the sessions of the memories that match the filters.
+
+        Returns the `limit` most frequent tags and latest sessions.
+        """
 
     def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories around one in its session, or None if it has no session or does not exist."""

@@ -24,7 +24,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, SearchQuery
+from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
 from mnemosyne.ports.console_queries import MemoryOverview
 from mnemosyne.ports.dead_letters import DeadLetters
 from mnemosyne.ports.embedder import Vector
@@ -175,11 +175,22 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def rate(self, namespace: str, memory_id: UUID, given: GivenRating) -> Rating | None:
         """Replace the rater's rating; return the quality before and after, or None if the memory does not exist."""
 
-    def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
-        """Return memories by timestamp and then content hash, after a cursor.
+    def export(
+        self,
+        namespace: str,
+        limit: int,
+        *,
+        after: KeysetCursor | None = None,
+        filters: Filters = EVERY_MEMORY,
+        memory_ids: Sequence[UUID] | None = None,
+    ) -> Sequence[ExportedMemory]:
+        """Return memories that match the filters and have the ids, by time and then content hash, after a cursor.
 
-        A page ends with the memory at which its contents reach EXPORT_BYTES. An empty page is the last.
+        A page ends after `limit` memories or EXPORT_BYTES of content, and always has at least one memory.
         """
+
+    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+        """Return the memory with the content, or None if there is none."""
 
     def stats(self, namespace: str) -> Stats:
         """Return counts of the namespace's memories, tags and requests."""

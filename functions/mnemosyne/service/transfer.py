@@ -19,11 +19,12 @@ from mnemosyne.domain.memory import (
     Reading,
 )
 from mnemosyne.domain.memory_input import Defaults, refused
+from mnemosyne.domain.search import EVERY_MEMORY, Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import front_matter, reading
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne.formats.writing import to_jsonl
+from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
@@ -139,19 +140,39 @@ def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExportPage:
+    """Exported memories as texts, and the cursor of the next page."""
+
+    names: Sequence[str]
+    """Names of the files that the texts would be; empty for lines of JSON."""
+    texts: Sequence[str]
+    next_cursor: KeysetCursor | None
+
+
 def export_page(
-    namespace: str, *, after: KeysetCursor | None, memories: MemoryStore
-) -> tuple[str, int, KeysetCursor | None]:
-    """Return the next lines of the namespace's export, their number, and the cursor of the next page."""
-    exported = memories.export(namespace, EXPORT_PAGE, after=after)
-    lines: list[str] = []
+    namespace: str,
+    *,
+    after: KeysetCursor | None,
+    memories: MemoryStore,
+    filters: Filters = EVERY_MEMORY,
+    memory_ids: Sequence[UUID] | None = None,
+    markdown: bool = False,
+) -> ExportPage:
+    """Return the next memories that match, as lines of JSON or Markdown files."""
+    exported = memories.export(namespace, EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
+    files: list[tuple[str, str]] = []
     size = 0
     for memory in exported:
-        line = to_jsonl(memory)
-        if lines and size + len(line) > EXPORT_CHARACTERS:
+        name, text = to_markdown(memory) if markdown else ("", to_jsonl(memory))
+        if files and size + len(text) > EXPORT_CHARACTERS:
             break
-        lines.append(line)
-        size += len(line)
+        files.append((name, text))
+        size += len(text)
     is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
-    is_last = len(exported) < EXPORT_PAGE and len(lines) == len(exported) and not is_cut
-    return "".join(lines), len(lines), None if is_last or not exported else exported[len(lines) - 1].cursor
+    is_last = len(exported) < EXPORT_PAGE and len(files) == len(exported) and not is_cut
+    return ExportPage(
+        names=[name for name, _ in files],
+        texts=[text for _, text in files],
+        next_cursor=None if is_last or not exported else exported[len(files) - 1].cursor,
+    )

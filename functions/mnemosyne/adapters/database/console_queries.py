@@ -1,16 +1,21 @@
 """Queries of the console: counts over time, tags, histories and requests."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
+from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
+    FACETED_MEMORIES,
     HISTORY_LIMIT,
     SESSION_NEIGHBOURS,
+    Facet,
     Facets,
     History,
     PastRating,
@@ -47,13 +52,24 @@ class PostgresConsoleQueries:
         chosen = Per(found[0]["per"]) if found else per or Per.DAY
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(found)])
 
-    def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
-        """Count the tags of the newest 5,000 memories that match the filters."""
+    def facets(self, namespace: str, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
+        """Count the tags and sessions of the memories that match the filters."""
         with self._connection() as connection:
-            found = connection.run(
-                console_queries_sql.FACETS, namespace=namespace, filters=filters_json(filters), limit=limit
-            )
-        return [(one_line(row["tag"]), row["memories"]) for row in found]
+            found = connection.one(
+                console_queries_sql.FACETS,
+                namespace=namespace,
+                filters=filters_json(filters),
+                prefix=tag_key(prefix),
+                limit=limit,
+                counted=FACETED_MEMORIES,
+            )["facets"]
+        return Facets(
+            tags=[_facet(tag, tag["tag"]) for tag in found["tags"]],
+            total_tags=found["total_tags"],
+            sessions=[_facet(session, session["session"]) for session in found["sessions"]],
+            memories=found["memories"],
+            complete=found["complete"],
+        )
 
     def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories around one in its session; None if it has no session or does not exist."""
@@ -99,3 +115,7 @@ class PostgresConsoleQueries:
                 cursor_id=after.id if after else None,
             )
         return list(read_statuses(found).values())
+
+
+def _facet(row: Mapping[str, Any], name: str) -> Facet:
+    return Facet(name=one_line(name), memories=row["memories"], last_used=datetime.fromisoformat(row["last_used"]))

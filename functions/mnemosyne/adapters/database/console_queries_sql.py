@@ -13,10 +13,10 @@ FROM memory_timeline(
 
 # Sets the namespace in the same round trip.
 FACETS: Final = """
-SELECT tag, memories
-FROM memory_facets(
-    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:limit AS integer)
-)
+SELECT memory_facets(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:prefix AS text),
+    CAST(:limit AS integer), CAST(:counted AS integer)
+) AS facets
 """
 
 # A memory at step 0, the memories that it superseded at negative steps, and its successors at positive steps. At most

@@ -32,7 +32,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.memory_changes import DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, SearchQuery
+from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound
 from mnemosyne.ports.embedder import Vector
@@ -183,6 +183,12 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             )
         return [rows.read_listed(row) for row in found]
 
+    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+        """Return the memory with the content, or None."""
+        with self._transaction(namespace) as connection:
+            found = connection.run(memories_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
+        return rows.read_summary(found[0]) if found else None
+
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Up to three memories that nearly say the same, nearest first."""
         with self._connection() as connection:
@@ -237,12 +243,22 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=namespace, id=memory_id)
         return Rating(**rated.named, **counts.named)
 
-    def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
+    def export(
+        self,
+        namespace: str,
+        limit: int,
+        *,
+        after: KeysetCursor | None = None,
+        filters: Filters = EVERY_MEMORY,
+        memory_ids: Sequence[UUID] | None = None,
+    ) -> Sequence[ExportedMemory]:
         """List memories after a cursor, by time and then content hash, about EXPORT_BYTES per page."""
-        with self._transaction(namespace) as connection:
+        with self._connection() as connection:
             found = connection.run(
                 memories_sql.EXPORT,
                 namespace=namespace,
+                filters=rows.filters_json(filters),
+                ids=None if memory_ids is None else rows.uuid_array(memory_ids),
                 limit=limit,
                 bytes=EXPORT_BYTES,
                 cursor_timestamp=after.timestamp if after else None,

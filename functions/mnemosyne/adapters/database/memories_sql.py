@@ -122,28 +122,19 @@ WHERE namespace = :namespace AND id = :id
 RETURNING memory_record(m) AS record
 """
 
-# Memories after a cursor, by time and then content hash. The sum of the lengths limits a page before contents are read.
+# Sets the namespace in the same round trip.
 EXPORT: Final = """
-WITH page AS (
-    SELECT m.id, octet_length(m.content) AS bytes, row_number() OVER by_time AS place
-    FROM memories m
-    WHERE m.namespace = :namespace
-        AND (CAST(:cursor_hash AS text) IS NULL
-            OR (m."timestamp", m.content_hash) > (CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_hash AS text)))
-    WINDOW by_time AS (ORDER BY m."timestamp", m.content_hash)
-    ORDER BY m."timestamp", m.content_hash
-    LIMIT CAST(:limit AS integer)
-), summed AS (
-    SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS bytes_before FROM page
+SELECT record, superseded_by_hash
+FROM export_memories(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:ids AS uuid[]),
+    CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_hash AS text), CAST(:limit AS integer), CAST(:bytes AS bigint)
 )
-SELECT memory_record(m) AS record,
-    -- For a deleted successor, the hash of its id: no memory has it, so an import reports a missing successor.
-    coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex')) AS superseded_by_hash
-FROM summed
-JOIN memories m USING (id)
-LEFT JOIN memories successor ON successor.id = m.superseded_by
-WHERE summed.bytes_before < CAST(:bytes AS bigint)
-ORDER BY summed.place
+"""
+
+# The memory with a content, if there is one.
+SAME_CONTENT: Final = """
+SELECT id, "timestamp", title, tags, superseded_by FROM memories
+WHERE namespace = :namespace AND content_hash = :content_hash
 """
 
 # One change of supersession at a time: two concurrent changes could form a cycle that neither sees.

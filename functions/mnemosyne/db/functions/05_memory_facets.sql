@@ -1,22 +1,40 @@
--- The most frequent tags of the newest 5,000 memories of a namespace that match the filters. The limit bounds the cost
--- of a call.
-CREATE OR REPLACE FUNCTION memory_facets(p_namespace text, p_filters jsonb, p_limit integer)
-RETURNS TABLE (tag text, memories bigint)
+-- The tags and sessions of the memories of a namespace that match the filters, as JSON: the p_limit most frequent tags
+-- that begin with p_prefix (case-folded), the number of all tags, and the p_limit sessions with the latest memories.
+-- Only the newest p_counted memories are counted, to bound the cost of a call; `complete` tells whether these are all.
+CREATE OR REPLACE FUNCTION memory_facets(
+    p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
+) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     filters memory_filters := parse_filters(p_filters);
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    RETURN QUERY
-    SELECT min(tag_.written), count(*)
-    FROM (
-        SELECT m.tags, m.tag_keys FROM memories m
-        WHERE m.namespace = p_namespace AND matches_filters(m, filters)
-        ORDER BY m."timestamp" DESC, m.id DESC LIMIT 5000
-    ) AS newest, unnest(newest.tags, newest.tag_keys) AS tag_ (written, key)
-    GROUP BY tag_.key
-    ORDER BY count(*) DESC, tag_.key
-    LIMIT p_limit;
+    RETURN (
+        WITH counted AS MATERIALIZED (
+            SELECT m.tags, m.tag_keys, m."timestamp", m.session FROM memories m
+            WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+            ORDER BY m."timestamp" DESC, m.id DESC LIMIT p_counted
+        ), tag AS MATERIALIZED (
+            SELECT max(t.written) AS tag, t.key, count(*) AS memories, max(counted."timestamp") AS last_used
+            FROM counted, unnest(counted.tags, counted.tag_keys) AS t (written, key)
+            GROUP BY t.key
+        ), latest AS (
+            SELECT s.session, count(*) AS memories, max(s."timestamp") AS last_used
+            FROM counted s WHERE s.session IS NOT NULL
+            GROUP BY s.session ORDER BY last_used DESC, s.session LIMIT p_limit
+        ), top AS (
+            SELECT * FROM tag WHERE starts_with(tag.key, p_prefix) ORDER BY tag.memories DESC, tag.key LIMIT p_limit
+        ), size AS (
+            SELECT count(*) AS memories FROM counted
+        )
+        SELECT jsonb_build_object(
+            'tags', (SELECT coalesce(jsonb_agg(to_jsonb(top) - 'key' ORDER BY top.memories DESC, top.key), '[]') FROM top),
+            'total_tags', (SELECT count(*) FROM tag),
+            'sessions', (SELECT coalesce(jsonb_agg(to_jsonb(latest) ORDER BY latest.last_used DESC, latest.session), '[]') FROM latest),
+            'memories', size.memories,
+            'complete', size.memories < p_counted
+        ) FROM size
+    );
 END
 $$;
 

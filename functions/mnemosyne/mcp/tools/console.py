@@ -5,6 +5,7 @@ from typing import Any
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
+from mnemosyne.mcp.tools.similar import SIMILAR_MEMORIES
 from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
 from mnemosyne.mcp.tools.update import CHANGE_TAG
 from mnemosyne.mcp.tools.who_am_i import WHO_AM_I
@@ -21,5 +22,6 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     EXPORT_MEMORIES,
     CHANGE_TAG,
     WHO_AM_I,
+    SIMILAR_MEMORIES,
 )
 """Listed only on request (`CONSOLE_META`): agents do not need them, and they cost tokens."""

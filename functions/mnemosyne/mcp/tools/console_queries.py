@@ -7,9 +7,10 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.chronicle import TAG_LIMIT
 from mnemosyne.domain.console_queries import Per
 from mnemosyne.domain.memory import MemorySummary
-from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -64,34 +65,62 @@ MEMORY_TIMELINE = Tool(
 
 
 class FacetArguments(ListFilterArguments):
-    """Which memories' tags to count."""
+    """Which memories' tags and sessions to count."""
 
+    prefix: Annotated[Text, Field(max_length=TAG_LIMIT, description="Only tags that begin so; case is ignored.")] = ""
     limit: Limit = 20
 
 
-class Facet(Result):
-    """A tag, and how many memories have it."""
+class TagFacet(Result):
+    """A tag, the number of its memories, and the time of the latest one."""
 
     tag: str
     memories: int
+    last_used: datetime
+
+
+class SessionFacet(Result):
+    """A session, the number of its memories, and the time of the latest one."""
+
+    session: str
+    memories: int
+    last_used: datetime
 
 
 class FacetsResult(Result):
-    """The commonest tags among the newest 5,000 memories within the filters."""
+    """Tags, the most frequent first, and sessions, the latest first, of the memories that match.
 
-    tags: list[Facet]
+    `complete` is false if only the newest 100,000 memories were counted.
+    """
+
+    tags: list[TagFacet]
+    total_tags: int
+    sessions: list[SessionFacet]
+    memories: int
+    complete: bool
 
 
 def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
     filters = arguments.filters(arguments.window(services.clock()))
-    facets = services.memories.facets(principal.namespace, filters, arguments.limit)
-    return Reply(FacetsResult(tags=[Facet(tag=tag, memories=count) for tag, count in facets]))
+    facets = services.memories.facets(principal.namespace, filters, arguments.limit, prefix=arguments.prefix)
+    return Reply(
+        FacetsResult(
+            tags=[TagFacet(tag=tag.name, memories=tag.memories, last_used=tag.last_used) for tag in facets.tags],
+            total_tags=facets.total_tags,
+            sessions=[
+                SessionFacet(session=session.name, memories=session.memories, last_used=session.last_used)
+                for session in facets.sessions
+            ],
+            memories=facets.memories,
+            complete=facets.complete,
+        )
+    )
 
 
 MEMORY_FACETS = Tool(
     name="memory_facets",
-    title="Tags within filters",
-    description="The commonest tags of the newest 5,000 memories within the filters of memory_search.",
+    title="Tags and sessions within filters",
+    description="The most frequent tags and the latest sessions of the memories within the filters of memory_search.",
     arguments=FacetArguments,
     result=FacetsResult,
     gives_stored=True,
@@ -142,9 +171,9 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
     return Reply(
         HistoryResult(
             id=arguments.id,
-            supersedes=list(map(_related, history.supersedes)),
-            superseded_by=list(map(_related, history.superseded_by)),
-            similar=list(map(_related, similar)),
+            supersedes=list(map(related, history.supersedes)),
+            superseded_by=list(map(related, history.superseded_by)),
+            similar=list(map(related, similar)),
             ratings=[
                 RatingResult(
                     rating=rating.rating,
@@ -159,7 +188,8 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
     )
 
 
-def _related(summary: MemorySummary) -> RelatedMemory:
+def related(summary: MemorySummary) -> RelatedMemory:
+    """Return the line about a memory."""
     return RelatedMemory(id=summary.id, timestamp=summary.timestamp, title=brief(summary.title, ())[0])
 
 

@@ -9,11 +9,12 @@ from pydantic import ConfigDict, Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.parsing import Filled, Id, Input, Instant, Key, Source, Text
+from mnemosyne.domain.parsing import Filled, Id, Ids, Input, Instant, Key, Source, Text
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import ListFilterArguments
 from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
@@ -112,34 +113,58 @@ IMPORT_MEMORIES = Tool(
 )
 
 
-class ExportArguments(Input):
-    """From where to go on."""
+class ExportArguments(ListFilterArguments):
+    """Which memories, in which format, and where to continue."""
 
+    ids: Annotated[Ids | None, Field(description="Only the memories with these ids.")] = None
+    format: Annotated[Literal["jsonl", "markdown"], Field(description="Lines of JSON, or a file for each memory.")] = (
+        "jsonl"
+    )
     cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
 
 
-class ExportedPage(Result):
-    """Lines as `mnemosyne export` writes them, oldest memory first; `next_cursor` where there are more."""
+class ExportedFile(Result):
+    """A memory as a Markdown file."""
 
-    lines: str
+    name: str
+    text: str
+
+
+class ExportedPage(Result):
+    """Lines or files as `mnemosyne export` writes them, oldest memory first; `next_cursor` where there are more."""
+
+    lines: str | None = None
+    files: list[ExportedFile] | None = None
     memories: int
     next_cursor: str | None
 
 
 def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
-    lines, count, after = transfer.export_page(
-        principal.namespace, after=cursors.read_key(arguments.cursor), memories=services.memories
+    markdown = arguments.format == "markdown"
+    page = transfer.export_page(
+        principal.namespace,
+        after=cursors.read_key(arguments.cursor),
+        memories=services.memories,
+        filters=arguments.filters(arguments.window(services.clock())),
+        memory_ids=arguments.ids,
+        markdown=markdown,
     )
+    files = [ExportedFile(name=name, text=text) for name, text in zip(page.names, page.texts, strict=True)]
     return Reply(
-        ExportedPage(lines=lines, memories=count, next_cursor=cursors.written(after)),
-        text=counted(count, "memory", "memories"),
+        ExportedPage(
+            lines=None if markdown else "".join(page.texts),
+            files=files if markdown else None,
+            memories=len(page.texts),
+            next_cursor=cursors.written(page.next_cursor),
+        ),
+        text=counted(len(page.texts), "memory", "memories"),
     )
 
 
 EXPORT_MEMORIES = Tool(
     name="export_memories",
     title="Export",
-    description="All memories as JSON lines, page by page: one after another they are what `mnemosyne export` writes.",
+    description="Memories as lines of JSON or as Markdown files, page by page, as `mnemosyne export` writes them.",
     arguments=ExportArguments,
     result=ExportedPage,
     gives_stored=True,

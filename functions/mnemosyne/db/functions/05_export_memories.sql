@@ -1,0 +1,35 @@
+-- The memories of a namespace that match the filters, and of them those with the ids if there are any, after a cursor,
+-- by time and then content hash. The sum of the lengths limits a page before contents are read.
+CREATE OR REPLACE FUNCTION export_memories(
+    p_namespace text, p_filters jsonb, p_ids uuid[], p_cursor_timestamp timestamptz, p_cursor_hash text, p_limit integer,
+    p_bytes bigint
+) RETURNS TABLE (record jsonb, superseded_by_hash text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    filters memory_filters := parse_filters(p_filters);
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    RETURN QUERY
+    WITH page AS (
+        SELECT m.id, octet_length(m.content) AS bytes, row_number() OVER (ORDER BY m."timestamp", m.content_hash) AS place
+        FROM memories m
+        WHERE m.namespace = p_namespace AND matches_filters(m, filters) AND (p_ids IS NULL OR m.id = ANY (p_ids))
+            AND (p_cursor_hash IS NULL OR (m."timestamp", m.content_hash) > (p_cursor_timestamp, p_cursor_hash))
+        ORDER BY m."timestamp", m.content_hash
+        LIMIT p_limit
+    ), summed AS (
+        SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
+    )
+    SELECT memory_record(m),
+        -- For a deleted successor, the hash of its id: no memory has it, so an import reports a missing successor.
+        coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
+    FROM summed
+    JOIN memories m USING (id)
+    LEFT JOIN memories successor ON successor.id = m.superseded_by
+    WHERE summed.bytes_before < p_bytes
+    ORDER BY summed.place;
+END
+$$;
+
+REVOKE ALL ON FUNCTION export_memories FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION export_memories TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,80 @@
+"""`similar_memories`: what is stored already about a text that somebody is writing."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.confidence import Confidence
+from mnemosyne.domain.memory import CONTENT_LIMIT, content_hash
+from mnemosyne.domain.parsing import Input, Session, Text
+from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.mcp.record import brief
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.console_queries import RelatedMemory, related
+from mnemosyne.ports.services import Services
+from mnemosyne.service import search
+
+SIMILAR_CHARACTERS = 2_000
+"""Characters of a text that are compared."""
+SIMILAR_SHOWN = 3
+
+
+class SimilarArguments(Input):
+    """A text that is not stored yet."""
+
+    content: Annotated[Text, Field(min_length=1, max_length=CONTENT_LIMIT, description="The text.")]
+    session: Annotated[Session | None, Field(description="The session in which it would be stored.")] = None
+
+
+class SimilarMemoryResult(Result):
+    """One line about a memory, and how close it is to the text."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+    confidence: Confidence | None
+
+
+class SimilarResult(Result):
+    """The memory that has exactly this content, if there is one, and memories about the same."""
+
+    same: RelatedMemory | None
+    similar: list[SimilarMemoryResult]
+
+
+def _similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
+    same = services.memories.with_content(principal.namespace, content_hash(arguments.content, arguments.session))
+    query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_SHOWN + 1, characters=0)
+    hits = search.search(
+        principal.namespace,
+        query,
+        memories=services.memories,
+        embedder=services.embedder,
+        reranker=None,
+    ).hits
+    similar = [
+        SimilarMemoryResult(
+            id=hit.id, timestamp=hit.timestamp, title=brief(hit.title, ())[0], confidence=hit.confidence
+        )
+        for hit in hits
+        if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
+    ]
+    return Reply(SimilarResult(same=same and related(same), similar=similar[:SIMILAR_SHOWN]))
+
+
+SIMILAR_MEMORIES = Tool(
+    name="similar_memories",
+    title="Similar memories",
+    description="The memory that has a content already, and memories about the same. Stores nothing.",
+    arguments=SimilarArguments,
+    result=SimilarResult,
+    gives_stored=True,
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    run=_similar_memories,
+    read_only=True,
+    idempotent=True,
+)
