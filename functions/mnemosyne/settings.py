@@ -136,15 +136,15 @@ class Settings(BaseModel):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the settings. Raises Misconfigured with all problems."""
-        given = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
-        if "k_service" in given:
-            given.setdefault("trusted_proxies", "0")
-        provider = PROVIDERS.get(given.get("embedder", "offline"))
+        values = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
+        if "k_service" in values:
+            values.setdefault("trusted_proxies", "0")
+        provider = PROVIDERS.get(values.get("embedder", "offline"))
         if provider is not None:
-            given.setdefault("embedding_dimension", str(provider.dimension))
-        problems = list(_contradictions(given))
+            values.setdefault("embedding_dimension", str(provider.dimension))
+        problems = list(_contradictions(values))
         try:
-            parsed = cls.model_validate({name: _value(name, value) for name, value in given.items()})
+            parsed = cls.model_validate({name: _value(name, value) for name, value in values.items()})
         except ValidationError as exc:
             problems = [*(_problem(dict(error)) for error in exc.errors()), *problems]
             raise Misconfigured("settings: " + "; ".join(problems)) from exc
@@ -177,9 +177,9 @@ def _listed(value: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in value.split(",") if item.strip())
 
 
-def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
+def _contradictions(values: Mapping[str, str]) -> Iterator[str]:
     """Yield a message for each missing, redundant or contradictory variable."""
-    url, instance = given.get("database_url", ""), given.get("instance_connection_name", "")
+    url, instance = values.get("database_url", ""), values.get("instance_connection_name", "")
     if bool(url) == bool(instance):
         yield (
             "set exactly one of MNEMOSYNE_DATABASE_URL and MNEMOSYNE_INSTANCE_CONNECTION_NAME, "
@@ -191,32 +191,32 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
         yield "MNEMOSYNE_DATABASE_URL must have a number as its port, or none"
     if url:
         for name in ("db_name", "db_user", "db_password", "db_iam_auth", "db_ip_type", "sqladmin_endpoint"):
-            if name in given:
+            if name in values:
                 yield f"{PREFIX}{name.upper()} belongs to a Cloud SQL instance and has no effect with a URL"
     if instance:
-        yield from _instance_problems(given, instance)
-    topic = given.get("topic", "")
+        yield from _instance_problems(values, instance)
+    topic = values.get("topic", "")
     if topic and not _TOPIC.fullmatch(topic):
         yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
-    outcomes = given.get("outcome_topic", "")
+    outcomes = values.get("outcome_topic", "")
     if outcomes and not re.fullmatch(r"projects/[^/]+/topics/[^/]+", outcomes):
         yield f"MNEMOSYNE_OUTCOME_TOPIC must be projects/P/topics/T, got {outcomes!r}"
     if outcomes and outcomes == topic:
         yield "MNEMOSYNE_OUTCOME_TOPIC must be another topic than MNEMOSYNE_TOPIC: outcomes would be ingested"
-    collector = given.get("otel_exporter_otlp_endpoint", "")
+    collector = values.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
-    for granted in _listed(given.get("runtime_users", "")):
+    for granted in _listed(values.get("runtime_users", "")):
         if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
             yield f"MNEMOSYNE_RUNTIME_USERS must have one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
-    if "reranking_model" in given and "google_cloud_project" not in given:
+    if "reranking_model" in values and "google_cloud_project" not in values:
         yield "GOOGLE_CLOUD_PROJECT is not set, but MNEMOSYNE_RERANKING_MODEL needs a project"
-    yield from _auth_problems(given)
-    yield from _embedding_problems(given)
+    yield from _auth_problems(values)
+    yield from _embedding_problems(values)
 
 
-def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
-    name, model = given.get("embedder", "offline"), given.get("embedding_model", "")
+def _embedding_problems(values: Mapping[str, str]) -> Iterator[str]:
+    name, model = values.get("embedder", "offline"), values.get("embedding_model", "")
     provider = PROVIDERS.get(name)
     if provider is None:
         yield f"MNEMOSYNE_EMBEDDER must be one of {', '.join(PROVIDERS)}, got {name!r}"
@@ -230,10 +230,10 @@ def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
         return
     if model:
         yield f"MNEMOSYNE_EMBEDDING_MODEL has no effect with MNEMOSYNE_EMBEDDER={name}, which has one model"
-    if given["embedding_dimension"] != str(provider.dimension):
+    if values["embedding_dimension"] != str(provider.dimension):
         yield (
             f"MNEMOSYNE_EMBEDDING_DIMENSION must be {provider.dimension} with MNEMOSYNE_EMBEDDER={name}, got "
-            f"{given['embedding_dimension']!r}"
+            f"{values['embedding_dimension']!r}"
         )
 
 
@@ -245,35 +245,35 @@ def _has_valid_port(url: str) -> bool:
     return True
 
 
-def _instance_problems(given: Mapping[str, str], instance: str) -> Iterator[str]:
+def _instance_problems(values: Mapping[str, str], instance: str) -> Iterator[str]:
     if not _INSTANCE.fullmatch(instance):
         yield f"MNEMOSYNE_INSTANCE_CONNECTION_NAME must be project:region:instance, got {instance!r}"
     for name in ("db_name", "db_user"):
-        if name not in given:
+        if name not in values:
             yield f"{PREFIX}{name.upper()} is not set ({Settings.model_fields[name].description})"
-    iam = given.get("db_iam_auth", "true").lower() in ("true", "1", "yes", "on")
-    if iam and "db_password" in given:
+    iam = values.get("db_iam_auth", "true").lower() in ("true", "1", "yes", "on")
+    if iam and "db_password" in values:
         yield "MNEMOSYNE_DB_PASSWORD is set, but IAM uses no password: unset it, or set MNEMOSYNE_DB_IAM_AUTH=false"
-    if not iam and "db_password" not in given:
+    if not iam and "db_password" not in values:
         yield "MNEMOSYNE_DB_IAM_AUTH is false, so MNEMOSYNE_DB_PASSWORD must be set"
 
 
-def _auth_problems(given: Mapping[str, str]) -> Iterator[str]:
-    mode = given.get("auth_mode", "api_key")
+def _auth_problems(values: Mapping[str, str]) -> Iterator[str]:
+    mode = values.get("auth_mode", "api_key")
     for name in ("oidc_issuer", "oidc_audience"):
-        if (name in given) != (mode == "oidc"):
-            yield f"{variable(name)} {'is' if name in given else 'is not'} set, but MNEMOSYNE_AUTH_MODE is {mode}"
+        if (name in values) != (mode == "oidc"):
+            yield f"{variable(name)} {'is' if name in values else 'is not'} set, but MNEMOSYNE_AUTH_MODE is {mode}"
     for name in ("oauth_issuer", "oauth_resources"):
-        if mode == "oauth" and name not in given:
+        if mode == "oauth" and name not in values:
             yield f"{variable(name)} is not set, but MNEMOSYNE_AUTH_MODE is oauth"
-    if mode == "oidc" and not given.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
+    if mode == "oidc" and not values.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
         yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
-    hosts = [host.strip() for host in given.get("allowed_hosts", "").split(",") if host.strip()]
-    if mode == "none" and ("k_service" in given or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+    hosts = [host.strip() for host in values.get("allowed_hosts", "").split(",") if host.strip()]
+    if mode == "none" and ("k_service" in values or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
         yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it is allowed on loopback hosts only"
-    if mode == "iam" and "k_service" not in given and (set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+    if mode == "iam" and "k_service" not in values and (set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
         yield ("MNEMOSYNE_AUTH_MODE=iam relies on Cloud Run to check callers: elsewhere it needs loopback hosts")
-    if ("push_audience" in given) != ("push_service_account" in given):
+    if ("push_audience" in values) != ("push_service_account" in values):
         yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
 
 
@@ -282,5 +282,5 @@ def _problem(error: dict[str, object]) -> str:
     name = str(location[0]) if isinstance(location, tuple) and location else ""
     if error["type"] == "missing":
         return f"{variable(name)} is not set ({Settings.model_fields[name].description})"
-    shown = "a secret" if name in _SECRETS else repr(error["input"])
-    return f"{variable(name)}: {error['msg']}, got {shown}"
+    excerpt = "a secret" if name in _SECRETS else repr(error["input"])
+    return f"{variable(name)}: {error['msg']}, got {excerpt}"

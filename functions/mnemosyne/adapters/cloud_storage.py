@@ -29,21 +29,21 @@ class CloudStorage:
         return storage.Client()
 
     @contextmanager
-    def open(self, wanted: StoredObject) -> Iterator[OpenObject]:
+    def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
         """Yield the object's content, as it is stored; raises NotFound or a ServiceError, also in use."""
-        blob = self._client.bucket(wanted.bucket).blob(wanted.name, generation=wanted.generation)
-        _translated(wanted, blob.reload)
+        blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
+        _translated(stored_object, blob.reload)
         # Raw: with decompression, a compressed object cannot be read in ranges, and the reader loses its position:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
-        with io.BufferedReader(_Reader(reader, wanted), READ_BYTES) as stream:
+        with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:
             packed = blob.content_encoding == "gzip"
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
-    def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
+    def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
         """Write the report next to the object; return whether it is new. Raises a ServiceError."""
-        blob = self._client.bucket(wanted.bucket).blob(wanted.report)
-        if _translated(wanted, blob.exists):
+        blob = self._client.bucket(stored_object.bucket).blob(stored_object.report)
+        if _translated(stored_object, blob.exists):
             return False
 
         def write() -> bool:
@@ -64,27 +64,27 @@ class CloudStorage:
                 raise
             return True
 
-        return _translated(wanted, write)
+        return _translated(stored_object, write)
 
 
 class _Reader(io.RawIOBase):
     """Reader of a blob that raises this package's errors."""
 
-    def __init__(self, reader: Any, wanted: StoredObject) -> None:
+    def __init__(self, reader: Any, stored_object: StoredObject) -> None:
         super().__init__()
         self._reader = reader
-        self._wanted = wanted
+        self._stored_object = stored_object
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data: bytes = _translated(self._wanted, lambda: self._reader.read(len(buffer)))
+        data: bytes = _translated(self._stored_object, lambda: self._reader.read(len(buffer)))
         buffer[: len(data)] = data
         return len(data)
 
 
-def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
+def _translated(stored_object: StoredObject, call: Callable[[], ResultT]) -> ResultT:
     """Make the call and translate the library's errors to ours."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
@@ -94,5 +94,5 @@ def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
     try:
         return call()
     except (GoogleAPIError, GoogleAuthError, InvalidResponse, requests.RequestException, ConnectionError) as exc:
-        error = service_errors.google_error(service_error_tables.BUCKET, exc, object=wanted.source)
+        error = service_errors.google_error(service_error_tables.BUCKET, exc, object=stored_object.source)
         raise (NotFound(str(error)) if isinstance(error, InvalidRequest) else error) from exc

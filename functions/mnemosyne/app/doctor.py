@@ -51,14 +51,14 @@ def check_database(connection: Connection, files: Sequence[SchemaFile], expected
     yield Check("postgresql", f"version {version}", f"use PostgreSQL {OLDEST_POSTGRESQL} or newer" if old else None)
     yield _extension(vector)
     try:
-        missing = [one for one in migrations.status(connection, files) if one.applied_at is None]
+        missing = [file for file in migrations.status(connection, files) if file.applied_at is None]
     except Misconfigured as exc:
         yield Check("schema", str(exc), "deploy the version whose migrations these are")
         return
     if missing:
         yield Check("schema", f"{len(missing)} of {len(files)} files of the schema are not applied", MIGRATE)
         return
-    yield Check("schema", f"at migration {[one.label for one in files if one.version is not None][-1]}")
+    yield Check("schema", f"at migration {[file.label for file in files if file.version is not None][-1]}")
     try:
         yield Check("embedding space", str(read_embedding_space(connection, expected)))
     except Misconfigured as exc:
@@ -85,8 +85,8 @@ def check_languages(connection: Connection, provider: str) -> Check:
     if warning:
         return Check("languages", warning, REMEDY, is_warning=True)
     counts = sorted(row["languages"].items(), key=lambda item: (-item[1], item[0]))
-    seen = ", ".join(f"{language} {count:,}" for language, count in counts) or "none detected"
-    return Check("languages", f"{seen}, of {row['sampled']:,} sampled memories")
+    languages = ", ".join(f"{language} {count:,}" for language, count in counts) or "none detected"
+    return Check("languages", f"{languages}, of {row['sampled']:,} sampled memories")
 
 
 def check_embedder(embedder: Embedder) -> Check:
@@ -118,8 +118,8 @@ def check_queue(queue: IngestQueue) -> Check:
 
 def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
     """Return the failed check of a service, with the error's next step, or `otherwise` if it has none."""
-    seen = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
-    return Check(name, seen, exc.next_step or otherwise)
+    cause = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
+    return Check(name, cause, exc.next_step or otherwise)
 
 
 def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Check:

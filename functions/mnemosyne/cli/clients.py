@@ -72,11 +72,11 @@ def command() -> str:
     this = Path(sys.argv[0]).absolute()
     if this.name != "mnemosyne":
         return "mnemosyne"
-    found = shutil.which("mnemosyne")
-    if found and Path(found).absolute() == this:
+    on_path = shutil.which("mnemosyne")
+    if on_path and Path(on_path).absolute() == this:
         return "mnemosyne"
-    here = Path(os.path.relpath(this))
-    return str(this if here.parts[0] == ".." else here)
+    relative = Path(os.path.relpath(this))
+    return str(this if relative.parts[0] == ".." else relative)
 
 
 def _servers(server: dict[str, Any], under: str = "mcpServers") -> str:

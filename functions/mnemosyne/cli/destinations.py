@@ -56,17 +56,19 @@ class OverPubSub(_Pausing):
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Publish the records as one message, refused ones with their reasons."""
-        self._services.queue.publish(self._namespace, [one.reading for one in records])
+        self._services.queue.publish(self._namespace, [record.reading for record in records])
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the database is away, none is."""
         try:
-            known = self._services.memories.statuses(self._namespace, request_ids)
+            statuses = self._services.memories.statuses(self._namespace, request_ids)
         except Unavailable:
             return {}
         return {
-            one.request_id: Outcome(one.state, one.memory_id, one.error, rfc3339(one.updated_at), one.note)
-            for one in known.values()
+            status.request_id: Outcome(
+                status.state, status.memory_id, status.error, rfc3339(status.updated_at), status.note
+            )
+            for status in statuses.values()
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
@@ -94,8 +96,8 @@ class OverMcp(_Pausing):
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Send the records in one call: good ones as JSON lines, refused ones with their reasons."""
-        lines = [_line(one) for one in records if not isinstance(one.reading, FailedRequest)]
-        refused = [_refusal(one.reading) for one in records if isinstance(one.reading, FailedRequest)]
+        lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
+        refused = [_refusal(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
         if refused:
             arguments["refused"] = refused
@@ -108,19 +110,19 @@ class OverMcp(_Pausing):
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the server cannot tell, none is."""
         try:
-            answer = self.call("ingest_status", {"request_ids": [str(one) for one in request_ids]})
+            answer = self.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         except Unavailable:
             return {}
         return {
-            UUID(one["request_id"]): Outcome(
-                IngestState(one["state"]),
-                UUID(one["memory_id"]) if one["memory_id"] else None,
-                one["error"],
-                one["updated_at"],
-                one.get("note"),
+            UUID(request["request_id"]): Outcome(
+                IngestState(request["state"]),
+                UUID(request["memory_id"]) if request["memory_id"] else None,
+                request["error"],
+                request["updated_at"],
+                request.get("note"),
             )
-            for one in answer["requests"]
-            if one["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
+            for request in answer["requests"]
+            if request["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
@@ -146,7 +148,7 @@ def _refusal(refused: FailedRequest) -> dict[str, str]:
 def _line(record: Record) -> str:
     """Return the record as it was read, under the id of its request."""
     fields = record.item.fields or {}
-    known = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
+    values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
-        known |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
-    return json.dumps(known | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"
+        values |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
+    return json.dumps(values | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

@@ -60,7 +60,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
             "every token"
         )
-    wanted = _space(embedder)
+    space = _space(embedder)
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)
     started = time.monotonic()
@@ -70,7 +70,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     if is_root():
         say("Running as root: PostgreSQL runs as the system user pgserver, because it refuses to run as root.")
     try:
-        with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
+        with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, space=space) as system:
             say(f"Ready after {time.monotonic() - started:.1f} s.\n")
             if auth_mode != "none":
                 make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"

@@ -27,10 +27,17 @@ def doctor(as_json: bool, data_dir: str | None) -> None:
             if check.remedy:
                 say(f"{'':23}  → {check.remedy}")
     if as_json:
-        shown = [
-            {"name": c.name, "ok": c.ok, "warning": c.is_warning, "seen": c.seen, "remedy": c.remedy} for c in checks
+        values = [
+            {
+                "name": check.name,
+                "ok": check.ok,
+                "warning": check.is_warning,
+                "seen": check.seen,
+                "remedy": check.remedy,
+            }
+            for check in checks
         ]
-        say(json.dumps(shown))
+        say(json.dumps(values))
     wrong = sum(not check.ok for check in checks)
     if wrong:
         sys.exit(1)

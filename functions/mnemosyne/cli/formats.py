@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import shown
+from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import FAILURE, Item, left_out
@@ -42,11 +42,11 @@ def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[It
             yield from _mcp_memory_service(stream, str(file))
             return
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-        found = False
+        has_items = False
         for item in reading.read(stream, str(file), format_, modified=modified, path=place):
-            found = True
+            has_items = True
             yield item
-        if not found and listing.is_folder:
+        if not has_items and listing.is_folder:
             listing.skip(file, EMPTY)
 
 
@@ -60,14 +60,14 @@ def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
     beginning = stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")
     stream.seek(0)
     whole = "item" if beginning.startswith(b"[") else "memories.item"
-    found = False
+    has_memories = False
     try:
-        for number, one in enumerate(ijson.items(stream, whole, use_float=True)):
-            found = True
-            yield _memory(one, f"{name}:memories[{number}]", number + 1)
+        for number, memory in enumerate(ijson.items(stream, whole, use_float=True)):
+            has_memories = True
+            yield _memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
         raise ValueError(f"it is no JSON from some place on: {exc}") from exc
-    if not found and not _has_memories(stream, whole):
+    if not has_memories and not _has_memories(stream, whole):
         yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
 
 
@@ -79,19 +79,19 @@ def _has_memories(stream: BinaryIO, whole: str) -> bool:
     return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))
 
 
-def _memory(one: Any, source: str, line: int) -> Item:
-    if not isinstance(one, dict):
-        return Item(source, None, f"a memory must be a JSON object, got {shown(one)}", line=line)
-    given = one.get("metadata") or {}
-    if not isinstance(given, dict):
+def _memory(memory: Any, source: str, line: int) -> Item:
+    if not isinstance(memory, dict):
+        return Item(source, None, f"a memory must be a JSON object, got {excerpt(memory)}", line=line)
+    metadata = memory.get("metadata") or {}
+    if not isinstance(metadata, dict):
         return Item(source, None, "metadata must be an object", line=line)
-    metadata = dict(given)
-    if one.get("memory_type"):
-        metadata["memory_type"] = one["memory_type"]
-    time_name = next((name for name in _TIMES if one.get(name)), "timestamp")
+    metadata = dict(metadata)
+    if memory.get("memory_type"):
+        metadata["memory_type"] = memory["memory_type"]
+    time_name = next((name for name in _TIMES if memory.get(name)), "timestamp")
     fields = {
-        **{name: one[name] for name in MemoryInput.model_fields if name in one},
-        "timestamp": one.get(time_name),
+        **{name: memory[name] for name in MemoryInput.model_fields if name in memory},
+        "timestamp": memory.get(time_name),
         "metadata": metadata,
     }
-    return Item(source, fields, line=line, left_out=left_out(one, *_FOREIGN), time_name=time_name)
+    return Item(source, fields, line=line, left_out=left_out(memory, *_FOREIGN), time_name=time_name)

@@ -129,10 +129,10 @@ def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
     """Print the omitted fields: unknown ones with their numbers, and each property of a note."""
     names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
     if names:
-        named = ", ".join(
+        fields = ", ".join(
             f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())
         )
-        say(f"{plain(path.name)}: left out, because memories have no such fields: {named}", err=True)
+        say(f"{plain(path.name)}: left out, because memories have no such fields: {fields}", err=True)
     notices = sorted(set(left_out) - set(names))
     for notice in notices[:NOTICES]:
         say(f"{plain(path.name)}: {plain(notice)}", err=True)

@@ -34,9 +34,9 @@ class Source:
         the next import finds the same notes from wherever it runs; or `vault`, if it is given.
         """
         folder = path if path.is_dir() else path.parent
-        named = _storable(vault or str(folder.resolve()))
-        name = named if path.is_dir() else _storable(str(path))
-        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone, named, str(path))
+        folder_name = _storable(vault or str(folder.resolve()))
+        name = folder_name if path.is_dir() else _storable(str(path))
+        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
         """Return the name of the item: its line, or its path within the folder."""

@@ -71,24 +71,24 @@ class _Batch:
     @property
     def contents(self) -> str:
         """Digest of everything but the ids, to detect that the source has changed."""
-        readings = [replace(one.reading, request_id=NO_REQUEST) for one in self.records]
+        readings = [replace(record.reading, request_id=NO_REQUEST) for record in self.records]
         return hashlib.sha256(repr(readings).encode(errors="replace")).hexdigest()
 
     @property
     def request_ids(self) -> list[UUID]:
         """Each record's request, in order."""
-        return [one.reading.request_id for one in self.records]
+        return [record.reading.request_id for record in self.records]
 
     @property
     def later(self) -> list[PostImportUpdate]:
         """Changes to make to its memories once all are stored."""
-        return [later for one in self.records if (later := _later(one))]
+        return [later for record in self.records if (later := _later(record))]
 
     @property
     def left_out(self) -> Counter[str]:
         """Names of unknown fields, with the number of memories that had each."""
-        read = (one.item for one in self.records if not isinstance(one.reading, FailedRequest))
-        return Counter(name for item in read for name in item.left_out)
+        items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
+        return Counter(name for item in items for name in item.left_out)
 
 
 def _later(record: Record) -> PostImportUpdate | None:
@@ -130,20 +130,20 @@ def run(
                 destination.pause()
 
     for batch in _batches(items, source, destination):
-        known = journal.published(batch.number, batch.contents)
-        if known and known.is_finished:
+        published = journal.published(batch.number, batch.contents)
+        if published and published.is_finished:
             progress(len(batch.records))
             continue
-        if known:
-            pairs = zip(batch.records, known.request_ids, strict=True)
-            batch.records = [Record(one.item, replace(one.reading, request_id=id_)) for one, id_ in pairs]
-            batch.present = known.present
+        if published:
+            pairs = zip(batch.records, published.request_ids, strict=True)
+            batch.records = [Record(record.item, replace(record.reading, request_id=id_)) for record, id_ in pairs]
+            batch.present = published.present
             outcomes = destination.outcomes(batch.request_ids)
-            unsent = [one for one in batch.records if one.reading.request_id not in outcomes]
+            unsent = [record for record in batch.records if record.reading.request_id not in outcomes]
         else:
             _find_earlier(batch, destination)
             journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
-            unsent = [one for one in batch.records if one.reading.request_id not in batch.present]
+            unsent = [record for record in batch.records if record.reading.request_id not in batch.present]
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -154,22 +154,25 @@ def run(
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
     """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
-    named = [
-        one.reading for one in batch.records if not isinstance(one.reading, FailedRequest) and one.reading.external_id
+    readings = [
+        record.reading
+        for record in batch.records
+        if not isinstance(record.reading, FailedRequest) and record.reading.external_id
     ]
-    known = destination.outcomes([one.request_id for one in named]) if named else {}
-    batch.present = {request_id for request_id, outcome in known.items() if outcome.state in _SUCCESSES}
+    outcomes = destination.outcomes([reading.request_id for reading in readings]) if readings else {}
+    batch.present = {request_id for request_id, outcome in outcomes.items() if outcome.state in _SUCCESSES}
     failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
-    batch.earlier = {request_id: outcome for request_id, outcome in known.items() if outcome.state in failed}
+    batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed}
 
 
 def _follow(batch: _Batch, destination: Destination) -> int:
     """Return how many of the batch's records have reached their outcomes since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
     ended = {
-        one: found
-        for one, found in outcomes.items()
-        if found.state is not IngestState.QUEUED and (found.updated_at is None or found != batch.earlier.get(one))
+        request_id: outcome
+        for request_id, outcome in outcomes.items()
+        if outcome.state is not IngestState.QUEUED
+        and (outcome.updated_at is None or outcome != batch.earlier.get(request_id))
     }
     count = 0
     for record in batch.records:
@@ -233,25 +236,25 @@ def apply_post_import_updates(journals: Sequence[Journal], destination: Destinat
     """Restore exact tags and supersession, which an ingest cannot express. A refused change becomes a failure."""
 
     def stored(content: str) -> tuple[UUID, bool] | None:
-        return next((found for one in journals if (found := one.stored(content))), None)
+        return next((memory for journal in journals if (memory := journal.stored(content))), None)
 
     for journal in journals:
         journal.forget_update_failures()
-        for one in list(journal.later()):
-            found = stored(one.content)
-            if found is None:
+        for update in list(journal.later()):
+            memory = stored(update.content)
+            if memory is None:
                 continue
-            memory_id, is_new = found
-            changes = [MemoryChange(tags=one.tags)] if one.tags is not None and is_new else []
-            if one.successor:
-                if successor := stored(one.successor):
+            memory_id, is_new = memory
+            changes = [MemoryChange(tags=update.tags)] if update.tags is not None and is_new else []
+            if update.successor:
+                if successor := stored(update.successor):
                     changes.append(MemoryChange(superseded_by=successor[0]))
                 else:
                     journal.fail(
-                        one.source, "stored, but what supersedes it is not in these files: update_memory says so"
+                        update.source, "stored, but what supersedes it is not in these files: update_memory says so"
                     )
             for change in changes:
                 try:
                     destination.change(memory_id, change)
                 except (InvalidRequest, NotFound, Conflict) as exc:
-                    journal.fail(one.source, f"stored, but not all of it: {exc}")
+                    journal.fail(update.source, f"stored, but not all of it: {exc}")

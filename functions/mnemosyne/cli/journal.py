@@ -118,13 +118,13 @@ class Journal:
 
     def published(self, number: int, contents: str) -> Published | None:
         """Return the batch's record; None if it was never published or its contents have changed."""
-        found = self._database.execute(
+        row = self._database.execute(
             "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
             (number, contents),
         ).fetchone()
-        if found is None:
+        if row is None:
             return None
-        ids, is_finished, present = found
+        ids, is_finished, present = row
         return Published(_ids(ids), bool(is_finished), frozenset(_ids(present)))
 
     def record(
@@ -137,12 +137,18 @@ class Journal:
         present: Collection[UUID] = (),
     ) -> None:
         """Record that a batch will be published under these ids, except those present, and later changes."""
-        ids = b"".join(one.bytes for one in request_ids)
+        ids = b"".join(request_id.bytes for request_id in request_ids)
         with self._database as database:
             database.execute(
                 "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out, present)"
                 " VALUES (?, ?, ?, ?, ?)",
-                (number, contents, ids, json.dumps(dict(left_out)), b"".join(one.bytes for one in present)),
+                (
+                    number,
+                    contents,
+                    ids,
+                    json.dumps(dict(left_out)),
+                    b"".join(request_id.bytes for request_id in present),
+                ),
             )
             # From a run before, if the batch had other contents then.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
@@ -150,8 +156,14 @@ class Journal:
             database.executemany(
                 "INSERT INTO later (batch, content, source, successor, tags) VALUES (?, ?, ?, ?, ?)",
                 [
-                    (number, one.content, one.source, one.successor, None if one.tags is None else json.dumps(one.tags))
-                    for one in later
+                    (
+                        number,
+                        update.content,
+                        update.source,
+                        update.successor,
+                        None if update.tags is None else json.dumps(update.tags),
+                    )
+                    for update in later
                 ],
             )
 
@@ -190,8 +202,8 @@ class Journal:
 
     def stored(self, content: str) -> tuple[UUID, bool] | None:
         """Return the memory of that content hash, and whether this import has stored it."""
-        found = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
-        return (UUID(bytes=found[0]), bool(found[1])) if found else None
+        row = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
+        return (UUID(bytes=row[0]), bool(row[1])) if row else None
 
     def totals(self) -> Totals:
         """Return the outcomes so far."""

@@ -66,7 +66,7 @@ class LocalKeys:
 
     def listed(self) -> list[dict[str, Any]]:
         """Return all keys, oldest first."""
-        return [api_keys.shown(key) for key in self._store.every()]
+        return [api_keys.public_fields(key) for key in self._store.every()]
 
 
 @contextmanager

@@ -77,11 +77,13 @@ def guess(path: Path) -> str | None:
 
 def _format(path: Path) -> str:
     """Return the format of a single file; raises InvalidRequest if it is not read."""
-    found = guess(path)
-    if what := unsupported_files.what_is(path):
-        raise InvalidRequest(f"{path} looks like {what[0]}, which import does not read as it is: {what[1]}")
-    if found:
-        return found
+    format_ = guess(path)
+    if unsupported := unsupported_files.unsupported_kind(path):
+        raise InvalidRequest(
+            f"{path} looks like {unsupported[0]}, which import does not read as it is: {unsupported[1]}"
+        )
+    if format_:
+        return format_
     if unsupported_files.is_chronicle(path):
         return "chronicle"
     kind, advice = unsupported_files.of_unknown_ending(path)
@@ -95,39 +97,39 @@ def _walk(listing: Listing) -> Iterator[Path]:
         listing.skip(Path(error.filename), f"because it cannot be opened ({(error.strerror or '').lower()})")
 
     for folder, folders, names in os.walk(listing.root, onerror=fail):
-        here = Path(folder)
+        parent = Path(folder)
         for name in sorted(folders):
-            if (here / name).is_symlink():
-                listing.skip(here / name, "linked folders: import the folder that the link leads to")
-            elif name.startswith(".") or (here.name == "logseq" and name in ("bak", "version-files")):
-                listing.skip(here / name, "hidden folders")
+            if (parent / name).is_symlink():
+                listing.skip(parent / name, "linked folders: import the folder that the link leads to")
+            elif name.startswith(".") or (parent.name == "logseq" and name in ("bak", "version-files")):
+                listing.skip(parent / name, "hidden folders")
             else:
                 continue
             folders.remove(name)
         folders.sort()
         for name in sorted(names):
             if name.startswith("."):
-                listing.skip(here / name, "hidden files")
+                listing.skip(parent / name, "hidden files")
             elif name.endswith(_OWN):
-                listing.skip(here / name, "what an import wrote")
-            elif not (here / name).is_file():
-                listing.skip(here / name, "no files, or links to nothing")
+                listing.skip(parent / name, "what an import wrote")
+            elif not (parent / name).is_file():
+                listing.skip(parent / name, "no files, or links to nothing")
             else:
-                yield here / name
+                yield parent / name
 
 
 def _add(listing: Listing, file: Path, format_: str | None) -> None:
-    found = guess(file)
+    guessed = guess(file)
     try:
-        what = unsupported_files.what_is(file)
-        if what is None and found is None:
-            what = unsupported_files.of_unknown_ending(file)
+        unsupported = unsupported_files.unsupported_kind(file)
+        if unsupported is None and guessed is None:
+            unsupported = unsupported_files.of_unknown_ending(file)
     except OSError:
-        what = None  # reading it fails too, and says why
-    if what is not None:
-        listing.skip(file, f"{what[0]}: {what[1]}")
-    elif format_ in (None, found):
-        listing.files.append((file, found or "markdown"))
+        unsupported = None  # reading it fails too, and says why
+    if unsupported is not None:
+        listing.skip(file, f"{unsupported[0]}: {unsupported[1]}")
+    elif format_ in (None, guessed):
+        listing.files.append((file, guessed or "markdown"))
     else:
         listing.skip(file, f"another format than {format_}")
 
@@ -143,7 +145,7 @@ def _reserve(listing: Listing) -> None:
     for file in reserved:
         if is_bundle and not set(_properties(file)) - {"okf_version"}:
             listing.skip(file, "reserved names of Open Knowledge Format")
-            listing.files = [one for one in listing.files if one[0] != file]
+            listing.files = [entry for entry in listing.files if entry[0] != file]
 
 
 def _properties(file: Path) -> dict[str, object]:

@@ -38,8 +38,8 @@ def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Ite
 
 def settings_of_a_system() -> list[str]:
     """Return the names of the environment's variables that are settings of a system."""
-    named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
-    return sorted(name for name in named if name.startswith(PREFIX) and name in os.environ)
+    variables = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
+    return sorted(name for name in variables if name.startswith(PREFIX) and name in os.environ)
 
 
 @contextmanager

@@ -40,38 +40,40 @@ def own_place(path: Path, suffix: str) -> Path:
         return beside
     import platformdirs  # of the extra `local`
 
-    kept = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
+    place = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
     try:
-        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
         raise InvalidRequest(
-            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(kept)} "
+            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(place)} "
             f"({(exc.strerror or str(exc)).lower()}): set XDG_STATE_HOME to a directory of yours, or import a copy"
         ) from exc
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
-    return kept / f"{digest}-{path.name[:100]}{suffix}"
+    return place / f"{digest}-{path.name[:100]}{suffix}"
 
 
-def require_own(path: Path, what: str) -> None:
+def require_own(path: Path, label: str) -> None:
     """Raise InvalidRequest if there is something at the path that is not a file of the user's own."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_nlink != 1:
-        kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a file of yours alone"
-        raise InvalidRequest(f"{what} would be {plain(path)}, which is {kind}: move it away, and run the command again")
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_nlink != 1:
+        kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a file of yours alone"
+        raise InvalidRequest(
+            f"{label} would be {plain(path)}, which is {kind}: move it away, and run the command again"
+        )
 
 
-def create_own(path: Path, what: str) -> None:
+def create_own(path: Path, label: str) -> None:
     """Make a file that nobody else may read, or restrict one of the user's; raises InvalidRequest if it is foreign."""
-    require_own(path, what)
+    require_own(path, label)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as exc:
         if exc.errno == errno.ELOOP:
-            raise InvalidRequest(f"{what} would be {plain(path)}, which is a symbolic link: move it away") from exc
-        raise InvalidRequest(f"{what} {plain(path)} cannot be written: {exc.strerror}") from exc
+            raise InvalidRequest(f"{label} would be {plain(path)}, which is a symbolic link: move it away") from exc
+        raise InvalidRequest(f"{label} {plain(path)} cannot be written: {exc.strerror}") from exc
     with os.fdopen(descriptor, "rb"):
         os.fchmod(descriptor, 0o600)
 

@@ -53,7 +53,7 @@ def redrive(
     _check_target(namespace, into)
     redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
     chosen = replace(choice(younger_than, older_than, cause), message_ids=message_ids or None, redrivable=redrivable)
-    shown: list[dict[str, str]] = []
+    letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:
         due = len(services.memories.dead_letter_ids(namespace, chosen))
@@ -65,16 +65,16 @@ def redrive(
                 problems.append({"message_id": attempt.message_id, "problem": attempt.problem})
                 say(plain(attempt.problem), err=True)
                 continue
-            shown.append({"message_id": attempt.message_id, "cause": attempt.letter.cause})
+            letters.append({"message_id": attempt.message_id, "cause": attempt.letter.cause})
             if not as_json:
                 say(_line(attempt.letter, len(attempt.request_ids)))
     if as_json:
-        kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
+        kinds = {"redriven": [] if dry_run else letters, "would_redrive": letters if dry_run else []}
         say(json.dumps({**kinds, "problems": problems}))
     else:
-        done = "would be" if dry_run else "was" if len(shown) == 1 else "were"
-        say(f"{counted(len(shown), 'dead letter')} {done} published again.")
-        _note_others(0 if message_ids else waiting, due - len(shown) - len(problems))
+        verb = "would be" if dry_run else "was" if len(letters) == 1 else "were"
+        say(f"{counted(len(letters), 'dead letter')} {verb} published again.")
+        _note_others(0 if message_ids else waiting, due - len(letters) - len(problems))
     if problems:
         say(f"{len(problems)} could not be published again.", err=True)
         sys.exit(1)

@@ -161,7 +161,7 @@ def _recall(
         return None
     pool = Pool(connection_factory, 1)
     store = PostgresMemories(pool, space)
-    found = 0
+    hits = 0
     for probe in probes:
         query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
         vector = embedder.embed_query(probe.query)
@@ -173,9 +173,9 @@ def _recall(
             model=embedder.model,
             lexical_weight=embedder.lexical_weight,
         )
-        found += str(probe.id) in {one.candidate.id for one in ranked[: query.limit]}
+        hits += str(probe.id) in {entry.candidate.id for entry in ranked[: query.limit]}
     pool.close()
-    return found / len(probes)
+    return hits / len(probes)
 
 
 def _report(

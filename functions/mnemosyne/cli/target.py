@@ -41,9 +41,9 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def checked(*, url: str | None, data_dir: str | None, project: str | None, **options: Any) -> None:
-            given = {URL: url, DATA_DIR: data_dir, PROJECT: project}
-            _check(click.get_current_context(), given, usable)
-            command(**options, **{way: given[way] for way in ways})
+            values = {URL: url, DATA_DIR: data_dir, PROJECT: project}
+            _check(click.get_current_context(), values, usable)
+            command(**options, **{way: values[way] for way in ways})
 
         if PROJECT in ways:
             checked = click.option(
@@ -62,15 +62,15 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
 def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:
     """Raise UsageError or Misconfigured unless the options or the environment name one target that is usable."""
-    given = [way for way, value in values.items() if value is not None]
-    options = [_NAMES[way].split()[0] for way in given]
-    if len(given) > 1:
+    chosen = [way for way, value in values.items() if value is not None]
+    options = [_NAMES[way].split()[0] for way in chosen]
+    if len(chosen) > 1:
         raise click.UsageError(f"give only one of --url, --data-dir and --project, got {' and '.join(options)}")
-    if given and _NAMES[given[0]] not in usable:
+    if chosen and _NAMES[chosen[0]] not in usable:
         raise click.UsageError(f"`{context.command_path}` does not work with {options[0]}: use {' or '.join(usable)}")
-    if given and not values[given[0]]:
-        raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[given[0]]}")
-    if not given:
+    if chosen and not values[chosen[0]]:
+        raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[chosen[0]]}")
+    if not chosen:
         _check_without_option(context, usable)
 
 

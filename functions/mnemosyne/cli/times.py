@@ -43,8 +43,10 @@ def _is_zone(name: str) -> bool:
 
 def timezone_option(default: str | Callable[[], str], *, help: str) -> Callable[[F], F]:  # noqa: A002 - as click's own
     """Return a decorator that adds the option --timezone."""
-    shown = default if isinstance(default, str) else "this machine's"
-    return click.option("--timezone", metavar="ZONE", default=default, show_default=shown, callback=_zone, help=help)
+    default_text = default if isinstance(default, str) else "this machine's"
+    return click.option(
+        "--timezone", metavar="ZONE", default=default, show_default=default_text, callback=_zone, help=help
+    )
 
 
 def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -67,9 +69,9 @@ def age(value: str, timezone: str) -> timedelta:
     """
     context = click.get_current_context(silent=True)
     try:
-        found = duration(context or click.Context(click.Command("")), click.Option(["--since"]), value)
-        if found is not None:
-            return found
+        interval = duration(context or click.Context(click.Command("")), click.Option(["--since"]), value)
+        if interval is not None:
+            return interval
     except click.BadParameter:
         pass
     now = datetime.now(UTC)

@@ -61,10 +61,10 @@ class ToolClient:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self.url, json=body)
         except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
-            named = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
+            invalid = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
             byte = ord(exc.object[exc.start]) & 0xFF  # as os.fsdecode keeps it: U+DC80 to U+DCFF
             raise InvalidRequest(
-                f"{next(named, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
+                f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"
             ) from exc
         except (httpx2.HTTPError, ValueError) as exc:
@@ -78,13 +78,13 @@ class ToolClient:
         if result:
             raise _tool_error(tool, result)
         error = answer.get("error", answer)
-        said = error.get("message", error)
+        message = error.get("message", error)
         if response.status_code in (401, 403):
             fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
-            raise Unauthorized(f"{tool}: {said}; {fix}")
+            raise Unauthorized(f"{tool}: {message}; {fix}")
         if response.is_server_error:
-            raise Unavailable(f"{tool}: {said}")
-        raise InvalidRequest(f"{tool}: {said}")
+            raise Unavailable(f"{tool}: {message}")
+        raise InvalidRequest(f"{tool}: {message}")
 
 
 def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
@@ -103,6 +103,6 @@ def _json_object(response: httpx2.Response) -> dict[str, Any]:
         answer = None
     if isinstance(answer, dict):
         return answer
-    said = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
+    problem = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
     fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"
-    raise Unavailable(f"{said}; {fix}")
+    raise Unavailable(f"{problem}; {fix}")

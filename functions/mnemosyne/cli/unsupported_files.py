@@ -56,7 +56,7 @@ _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
 
-def what_is(path: Path) -> tuple[str, str] | None:
+def unsupported_kind(path: Path) -> tuple[str, str] | None:
     """Return the kind of an unsupported file and the fix; None if the file may be supported."""
     ending = path.suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)

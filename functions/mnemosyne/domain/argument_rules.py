@@ -28,14 +28,14 @@ _TYPES = {
 
 def path(location: Location) -> str:
     """Return the location as text, such as `memories[1].tags[0]`."""
-    written = ""
+    text = ""
     for part in location:
         name = part if isinstance(part, int) or len(part) <= NAME_CHARACTERS else f"{part[:NAME_CHARACTERS]}…"
-        written += f"[{name}]" if isinstance(name, int) else f".{name}" if written else name
-    return written
+        text += f"[{name}]" if isinstance(name, int) else f".{name}" if text else name
+    return text
 
 
-def wanted(kind: str, model: type[BaseModel], location: Location) -> str:
+def expected_type(kind: str, model: type[BaseModel], location: Location) -> str:
     """Return the expected type with bounds or an example; empty if the error is not about the type."""
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_element(model, location), "example", "")

@@ -20,13 +20,13 @@ def check_attributes(attributes: Mapping[str, str]) -> None:
 
 
 def _attribute_problem(name: str, value: str) -> str:
-    shown = repr(name if len(name) <= 60 else f"{name[:60]}…")
+    excerpt = repr(name if len(name) <= 60 else f"{name[:60]}…")
     if not name:
         return "an attribute must have a name"
     if name.startswith("goog"):
-        return f"the attribute {shown} begins with goog, which is reserved"
+        return f"the attribute {excerpt} begins with goog, which is reserved"
     if (size := len(name.encode(errors="surrogatepass"))) > NAME_BYTES:
-        return f"the name of the attribute {shown} must have at most {NAME_BYTES} bytes, got {size:,}"
+        return f"the name of the attribute {excerpt} must have at most {NAME_BYTES} bytes, got {size:,}"
     if (size := len(value.encode(errors="surrogatepass"))) > VALUE_BYTES:
-        return f"the attribute {shown} must have at most {VALUE_BYTES:,} bytes, got {size:,}"
+        return f"the attribute {excerpt} must have at most {VALUE_BYTES:,} bytes, got {size:,}"
     return ""

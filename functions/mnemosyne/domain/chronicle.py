@@ -41,9 +41,9 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
     united: dict[str, str] = {}
     for group in groups:
         for tag in group:
-            written = one_line(tag).strip()
-            if written:
-                united.setdefault(tag_key(written), written)
+            cleaned = one_line(tag).strip()
+            if cleaned:
+                united.setdefault(tag_key(cleaned), cleaned)
     return tuple(united.values())[:TAG_COUNT]
 
 

@@ -126,7 +126,7 @@ def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
     """Return as many of the last pieces as fit into this fraction of a chunk."""
-    kept = len(pieces)
-    while kept and (share := share - pieces[kept - 1].share) >= 0:
-        kept -= 1
-    return list(pieces[kept:])
+    start = len(pieces)
+    while start and (share := share - pieces[start - 1].share) >= 0:
+        start -= 1
+    return list(pieces[start:])

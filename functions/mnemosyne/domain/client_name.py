@@ -24,10 +24,10 @@ _RARE = {"CHEROKEE", "COPTIC", "LISU", "DESERET", "GOTHIC", "OLD", "LYDIAN", "LY
 """Scripts with many letters that look Latin."""
 
 
-def client_name(given: object) -> str:
+def client_name(value: object) -> str:
     """Return the name to display. Raises InvalidRequest if a word mixes similar-looking scripts."""
     # NFKC replaces full-width, bold and circled letters with plain ones.
-    name = unicodedata.normalize("NFKC", one_line(given)) if isinstance(given, str) else ""
+    name = unicodedata.normalize("NFKC", one_line(value)) if isinstance(value, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())
     foreign = {script.title() for word in name.split() if (script := _foreign(word))}
     return f"{name} (in {' and '.join(sorted(foreign))} letters)" if foreign else name or NAMELESS

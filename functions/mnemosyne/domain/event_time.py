@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from mnemosyne.domain.parsing import shown
+from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -47,7 +47,7 @@ def event_time(value: object) -> datetime:
         return _of_text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _of_number(value)
-    raise ValueError(f"must be {_FORMS}, got {shown(value)}")
+    raise ValueError(f"must be {_FORMS}, got {excerpt(value)}")
 
 
 def zone(name: str) -> tzinfo:
@@ -76,7 +76,7 @@ def _of_text(text: str) -> datetime:
         clock = match[4] or match[5] or "0000"
         parts = [clock[at : at + 2] for at in range(0, len(clock), 2)]
         return _moment(text, f"{match[1]}-{match[2]}-{match[3]}", ":".join(parts), match[6] or "")
-    raise ValueError(f"must be {_FORMS}, got {shown(text)}")
+    raise ValueError(f"must be {_FORMS}, got {excerpt(text)}")
 
 
 def _moment(text: object, date: str, clock: str, offset: str) -> datetime:
@@ -88,7 +88,7 @@ def _moment(text: object, date: str, clock: str, offset: str) -> datetime:
         moment = datetime.fromisoformat(f"{date}T{clock}{offset}")
         return moment.astimezone(UTC) if offset else moment
     except (ValueError, OverflowError) as exc:
-        raise ValueError(f"must be a date or time that exists, got {shown(text)}: {exc}") from exc
+        raise ValueError(f"must be a date or time that exists, got {excerpt(text)}: {exc}") from exc
 
 
 def _of_number(number: float) -> datetime:
@@ -99,8 +99,8 @@ def _of_number(number: float) -> datetime:
         try:
             return _of_text(str(int(number)))
         except ValueError as exc:
-            raise ValueError(f"must be a date or time that exists, got {shown(number)}") from exc
+            raise ValueError(f"must be a date or time that exists, got {excerpt(number)}") from exc
     raise ValueError(
-        f"must be a date, got {shown(number)}, which may be a year, a count or a row's number: write a date such as "
+        f"must be a date, got {excerpt(number)}, which may be a year, a count or a row's number: write a date such as "
         "2026-07-11 or 20260711, or seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099"
     )

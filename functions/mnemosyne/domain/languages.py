@@ -41,19 +41,19 @@ def known_languages(provider: str) -> frozenset[str] | None:
 
 def language_warning(languages: Languages, provider: str) -> str | None:
     """Return a warning if the provider's embedder does not know the language of the query or of many memories."""
-    known = known_languages(provider)
-    if known is None:
+    supported = known_languages(provider)
+    if supported is None:
         return None
-    limits = f"the embedder {provider} knows {', '.join(sorted(map(_name, known)))} only"
-    if languages.query is not None and languages.query not in known:
+    limits = f"the embedder {provider} knows {', '.join(sorted(map(_name, supported)))} only"
+    if languages.query is not None and languages.query not in supported:
         return f"{limits}, and the query is in {_name(languages.query)}"
-    counts = {language: count for language, count in languages.memories.items() if language not in known}
+    counts = {language: count for language, count in languages.memories.items() if language not in supported}
     share = sum(counts.values()) / max(languages.sampled, 1)
     if share < NOTICEABLE:
         return None
     names = [_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))]
-    named = ", ".join(names[:LISTED]) + (" and others" if len(names) > LISTED else "")
-    return f"{limits}, and {share:.0%} of the sampled memories are in {named}"
+    listed = ", ".join(names[:LISTED]) + (" and others" if len(names) > LISTED else "")
+    return f"{limits}, and {share:.0%} of the sampled memories are in {listed}"
 
 
 def _name(language: str) -> str:

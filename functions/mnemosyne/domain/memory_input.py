@@ -33,8 +33,8 @@ from mnemosyne.domain.parsing import (
     Tags,
     Text,
     Title,
+    excerpt,
     parse,
-    shown,
     uuid,
 )
 from mnemosyne.domain.pubsub_message import foreign, storable_name
@@ -81,7 +81,7 @@ def _known_version(value: object) -> int:
     if version > SCHEMA_VERSION:
         raise ValueError(f"{version} is newer than this reader, which knows {SCHEMA_VERSION}")
     if version < SCHEMA_VERSION:
-        raise ValueError(f"must be {SCHEMA_VERSION}, got {shown(value)}")
+        raise ValueError(f"must be {SCHEMA_VERSION}, got {excerpt(value)}")
     return version
 
 
@@ -108,8 +108,8 @@ def _tag_list(value: object) -> object:
 
 def _object_of_text(value: object) -> object:
     """Parse metadata given as text, because warehouses export a JSON column as text."""
-    read = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
-    return read if isinstance(read, dict) else value
+    parsed = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    return parsed if isinstance(parsed, dict) else value
 
 
 def _json(text: str) -> Any:
@@ -223,13 +223,13 @@ class MemoryInput(Input):
 def read(record: object, defaults: Defaults) -> Reading:
     """Validate a record and return its request, or a failed request with the error. Unknown fields are ignored."""
     fields = record if isinstance(record, Mapping) else {}
-    known = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
+    known_fields = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
     try:
         if not isinstance(record, Mapping):
-            raise InvalidRequest(f"a memory must be a JSON object, got {shown(record)}")
-        return parse(MemoryInput, known, of="a memory").request(defaults)
+            raise InvalidRequest(f"a memory must be a JSON object, got {excerpt(record)}")
+        return parse(MemoryInput, known_fields, of="a memory").request(defaults)
     except InvalidRequest as exc:
-        return refused(str(exc), defaults, known)
+        return refused(str(exc), defaults, known_fields)
 
 
 def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:

@@ -13,7 +13,7 @@ import orjson
 
 from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, Reading, Request
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
-from mnemosyne.domain.parsing import shown
+from mnemosyne.domain.parsing import excerpt
 from mnemosyne.domain.pubsub_message import Published, Unwrapped, unwrap
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
@@ -50,7 +50,7 @@ class IngestMessage:
     def request_ids(self) -> list[UUID]:
         """The ids of all requests, valid or rejected."""
         readings: tuple[Reading, ...] = (*self.requests, *self.deletions, *self.rejected)
-        return [one.request_id for one in readings]
+        return [reading.request_id for reading in readings]
 
     @property
     def contents(self) -> dict[UUID, str]:
@@ -63,7 +63,7 @@ class IngestMessage:
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
-        return [_failed(one, error) for one in requests]
+        return [_failed(request, error) for request in requests]
 
 
 def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tuple[bytes, dict[str, str]]:
@@ -82,16 +82,16 @@ def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tup
 
 def _record(reading: Reading) -> dict[str, Any]:
     """Encode a reading as a record. `read` decodes it to an equal reading."""
-    name = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
-    named = {"request_id": reading.request_id, **name}
+    external_id = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+    identity = {"request_id": reading.request_id, **external_id}
     match reading:
         case IngestRequest():
             # A title derived from control characters alone is blank, which is refused. The reader derives it again.
-            return {**named, **reading.fields, "title": reading.title if reading.title.strip() else None}
+            return {**identity, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
-            return {**named, "op": "delete", "timestamp": reading.timestamp}
+            return {**identity, "op": "delete", "timestamp": reading.timestamp}
         case FailedRequest():
-            return {**named, REFUSED: reading.error}
+            return {**identity, REFUSED: reading.error}
 
 
 def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
@@ -109,7 +109,7 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         return IngestMessage(namespace, (), _visible(message, unwrapped, unreadable), dead_letter_reason=unreadable)
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
-        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {shown(version)}"
+        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
     readings = [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
     newest = max(
         map(schema_version, [version, *(item.get("schema_version") for item in items if isinstance(item, dict))])

@@ -228,8 +228,8 @@ def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
 
     Differences in the case of the host, the default port, a trailing slash and the query are ignored.
     """
-    wanted = _canonical(resource)
-    return next((own for own in resources if wanted and _canonical(own) == wanted), None)
+    canonical = _canonical(resource)
+    return next((own for own in resources if canonical and _canonical(own) == canonical), None)
 
 
 def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:

@@ -16,7 +16,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from mnemosyne.domain.argument_rules import between, path, reason_of, size, wanted
+from mnemosyne.domain.argument_rules import between, expected_type, path, reason_of, size
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
@@ -94,7 +94,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"must have strings as its keys, got {shown(key)}")
+                raise ValueError(f"must have strings as its keys, got {excerpt(key)}")
             storable(key)
             _check_json(item, depth + 1)
     elif isinstance(value, list):
@@ -106,7 +106,7 @@ def _check_json(value: object, depth: int) -> None:
         # Larger floats have no fraction, so the database would return them as integers.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
-        raise ValueError(f"must hold what JSON has, got {shown(value)}")
+        raise ValueError(f"must hold what JSON has, got {excerpt(value)}")
 
 
 def uuid(value: object) -> object:
@@ -114,8 +114,8 @@ def uuid(value: object) -> object:
     if isinstance(value, str):
         if not _UUID.fullmatch(value):
             if len(value) <= SOURCE_LIMIT and (alone := _UUID.search(value)):
-                raise ValueError(f'must be the id alone, "{alone[0]}", got {shown(value)}')
-            raise ValueError(f"must be a whole UUID such as {_UUID_EXAMPLE}, got {shown(value)}")
+                raise ValueError(f'must be the id alone, "{alone[0]}", got {excerpt(value)}')
+            raise ValueError(f"must be a whole UUID such as {_UUID_EXAMPLE}, got {excerpt(value)}")
         return UUID(value)
     return value
 
@@ -218,7 +218,7 @@ def _integer(digits: str) -> int | float:
 
 def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
     name = path(error["loc"])
-    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
     match kind:
         case "missing":
             return f"{name} is required"
@@ -227,32 +227,32 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "value_error":
             return reason_of(str(context["error"]), model, error["loc"])
         case "string_unicode":
-            return f"{name} {surrogate(given)}"
+            return f"{name} {surrogate(value)}"
         case "string_too_long" | "string_too_short" | "too_long" | "too_short":
-            unit = "character" if isinstance(given, str) else "item"
-            return f"{name} must have {size(context, unit)}, got {len(given):,}"
+            unit = "character" if isinstance(value, str) else "item"
+            return f"{name} must have {size(context, unit)}, got {len(value):,}"
         case "greater_than_equal" | "less_than_equal":
-            return f"{name} must be {between(model, error['loc'], context)}, got {shown(given)}"
+            return f"{name} must be {between(model, error['loc'], context)}, got {excerpt(value)}"
         case "enum" | "literal_error":
-            return f"{name} must be one of {context['expected']}, got {shown(given)}"
-    rule = wanted(kind, model, error["loc"])
-    return f"{name or 'arguments'} must be {rule}, got {shown(given)}" if rule else f"{name}: {error['msg']}"
+            return f"{name} must be one of {context['expected']}, got {excerpt(value)}"
+    rule = expected_type(kind, model, error["loc"])
+    return f"{name or 'arguments'} must be {rule}, got {excerpt(value)}" if rule else f"{name}: {error['msg']}"
 
 
 def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
     """Return the error about an unknown argument, or an unknown field of a nested model."""
     inner = model_at(model, location[:-1])
-    named, owner = str(location[-1]), path(location[:-1])
+    name, owner = str(location[-1]), path(location[:-1])
     problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
-    instead = inner.instead.get(named, "") if issubclass(inner, Input) else ""
-    if not instead and (meant := misnamed(named, inner.model_fields)):
-        instead = f"did you mean {meant}"
+    instead = inner.instead.get(name, "") if issubclass(inner, Input) else ""
+    if not instead and (similar := misnamed(name, inner.model_fields)):
+        instead = f"did you mean {similar}"
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
     return "; ".join(filter(None, [problem, instead, takes]))
 
 
-def shown(value: object) -> str:
+def excerpt(value: object) -> str:
     """Return the value as JSON for an error message, truncated to 80 characters."""
     try:
         text = json.dumps(value, ensure_ascii=True, default=str)

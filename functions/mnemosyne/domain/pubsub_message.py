@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, read_json, shown, surrogate
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate
 from mnemosyne.errors import InvalidRequest
 
 NAMESPACE_CHARACTERS = 300
@@ -52,9 +52,11 @@ class Published:
     @property
     def kept_attributes(self) -> dict[str, str]:
         """The attributes to store with a dead letter. Publishing it again with them makes the same requests."""
-        kept = {k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)}
-        kept |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
-        return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in kept.items()}
+        attributes = {
+            k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)
+        }
+        attributes |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
+        return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in attributes.items()}
 
     @property
     def letter_id(self) -> UUID | None:
@@ -99,14 +101,14 @@ class Unwrapped:
             return "", "attribute namespace is required"
         namespace = allowed_namespace or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
-            return "", f"namespace cannot be {shown(self.namespaces[0])}"
+            return "", f"namespace cannot be {excerpt(self.namespaces[0])}"
         return namespace, next(filter(None, (foreign(name, namespace) for name in self.namespaces)), "")
 
 
-def foreign(named: object, namespace: str) -> str:
+def foreign(name: object, namespace: str) -> str:
     """Return an error if the named namespace is not `namespace`; else an empty string."""
-    is_same = storable_name(named, characters=NAMESPACE_CHARACTERS) == namespace
-    return "" if is_same else f"namespace must be {shown(namespace)}, got {shown(named)}"
+    is_same = storable_name(name, characters=NAMESPACE_CHARACTERS) == namespace
+    return "" if is_same else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
 
 
 def unwrap(message: Published) -> Unwrapped:

@@ -69,7 +69,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def relevant(
-    found: Candidates,
+    candidates: Candidates,
     query: str,
     *,
     lexical_weight: float,
@@ -77,23 +77,23 @@ def relevant(
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[Ranked]:
     """Score candidates that have both a vector score and a lexical score; at most 1, the best first."""
-    rows = found.rows
-    windows = [(_microseconds(one.after), _microseconds(one.before)) for one in preferred]
+    rows = candidates.rows
+    windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
-    lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: found.listed], weights))
-    own = [one + time for one, time in zip(fuse(rows, found.listed, lexical_weight), times, strict=True)]
-    around = _adjacency(found.neighbours)
+    lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: candidates.listed], weights))
+    own = [score + time for score, time in zip(fuse(rows, candidates.listed, lexical_weight), times, strict=True)]
+    around = _adjacency(candidates.neighbours)
     context = add_context(rows, own, around, weights)
-    named = names_in(query, {row.speaker for row in rows if row.speaker})
-    speakers = [weights.speaker if row.speaker in named else 0.0 for row in rows]
-    chosen = [*range(found.listed), *_joining(found, own, around)]
+    speakers_named = names_in(query, {row.speaker for row in rows if row.speaker})
+    speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
+    chosen = [*range(candidates.listed), *_joining(candidates, own, around)]
     totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
     largest = max(1.0, *totals.values()) if totals else 1.0
     ranked = [
         Ranked(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
         for index, total in totals.items()
     ]
-    return sorted(ranked, key=lambda one: (one.relevance, one.candidate.id), reverse=True)
+    return sorted(ranked, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
 
 
 def _extra_lexical_weight(rows: Sequence[Candidate], weights: Weights) -> float:
@@ -109,7 +109,10 @@ def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[
     vectors = [row.vector_score or 0.0 for row in rows]
     words = [row.lexical_score or 0.0 for row in rows]
     near, matching = _scaled(vectors, listed, flat=None), _scaled(words, listed, flat=0.0)
-    return [(1 - lexical_weight) * one + lexical_weight * other for one, other in zip(near, matching, strict=True)]
+    return [
+        (1 - lexical_weight) * near_score + lexical_weight * word_score
+        for near_score, word_score in zip(near, matching, strict=True)
+    ]
 
 
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
@@ -164,19 +167,19 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
     return around
 
 
-def _joining(found: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
+def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
     """Return the eligible direct neighbours of the best listed rows, without listed rows."""
-    best = sorted(range(found.listed), key=lambda index: (-own[index], found.rows[index].id))[:JOINING]
+    best = sorted(range(candidates.listed), key=lambda index: (-own[index], candidates.rows[index].id))[:JOINING]
     direct = {around[index].get(offset, index) for index in best if index in around for offset in (-1, 1)}
-    return sorted(index for index in direct if index >= found.listed and found.rows[index].eligible)
+    return sorted(index for index in direct if index >= candidates.listed and candidates.rows[index].eligible)
 
 
-def plain(found: Candidates) -> list[Ranked]:
+def plain(candidates: Candidates) -> list[Ranked]:
     """Score the candidates of a search that is not hybrid.
 
     The relevance is the cosine, or the share of the largest BM25 score; 1 for a substring, 0 for the newest memories.
     """
-    rows = found.rows[: found.listed]
+    rows = candidates.rows[: candidates.listed]
     largest = max((row.lexical_score or 0.0 for row in rows), default=0.0) or 1.0
 
     def relevance(row: Candidate) -> float:
@@ -184,16 +187,16 @@ def plain(found: Candidates) -> list[Ranked]:
             return row.lexical_score / largest
         if row.vector_score is not None:
             return min(1.0, max(0.0, row.vector_score))
-        return 1.0 if found.strategy == "substring" else 0.0
+        return 1.0 if candidates.strategy == "substring" else 0.0
 
     return [Ranked(candidate=row, relevance=relevance(row)) for row in rows]
 
 
 def pool(ranked: Sequence[Ranked]) -> list[str]:
     """Return the ids of the candidates for `diversify`; none if there are fewer than two or none has a session."""
-    if len(ranked) < 2 or all(one.candidate.session is None for one in ranked):
+    if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
         return []
-    return [one.candidate.id for one in ranked[:POOL]]
+    return [entry.candidate.id for entry in ranked[:POOL]]
 
 
 def diversify(
@@ -208,17 +211,17 @@ def diversify(
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
     near = [0.0] * len(cosines)
-    left = list(range(len(cosines)))
-    for _ in range(min(CHOSEN, len(left)) if len(left) > 1 else 0):
-        best = max(left, key=lambda place: ranked[place].relevance - weights.redundancy * near[place])
-        left.remove(best)
-        for place in left:
+    remaining = list(range(len(cosines)))
+    for _ in range(min(CHOSEN, len(remaining)) if len(remaining) > 1 else 0):
+        best = max(remaining, key=lambda place: ranked[place].relevance - weights.redundancy * near[place])
+        remaining.remove(best)
+        for place in remaining:
             if ranked[place].candidate.session is not None:
                 near[place] = max(near[place], cosines[best][place] or 0.0)
-    near += [0.0 if one.candidate.session is None else 1.0 for one in ranked[len(near) :]]
-    for one, redundancy in zip(ranked, near, strict=True):
-        one.redundancy = redundancy
-        one.relevance = max(0.0, one.relevance - weights.redundancy * redundancy)
+    near += [0.0 if entry.candidate.session is None else 1.0 for entry in ranked[len(near) :]]
+    for entry, redundancy in zip(ranked, near, strict=True):
+        entry.redundancy = redundancy
+        entry.relevance = max(0.0, entry.relevance - weights.redundancy * redundancy)
 
 
 def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
@@ -226,19 +229,19 @@ def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
 
     Candidates of equal score are ordered by cosine, then the newest first.
     """
-    for one in ranked:
-        one.score = (1 - quality_weight) * one.relevance + quality_weight * one.candidate.quality
-    kept: list[Ranked] = []
+    for entry in ranked:
+        entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
+    ordered: list[Ranked] = []
     best: dict[str, Ranked] = {}
-    for one in sorted(ranked, key=_sort_key, reverse=True):
-        statement = one.candidate.statement
+    for entry in sorted(ranked, key=_sort_key, reverse=True):
+        statement = entry.candidate.statement
         if statement in best:
-            best[statement].folded += (one.candidate.id,)
+            best[statement].folded += (entry.candidate.id,)
             continue
         if statement is not None:
-            best[statement] = one
-        kept.append(one)
-    return kept
+            best[statement] = entry
+        ordered.append(entry)
+    return ordered
 
 
 def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_weight: float) -> list[Ranked]:
@@ -246,17 +249,17 @@ def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_
 
     Candidates of equal score keep their order.
     """
-    rescored = [one for one in ranked if one.candidate.id in relevances]
-    for one in rescored:
-        one.relevance = relevances[one.candidate.id]
-        one.score = (1 - quality_weight) * one.relevance + quality_weight * one.candidate.quality
+    rescored = [entry for entry in ranked if entry.candidate.id in relevances]
+    for entry in rescored:
+        entry.relevance = relevances[entry.candidate.id]
+        entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality
     return sorted(rescored, key=attrgetter("score"), reverse=True)
 
 
-def _sort_key(one: Ranked) -> tuple[float, float, int, str]:
-    candidate = one.candidate
+def _sort_key(entry: Ranked) -> tuple[float, float, int, str]:
+    candidate = entry.candidate
     cosine = candidate.vector_score if candidate.vector_score is not None else -2.0
-    return one.score, cosine, candidate.timestamp, candidate.id
+    return entry.score, cosine, candidate.timestamp, candidate.id
 
 
 def _within(timestamp: int, windows: Iterable[tuple[int | None, int | None]]) -> bool:

@@ -47,17 +47,17 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 """Names of the same tools and arguments in other memory servers and search APIs."""
 
 
-def misnamed(name: str, known: Collection[str]) -> str | None:
+def misnamed(name: str, known_names: Collection[str]) -> str | None:
     """Return the known name that the caller probably meant; None if none is similar."""
     spelt = _HUMP.sub("_", name[:NAME_LENGTH].strip()).lower()
-    written = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")
-    suffixes = (name_ for name_ in known if written.endswith(f"_{name_}") and "__" in spelt)
+    spelt_plainly = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")
+    suffixes = (name_ for name_ in known_names if spelt_plainly.endswith(f"_{name_}") and "__" in spelt)
     if suffix := max(suffixes, key=len, default=None):
         return suffix  # some clients prefix tools with the server's name: mcp__mnemosyne__get_memory
-    for meant, synonyms in SYNONYMS.items():
-        if meant in known and written in synonyms:
-            return meant
-    return next(iter(get_close_matches(written, known, n=1, cutoff=CLOSE)), None)
+    for suggestion, synonyms in SYNONYMS.items():
+        if suggestion in known_names and spelt_plainly in synonyms:
+            return suggestion
+    return next(iter(get_close_matches(spelt_plainly, known_names, n=1, cutoff=CLOSE)), None)
 
 
 def model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:

@@ -27,10 +27,10 @@ def split(text: str) -> tuple[Properties, str]:
         if match := form.match(text):
             if len(match[1] or "") > CHARACTERS:
                 raise ValueError(f"front matter must have at most {CHARACTERS:,} characters, got {len(match[1]):,}")
-            found = read(match[1] or "")
-            return (found, text[match.end() :]) if found else (Properties(), text)
-    if text.startswith("{") and (found_json := _json(text)):
-        return found_json
+            properties = read(match[1] or "")
+            return (properties, text[match.end() :]) if properties else (Properties(), text)
+    if text.startswith("{") and (parsed := _json(text)):
+        return parsed
     if match := _LOGSEQ.match(text[:CHARACTERS]):
         return _logseq(match[0]), text[match.end() :]
     return Properties(), text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from mnemosyne.domain.parsing import read_json, shown
+from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 
@@ -35,7 +35,7 @@ def _item(line: bytes, source: str, number: int) -> Item:
         return Item(
             source,
             None,
-            f"a memory must be a JSON object, got {shown(fields)}",
+            f"a memory must be a JSON object, got {excerpt(fields)}",
             line=number,
             raw=line.decode(errors="replace").strip(),
         )

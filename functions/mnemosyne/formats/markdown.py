@@ -45,18 +45,18 @@ def _exported(name: str, properties: Properties, body: str) -> Item:
 
 
 def _note(name: str, properties: Properties, body: str, modified: datetime | None, path: str) -> Item:
-    found = time_of(properties.values, properties.lines)
+    time = time_of(properties.values, properties.lines)
     dated, rest = time_in_name(note_fields.stem_of(path))
-    timestamp = found.timestamp or dated or rfc3339(modified)
+    timestamp = time.timestamp or dated or rfc3339(modified)
     if timestamp is None:
         raise ValueError("no time: begin the file with ---, timestamp: …, ---")
-    note = note_fields.fields_of(properties, body, path, rest, used=found.used)
-    notices = [f"{path}, {notice}" for notice in (*properties.notices, *found.notices, *note.notices)]
+    note = note_fields.fields_of(properties, body, path, rest, used=time.used)
+    notices = [f"{path}, {notice}" for notice in (*properties.notices, *time.notices, *note.notices)]
     return Item(
         name,
         {**note.fields, "timestamp": timestamp},
         left_out=tuple(notices),
         path=path,
         modified=modified,
-        time_name=found.used or "timestamp",
+        time_name=time.used or "timestamp",
     )

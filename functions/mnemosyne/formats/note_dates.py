@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnemosyne.domain.event_time import event_time
-from mnemosyne.domain.parsing import shown
+from mnemosyne.domain.parsing import excerpt
 
 # In order of preference. Names are compared without case, spaces, hyphens and underscores.
 _HAPPENED = (
@@ -53,7 +53,7 @@ class NotATimeError(ValueError):
 
 
 @dataclass(frozen=True)
-class Found:
+class NoteTime:
     """Time of a note, and notices about properties that should be times and are not."""
 
     timestamp: object | None
@@ -67,40 +67,40 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_\-]", "", name).casefold()
 
 
-def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> Found:
+def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> NoteTime:
     """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
     Raises NotATimeError if such a property is a number but not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
-    if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and written(generated["at"]):
-        return Found(written(generated["at"]), None)
+    if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and time_text(generated["at"]):
+        return NoteTime(time_text(generated["at"]), None)
     by_name = {plain_name(name): name for name in reversed(list(values))}
     notices: list[str] = []
-    found: tuple[object, str] | None = None
+    time: tuple[object, str] | None = None
     for plain in (*_HAPPENED, *_PUBLISHED, *_CHANGED):
         name = by_name.get(plain)
         if name is None or (value := _single(values[name])) in (None, "") or isinstance(value, bool):
             continue
         where = f"line {lines[name]}: {name}" if name in lines else name
         try:
-            moment = written(value) if isinstance(value, str) else value if event_time(value) else None
+            moment = time_text(value) if isinstance(value, str) else value if event_time(value) else None
         except ValueError as exc:
             if plain in _MUST_BE_TIMES and isinstance(value, int | float):
                 raise NotATimeError(f"{where} {exc}") from exc
             moment = None
         if moment is None:
-            notices.append(f"{where} ({shown(value)} is not a time; kept as metadata)")
-        elif found is None:
-            found = moment, name
-    return Found(found[0] if found else None, found[1] if found else None, tuple(notices))
+            notices.append(f"{where} ({excerpt(value)} is not a time; kept as metadata)")
+        elif time is None:
+            time = moment, name
+    return NoteTime(time[0] if time else None, time[1] if time else None, tuple(notices))
 
 
 def _single(value: object) -> object:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def written(text: str) -> str | None:
+def time_text(text: str) -> str | None:
     """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
     Accepts the formats of `event_time`, dates with an English month or a four-digit year first, times with am and pm,
@@ -119,10 +119,10 @@ def written(text: str) -> str | None:
             return _iso(match.groupdict())
     if match := _DAY_OR_MONTH_FIRST.fullmatch(text):
         parts = match.groupdict()
-        one, other = int(match["one"]), int(match["other"])
-        if match["mark"] == "." or one > MONTHS or one == other:
+        first, second = int(match["one"]), int(match["other"])
+        if match["mark"] == "." or first > MONTHS or first == second:
             return _iso({**parts, "day": match["one"], "number": match["other"]})
-        if other > MONTHS:
+        if second > MONTHS:
             return _iso({**parts, "day": match["other"], "number": match["one"]})
     return None
 

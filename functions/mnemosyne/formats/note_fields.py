@@ -54,25 +54,25 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
     title = _scalar(_take(values, "title"))
-    aliases = [one_line(clean(one)) for one in _texts(_take(values, "aliases", "alias"))]
+    aliases = [one_line(clean(alias)) for alias in _texts(_take(values, "aliases", "alias"))]
     tags = _tags(values, places, note)
-    _known(values, note)
+    _take_record_fields(values, note)
     name = stem_of(path)
     exact = one_line(clean(title)).strip()[:TITLE_LIMIT]
     note.fields["title"] = _findable(exact or _readable(name), [name, rest_of_name, *aliases], body)
     if tags:
         note.fields["tags"] = tags
     metadata = values.pop("metadata", None)
-    kept = {
+    metadata_fields = {
         **(metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}),
         **values,
     }
     if exact and note.fields["title"] != exact:
-        kept["title"] = exact
+        metadata_fields["title"] = exact
     if aliases:
-        kept["aliases"] = aliases
-    kept |= {key: value for key, value in _place(path, body).items() if key not in kept}
-    note.fields["metadata"] = _storable(kept, places, note)
+        metadata_fields["aliases"] = aliases
+    metadata_fields |= {key: value for key, value in _place(path, body).items() if key not in metadata_fields}
+    note.fields["metadata"] = _storable(metadata_fields, places, note)
     note.fields["content"] = body if body.strip() else note.fields["title"]
     return note
 
@@ -106,8 +106,9 @@ def _split_tags(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = list(value)
     if isinstance(value, list):
-        for one in value:
-            yield from _split_tags(one) if isinstance(one, list) else _split_tags(str(one)) if one is not None else ()
+        for element in value:
+            if element is not None:
+                yield from _split_tags(element if isinstance(element, list) else str(element))
         return
     text = clean(str(value)).strip().strip("[]")
     for part in re.split(r",|\s+(?=#)", text):
@@ -115,7 +116,7 @@ def _split_tags(value: Any) -> Iterator[str]:
             yield tag
 
 
-def _known(values: dict[str, Any], note: NoteFields) -> None:
+def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
     """Move session, timezone, source and key from the properties to the fields. Invalid values remain metadata."""
     session = values.get("session")
     if isinstance(session, str | int | float) and str(session).strip():
@@ -186,29 +187,29 @@ def _place(path: str, body: str) -> dict[str, Any]:
         for match in _LINK.finditer(body)
         if re.search(r"\.(md|markdown)(#|$)", match[2], re.IGNORECASE)
     ]
-    links = list(dict.fromkeys(one for one in linked if one))[:LINKS]
+    links = list(dict.fromkeys(link for link in linked if link))[:LINKS]
     folder = {"folder": str(pure.parent)} if str(pure.parent) not in (".", "/") else {}
     return {"path": path, **folder, **({"links": links} if links else {})}
 
 
 def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
     """Return the properties that are valid metadata. The others become notices."""
-    kept: dict[str, Any] = {}
+    storable: dict[str, Any] = {}
     size = 2
     for name, value in values.items():
-        one = {name: _finite(value)}
+        property_ = {name: _finite(value)}
         try:
-            _JSON_OBJECT.validate_python(one)
-            more = len(json.dumps(one, ensure_ascii=False).encode()) + 2
+            _JSON_OBJECT.validate_python(property_)
+            more = len(json.dumps(property_, ensure_ascii=False).encode()) + 2
             if size + more > METADATA_BYTES:
                 raise ValueError(f"metadata must be at most {METADATA_BYTES:,} bytes")
         except (ValidationError, ValueError) as exc:
             reason = str(exc.errors()[0]["ctx"]["error"]) if isinstance(exc, ValidationError) else str(exc)
             note.notices.append(f"{places.get(name, '')}{one_line(name)} ({reason})")
             continue
-        kept |= one
+        storable |= property_
         size += more
-    return kept
+    return storable
 
 
 def _finite(value: Any) -> Any:
@@ -237,8 +238,8 @@ def _texts(value: Any) -> list[str]:
     parts = value if isinstance(value, list) else str(value).strip("[]").split(",") if value is not None else []
     return [
         text
-        for one in parts
-        if isinstance(one, str | int | float) and (text := str(one).strip().strip("\"'")) and _is_text(text)
+        for part in parts
+        if isinstance(part, str | int | float) and (text := str(part).strip().strip("\"'")) and _is_text(text)
     ]
 
 

@@ -42,9 +42,9 @@ def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Pr
     properties = Properties(lines=lines)
     for name, text, line in chunks:
         try:
-            found = _load(text)
-            if isinstance(found, dict):
-                properties.values |= {str(key): _json(value) for key, value in found.items()}
+            parsed = _load(text)
+            if isinstance(parsed, dict):
+                properties.values |= {str(key): _json(value) for key, value in parsed.items()}
                 continue
         except _errors():
             pass
@@ -108,10 +108,10 @@ def _loader() -> Any:
                 raise yaml.YAMLError("aliases are not read")
             return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
 
-    left = {*values, "tag:yaml.org,2002:timestamp"}
+    replaced = {*values, "tag:yaml.org,2002:timestamp"}
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, form) for tag, form in known if tag not in left]
-        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        first: [(tag, form) for tag, form in resolvers if tag not in replaced]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     for tag, value in values.items():
         Loader.add_implicit_resolver(tag, _FORMS[value], list("-+.0123456789tTfF"))  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ _TIME_BYTES = 8
 _ID_BYTES = 16
 
 
-def written(cursor: Cursor | KeysetCursor | None) -> str | None:
+def encode(cursor: Cursor | KeysetCursor | None) -> str | None:
     """Encode a cursor as `next_cursor`."""
     if cursor is None:
         return None
@@ -29,7 +29,7 @@ def read_id(cursor: str | None) -> Cursor | None:
     if cursor is None:
         return None
     try:
-        at, rest = _read(cursor)
+        at, rest = _decode(cursor)
         return Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES]))  # a later release may append fields
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise _refused(cursor) from exc
@@ -40,7 +40,7 @@ def read_key(cursor: str | None) -> KeysetCursor | None:
     if cursor is None:
         return None
     try:
-        at, rest = _read(cursor)
+        at, rest = _decode(cursor)
         key = rest.decode()
         if "\x00" in key:
             raise ValueError("NUL")
@@ -49,7 +49,7 @@ def read_key(cursor: str | None) -> KeysetCursor | None:
         raise _refused(cursor) from exc
 
 
-def _read(cursor: str) -> tuple[datetime, bytes]:
+def _decode(cursor: str) -> tuple[datetime, bytes]:
     raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
     if len(raw) < _TIME_BYTES:
         raise ValueError("length")

@@ -54,8 +54,8 @@ TAGS_SHOWN = 200
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Shorten title and tags for an answer with several memories."""
     ends = accumulate(len(tag) for tag in tags)
-    kept = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
-    return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", kept
+    shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
+    return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", shortened
 
 
 class MemoryResult(Result):

@@ -175,9 +175,9 @@ def _prompts() -> dict[str, Any]:
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
 
 
-def _one_page(params: mcp_types.PaginatedRequestParams | None, what: str) -> None:
+def _one_page(params: mcp_types.PaginatedRequestParams | None, items: str) -> None:
     if params is not None and params.cursor is not None:
-        raise MCPError(mcp_types.INVALID_PARAMS, f"cursor must be left out: the list of {what} has one page")
+        raise MCPError(mcp_types.INVALID_PARAMS, f"cursor must be left out: the list of {items} has one page")
 
 
 def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:

@@ -89,8 +89,10 @@ class _Conversation:
         """Whether a request comes before the handshake and does not name its revision."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
-        named = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
-        return "id" in posted and method is not None and not (self._shaken or named or method in WITHOUT_HANDSHAKE)
+        has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
+        return (
+            "id" in posted and method is not None and not (self._shaken or has_version or method in WITHOUT_HANDSHAKE)
+        )
 
     def _note(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:

@@ -117,7 +117,7 @@ class Tool(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_shown(self.schema, self.unlisted),
+            input_schema=_without_unlisted(self.schema, self.unlisted),
             meta=TOOL_META if self.has_view else None,
             output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
             annotations=mcp_types.ToolAnnotations(
@@ -136,7 +136,7 @@ SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "=
 """Defaults that are not listed, because descriptions name them or readers expect them."""
 
 
-def _shown(schema: Any, unlisted: Collection[str]) -> Any:
+def _without_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     """Return the schema without the parts that are not listed."""
     if not isinstance(schema, dict):
         return schema
@@ -144,11 +144,13 @@ def _shown(schema: Any, unlisted: Collection[str]) -> Any:
         # Strict modes of vendors cannot express "any JSON object", so list a string. `mcp.coerce` accepts both.
         schema = schema | {"type": ["string", "null"]}
     listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
-    kept = {k: _shown(v, unlisted) for k, v in listed.items()}
+    members = {k: _without_unlisted(v, unlisted) for k, v in listed.items()}
     if "properties" in schema:
         properties = schema["properties"].items()
-        kept["properties"] = {name: _shown(value, unlisted) for name, value in properties if name not in unlisted}
-    return kept
+        members["properties"] = {
+            name: _without_unlisted(value, unlisted) for name, value in properties if name not in unlisted
+        }
+    return members
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,9 +193,11 @@ def _undescribed(schema: Any) -> Any:
         return [_undescribed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    named = schema.get("properties", {})
-    kept = {k: _undescribed(v) for k, v in schema.items() if k not in ("description", "properties")}
-    return kept | ({"properties": {name: _undescribed(value) for name, value in named.items()}} if named else {})
+    properties = schema.get("properties", {})
+    members = {k: _undescribed(v) for k, v in schema.items() if k not in ("description", "properties")}
+    return members | (
+        {"properties": {name: _undescribed(value) for name, value in properties.items()}} if properties else {}
+    )
 
 
 def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
@@ -208,13 +212,13 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
     if len(options) == 2 and {"type": "null"} in options and node.get("default", ...) is None:
         (present,) = (option for option in options if option != {"type": "null"})
         return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
-    kept = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
-    if isinstance(items := kept.get("items"), dict) and "$ref" in items:
-        kept["items"] = _undescribed(_tidied(items, definitions))
-    if kept.get("type") == "object" and "properties" in kept:
-        kept.pop("description", None)
-    properties = kept.pop("properties", None)
-    tidied = {k: _tidied(v, definitions) for k, v in kept.items()}
+    members = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
+    if isinstance(items := members.get("items"), dict) and "$ref" in items:
+        members["items"] = _undescribed(_tidied(items, definitions))
+    if members.get("type") == "object" and "properties" in members:
+        members.pop("description", None)
+    properties = members.pop("properties", None)
+    tidied = {k: _tidied(v, definitions) for k, v in members.items()}
     if properties is not None:
         tidied["properties"] = {name: _tidied(value, definitions) for name, value in properties.items()}
     return tidied

@@ -39,8 +39,8 @@ class ErrorCode:
     @property
     def meta(self) -> dict[str, Any]:
         """Value of `mnemosyne/error` in `_meta`."""
-        known = {} if self.retry_after is None else {"retry_after": self.retry_after}
-        return {"code": self.code, "retryable": self.retryable, **known}
+        retry = {} if self.retry_after is None else {"retry_after": self.retry_after}
+        return {"code": self.code, "retryable": self.retryable, **retry}
 
 
 DECLINED = ErrorCode("declined")

@@ -148,8 +148,8 @@ class Flow:
             redirect_uri = pending.parameters["redirect_uri"]
             resource = server.resource.of(request)
             consent = rows.consent(person.subject, request.payload.client_id, resource)
-        wanted = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
-        scopes = wanted & person.scopes
+        allowed = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
+        scopes = allowed & person.scopes
         agreed = consent is not None and bool(scopes) and scopes <= consent.scopes and not is_on_device(redirect_uri)
         return Question(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
 

@@ -137,17 +137,21 @@ class ResourceIndicator:
 
     def of(self, request: Any) -> str:
         """Return the resource of a request to /authorize in the server's spelling. Raises InvalidTarget."""
-        named = request.payload.datalist.get("resource", []) or (self._resources if len(self._resources) == 1 else ())
-        canonical = {canonical_resource(name, self._resources) for name in named}
+        resources = request.payload.datalist.get("resource", []) or (
+            self._resources if len(self._resources) == 1 else ()
+        )
+        canonical = {canonical_resource(name, self._resources) for name in resources}
         if len(canonical) != 1 or (resource := canonical.pop()) is None:
-            raise InvalidTarget(f"'resource' must be {' or '.join(self._resources)}, got {', '.join(named) or 'none'}")
+            raise InvalidTarget(
+                f"'resource' must be {' or '.join(self._resources)}, got {', '.join(resources) or 'none'}"
+            )
         return resource
 
     def match(self, request: Any, grant: Grant) -> None:
         """Raise InvalidTarget if a request to /token names another resource than its grant."""
-        named = request.payload.datalist.get("resource", [])
-        if {canonical_resource(name, self._resources) for name in named} - {grant.resource}:
-            raise InvalidTarget(f"'resource' must be {grant.resource}, as at /authorize, got {', '.join(named)}")
+        resources = request.payload.datalist.get("resource", [])
+        if {canonical_resource(name, self._resources) for name in resources} - {grant.resource}:
+            raise InvalidTarget(f"'resource' must be {grant.resource}, as at /authorize, got {', '.join(resources)}")
 
 
 class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]

@@ -63,11 +63,11 @@ def _validated(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated ones."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
-    known = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
-    for name, value in known:
+    known_pairs = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
+    for name, value in known_pairs:
         if len(value) > URI_LENGTH or not (_STATE if name == "state" else _QUOTABLE).fullmatch(value):
             raise InvalidRequest(f"{name} must be at most {URI_LENGTH} printable characters of ASCII")
-    for name in {name for name, _ in known if name != "resource"}:
-        if sum(other == name for other, _ in known) > 1:
+    for name in {name for name, _ in known_pairs if name != "resource"}:
+        if sum(other == name for other, _ in known_pairs) > 1:
             raise InvalidRequest(f"{name} must be sent once")
-    return known
+    return known_pairs

@@ -27,11 +27,11 @@ class ObjectImports(Protocol):
 class ObjectStore(Protocol):
     """Read access to objects in buckets, and write access for reports."""
 
-    def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
+    def open(self, stored_object: StoredObject) -> AbstractContextManager[OpenObject]:
         """Open an object to read its content and properties.
 
         Raises NotFound, Misconfigured or Unavailable, also while the content is read.
         """
 
-    def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
+    def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
         """Write the report next to the object, and return whether it is new. Raises Misconfigured or Unavailable."""

@@ -172,7 +172,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
         """
 
-    def rate(self, namespace: str, memory_id: UUID, given: GivenRating) -> Rating | None:
+    def rate(self, namespace: str, memory_id: UUID, rating: GivenRating) -> Rating | None:
         """Replace the rater's rating; return the quality before and after, or None if the memory does not exist."""
 
     def export(

@@ -51,7 +51,7 @@ def key_id(authorization: str | None) -> str | None:
     return split_token((authorization or "").partition(" ")[2].strip())[0]
 
 
-def shown(key: ApiKey) -> dict[str, Any]:
+def public_fields(key: ApiKey) -> dict[str, Any]:
     """Return the key as it may be shown: without its hash."""
     return {
         "id": key.id,

@@ -76,12 +76,12 @@ def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: M
     return memory
 
 
-def rate(namespace: str, memory_id: UUID, given: GivenRating, *, memories: MemoryStore) -> Rating:
+def rate(namespace: str, memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rating:
     """Replace the rater's rating by -1, 0 or 1, or withdraw it; raises NotFound."""
-    rated = memories.rate(namespace, memory_id, given)
+    rated = memories.rate(namespace, memory_id, rating)
     if rated is None:
         raise _missing(memory_id)
-    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=given.rating)
+    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=rating.rating)
     return rated
 
 

@@ -15,7 +15,7 @@ from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item, key_of_path, read_item
-from mnemosyne.formats.note_dates import written
+from mnemosyne.formats.note_dates import time_text
 from mnemosyne.ids import new_id
 
 MODIFIED = datetime(2026, 11, 1, tzinfo=UTC)
@@ -209,7 +209,7 @@ def test_a_path_longer_than_a_key_has_a_key_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_dates_as_people_write_them(text: str, meant: str | None) -> None:
-    assert written(text) == meant
+    assert time_text(text) == meant
 
 
 NAMES = st.text(st.characters(categories=["Ll", "Lu", "Nd"], include_characters="_- ?"), min_size=1, max_size=12)

@@ -34,39 +34,42 @@ def claim_requests(
     connection: Connection,
     namespace: str,
     requests: Sequence[IngestRequest],
-    known: Sequence[IngestRequest],
+    cached: Sequence[IngestRequest],
     locks: ExitStack,
     *,
     immutable_sources: Collection[str] = (),
 ) -> "PostgresClaim":
     """Return a claim. `locks` releases its locks.
 
-    `known` are the requests whose content is in the cache of stored contents: they are looked up first, without locks.
+    `cached` are the requests whose content is in the cache of stored contents: they are looked up first, without locks.
     If only some of the requests must be stored, the others are unlocked, so that no other delivery waits for them.
     """
 
-    def look_up(some: Sequence[IngestRequest], *, to_store: bool, forget: bool = True) -> _Found:
-        encoded = rows.requests_json(some, immutable_sources)
+    def look_up(batch: Sequence[IngestRequest], *, to_store: bool, forget: bool = True) -> _LookUp:
+        encoded = rows.requests_json(batch, immutable_sources)
         return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
 
     # Forgetting now could delete the outcome of a request that is looked up next.
-    found = look_up(known, to_store=False, forget=len(known) == len(requests)) if known else _Found()
-    while rest := [request for request in requests if request.request_id not in found.already_final]:
+    result = look_up(cached, to_store=False, forget=len(cached) == len(requests)) if cached else _LookUp()
+    while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare(connection)
         locks.callback(_release, connection)
-        more = look_up(rest, to_store=True)
-        found = _Found(
-            found.already_final | more.already_final, more.busy, found.conflicting | more.conflicting, more.quota
+        locked = look_up(unfinished, to_store=True)
+        result = _LookUp(
+            result.already_final | locked.already_final,
+            locked.busy,
+            result.conflicting | locked.conflicting,
+            locked.quota,
         )
-        claim = PostgresClaim(connection, namespace, requests, found)
-        if not (more.already_final and claim.new):
+        claim = PostgresClaim(connection, namespace, requests, result)
+        if not (locked.already_final and claim.new):
             return claim
         locks.close()
-    return PostgresClaim(connection, namespace, requests, replace(found, busy=frozenset()))
+    return PostgresClaim(connection, namespace, requests, replace(result, busy=frozenset()))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _LookUp:
     """Answer of the database about requests to claim."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
@@ -95,18 +98,18 @@ def _release(connection: Connection) -> None:
             connection.broken = True
 
 
-def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _Found:
+def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _LookUp:
     """Look up which requests need not or cannot be stored. With `to_store` the session locks the others.
 
     With `forget` some outcomes older than 90 days are deleted afterwards.
     """
     row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)
-    found = orjson.loads(row["answer"])
-    return _Found(
-        rows.read_outcomes(found["already_final"]),
-        frozenset(map(UUID, found["busy"])),
-        frozenset(map(UUID, found["conflicting"])),
-        Quota(**found.get("quota", {})),
+    answer = orjson.loads(row["answer"])
+    return _LookUp(
+        rows.read_outcomes(answer["already_final"]),
+        frozenset(map(UUID, answer["busy"])),
+        frozenset(map(UUID, answer["conflicting"])),
+        Quota(**answer.get("quota", {})),
     )
 
 
@@ -118,22 +121,22 @@ class PostgresClaim:
     """A claim on some requests: locks on the ids, keys and contents of the new ones, which its session holds."""
 
     def __init__(
-        self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], found: _Found
+        self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], result: _LookUp
     ) -> None:
         self._connection = connection
         self._namespace = namespace
-        self.already_final = dict(found.already_final)
-        self.quota = found.quota
-        self.conflicting = [request.request_id for request in requests if request.request_id in found.conflicting]
-        undecided = [request for request in requests if request.request_id not in found.already_final]
-        self.busy = [request for request in undecided if request.request_id in found.busy]
-        self.new = [request for request in undecided if request.request_id not in found.busy]
+        self.already_final = dict(result.already_final)
+        self.quota = result.quota
+        self.conflicting = [request.request_id for request in requests if request.request_id in result.conflicting]
+        undecided = [request for request in requests if request.request_id not in result.already_final]
+        self.busy = [request for request in undecided if request.request_id in result.busy]
+        self.new = [request for request in undecided if request.request_id not in result.busy]
         self.stored_contents = {
             request.content_hash
             for request in requests
             if (outcome := self.already_final.get(request.request_id))
             and outcome.memory_id is not None
-            and request.request_id not in found.conflicting
+            and request.request_id not in result.conflicting
         }
         """The contents that are stored."""
 

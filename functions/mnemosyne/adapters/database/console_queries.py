@@ -42,20 +42,20 @@ class PostgresConsoleQueries:
     def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         """Count memories that match the filters, by their timestamps."""
         with self._connection() as connection:
-            found = connection.run(
+            rows = connection.run(
                 console_queries_sql.TIMELINE,
                 namespace=namespace,
                 filters=filters_json(filters),
                 per=per.value if per else None,
                 timezone=timezone,
             )
-        chosen = Per(found[0]["per"]) if found else per or Per.DAY
-        return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(found)])
+        chosen = Per(rows[0]["per"]) if rows else per or Per.DAY
+        return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, namespace: str, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
         """Count the tags and sessions of the memories that match the filters."""
         with self._connection() as connection:
-            found = connection.one(
+            answer = connection.one(
                 console_queries_sql.FACETS,
                 namespace=namespace,
                 filters=filters_json(filters),
@@ -64,26 +64,26 @@ class PostgresConsoleQueries:
                 counted=FACETED_MEMORIES,
             )["facets"]
         return Facets(
-            tags=[_facet(tag, tag["tag"]) for tag in found["tags"]],
-            total_tags=found["total_tags"],
-            sessions=[_facet(session, session["session"]) for session in found["sessions"]],
-            memories=found["memories"],
-            complete=found["complete"],
+            tags=[_facet(tag, tag["tag"]) for tag in answer["tags"]],
+            total_tags=answer["total_tags"],
+            sessions=[_facet(session, session["session"]) for session in answer["sessions"]],
+            memories=answer["memories"],
+            complete=answer["complete"],
         )
 
     def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories around one in its session; None if it has no session or does not exist."""
         with self._transaction(namespace) as connection:
-            found = connection.run(
+            rows = connection.run(
                 console_queries_sql.SESSION_NEIGHBOURS, namespace=namespace, id=memory_id, limit=SESSION_NEIGHBOURS
             )
-        if not found:
+        if not rows:
             return None
         return SessionNeighbours(
-            count=found[0]["count"],
-            position=found[0]["position"],
-            before=[read_summary(row) for row in found if row["step"] < 0],
-            after=[read_summary(row) for row in found if row["step"] > 0],
+            count=rows[0]["count"],
+            position=rows[0]["position"],
+            before=[read_summary(row) for row in rows if row["step"] < 0],
+            after=[read_summary(row) for row in rows if row["step"] > 0],
         )
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
@@ -106,7 +106,7 @@ class PostgresConsoleQueries:
     ) -> Sequence[IngestStatus]:
         """List requests after a cursor, the latest first; all states if none is given."""
         with self._transaction(namespace) as connection:
-            found = connection.run(
+            rows = connection.run(
                 console_queries_sql.REQUESTS,
                 namespace=namespace,
                 state=state.value if state else None,
@@ -114,7 +114,7 @@ class PostgresConsoleQueries:
                 cursor_time=after.timestamp if after else None,
                 cursor_id=after.id if after else None,
             )
-        return list(read_statuses(found).values())
+        return list(read_statuses(rows).values())
 
 
 def _facet(row: Mapping[str, Any], name: str) -> Facet:

@@ -33,4 +33,8 @@ class ContentCache:
     def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached, except versions of records, whose order matters too."""
         with self._lock:
-            return [one for one in requests if one.external_id is None and (namespace, one.content_hash) in self._seen]
+            return [
+                request
+                for request in requests
+                if request.external_id is None and (namespace, request.content_hash) in self._seen
+            ]

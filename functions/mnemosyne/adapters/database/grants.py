@@ -38,7 +38,7 @@ class PostgresGrantStore:
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
         """All grants that stand, oldest first; of one person by their address or subject."""
         with closing(self._open()) as connection:
-            return [_shown(row.named) for row in connection.run(_LIST, person=person)]
+            return [_grant_values(row.named) for row in connection.run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         """End these, and all of the person's; return the ids of those that stood until now."""
@@ -46,6 +46,6 @@ class PostgresGrantStore:
             return [str(row["id"]) for row in connection.run(_REVOKE, ids=uuid_array(ids), person=person)]
 
 
-def _shown(named: dict[str, Any]) -> dict[str, Any]:
-    times = {name: named[name].isoformat() for name in ("granted_at", "expires_at")}
-    return {**named, **times, "id": str(named["id"])}
+def _grant_values(values: dict[str, Any]) -> dict[str, Any]:
+    times = {name: values[name].isoformat() for name in ("granted_at", "expires_at")}
+    return {**values, **times, "id": str(values["id"])}

@@ -55,21 +55,23 @@ class PostgresRequests:
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
         limit = DELETED_AT_ONCE
-        while rest := [one for one in deletions if one.request_id not in {*outcomes, *busy, *conflicting}]:
+        while remaining := [
+            deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
+        ]:
             try:
                 with self._transaction(namespace) as connection:
                     answer = connection.one(
-                        ingest_sql.DELETE_RECORDS, namespace=namespace, deletions=deletions_json(rest), limit=limit
+                        ingest_sql.DELETE_RECORDS, namespace=namespace, deletions=deletions_json(remaining), limit=limit
                     )["answer"]
             except StatementTimeout:
                 if limit == 1:
                     raise
                 limit //= 10
                 continue
-            done = orjson.loads(answer)
-            outcomes |= read_outcomes(done["recorded"])
-            busy.update(map(UUID, done["busy"]))
-            conflicting.update(map(UUID, done["conflicting"]))
+            results = orjson.loads(answer)
+            outcomes |= read_outcomes(results["recorded"])
+            busy.update(map(UUID, results["busy"]))
+            conflicting.update(map(UUID, results["conflicting"]))
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
@@ -97,10 +99,10 @@ class PostgresRequests:
             if len(rows) == limit:
                 onward = replace(after, transaction=rows[-1]["changed_in"], request_id=rows[-1]["request_id"])
                 return OutcomePage(outcomes=list(read_statuses(rows).values()), lost=(), after=onward)
-            lost = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, **between)
+            dead_letters = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, **between)
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),
-            lost=list(map(read_dead_letter, lost)),
+            lost=list(map(read_dead_letter, dead_letters)),
             after=OutcomeCursor(seen=after.until),
         )
 

@@ -52,7 +52,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         self._pool = pool
         self._expected = expected
         self._space: EmbeddingSpace | None = None
-        self._known = ContentCache()
+        self._content_cache = ContentCache()
         self._quotas = QuotaCache(self.quota)
 
     @property
@@ -82,17 +82,17 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
         """Claim requests with locks that end with the connection, even if this process is killed."""
-        known = self._known.among(namespace, requests)
+        cached = self._content_cache.among(namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
-                connection, namespace, requests, known, locks, immutable_sources=self._immutable_sources
+                connection, namespace, requests, cached, locks, immutable_sources=self._immutable_sources
             )
             try:
                 yield claim
             except EmbeddingModelChanged:
                 self._space = None
                 raise
-        self._known.add(namespace, claim.stored_contents)
+        self._content_cache.add(namespace, claim.stored_contents)
 
     def quota(self, namespace: str) -> Quota:
         """Return the usage and the limits of the namespace."""
@@ -115,7 +115,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
     ) -> Candidates:
         """Find up to `count` memories by vector and as many by words, in one round trip."""
         with self._connection() as connection:
-            found = connection.one(
+            candidates = connection.one(
                 memories_sql.FIND_CANDIDATES,
                 namespace=namespace,
                 mode=query.mode.value,
@@ -126,10 +126,10 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 limit=query.limit,
                 candidates=count,
             )["candidates"]
-        if found is None:
+        if candidates is None:
             self._space = None
             raise EmbeddingModelChanged(f"the memories are no longer in the embedding space of {model}")
-        return rows.read_candidates(found)
+        return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, namespace: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Cosine of each pair of memories; None for a memory that was deleted."""
@@ -145,19 +145,19 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             records = connection.one(
                 memories_sql.READ_HITS,
                 namespace=namespace,
-                ids=rows.uuid_array([one.candidate.id for one in ranked]),
+                ids=rows.uuid_array([entry.candidate.id for entry in ranked]),
                 query=query.query,
                 characters=query.characters,
                 explain=query.explain,
             )["hits"]
-        by_id = {one.candidate.id: one for one in ranked}
+        by_id = {entry.candidate.id: entry for entry in ranked}
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
         """Read a memory with all fields."""
         with self._transaction(namespace) as connection:
-            found = connection.run(memories_sql.FETCH, namespace=namespace, id=memory_id)
-        return rows.read_memory(found[0]["record"]) if found else None
+            memories = connection.run(memories_sql.FETCH, namespace=namespace, id=memory_id)
+        return rows.read_memory(memories[0]["record"]) if memories else None
 
     def list(
         self,
@@ -171,7 +171,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
     ) -> Sequence[ListedMemory]:
         """List the newest memories that match the filters, or the oldest, after a cursor."""
         with self._connection() as connection:
-            found = connection.run(
+            memories = connection.run(
                 memories_sql.LIST,
                 namespace=namespace,
                 limit=limit,
@@ -181,19 +181,19 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 oldest_first=oldest_first,
                 beginning=beginning,
             )
-        return [rows.read_listed(row) for row in found]
+        return [rows.read_listed(row) for row in memories]
 
     def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content, or None."""
         with self._transaction(namespace) as connection:
-            found = connection.run(memories_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
-        return rows.read_summary(found[0]) if found else None
+            memories = connection.run(memories_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
+        return rows.read_summary(memories[0]) if memories else None
 
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Up to three memories that nearly say the same, nearest first."""
         with self._connection() as connection:
-            found = connection.run(memories_sql.SIMILAR, namespace=namespace, id=memory_id)
-        return [rows.read_summary(row) for row in found]
+            memories = connection.run(memories_sql.SIMILAR, namespace=namespace, id=memory_id)
+        return [rows.read_summary(row) for row in memories]
 
     def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
         """Delete a memory and return it; None if it does not exist. Memories that it superseded stay superseded."""
@@ -226,7 +226,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             check_growth(before, usage(connection))
         return rows.read_memory(changed[0]["record"]) if changed else None
 
-    def rate(self, namespace: str, memory_id: UUID, given: GivenRating) -> Rating | None:
+    def rate(self, namespace: str, memory_id: UUID, rating: GivenRating) -> Rating | None:
         """Replace the rating of its rater; return the quality, or None if the memory does not exist."""
         with self._transaction(namespace) as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=namespace, id=memory_id):
@@ -235,10 +235,10 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 memories_sql.RATE,
                 namespace=namespace,
                 id=memory_id,
-                rated_by=given.rated_by,
-                rater_name=given.rater_name,
-                rating=given.rating,
-                reason=given.reason,
+                rated_by=rating.rated_by,
+                rater_name=rating.rater_name,
+                rating=rating.rating,
+                reason=rating.reason,
             )
             counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=namespace, id=memory_id)
         return Rating(**rated.named, **counts.named)
@@ -254,7 +254,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
     ) -> Sequence[ExportedMemory]:
         """List memories after a cursor, by time and then content hash, about EXPORT_BYTES per page."""
         with self._connection() as connection:
-            found = connection.run(
+            memories = connection.run(
                 memories_sql.EXPORT,
                 namespace=namespace,
                 filters=rows.filters_json(filters),
@@ -264,7 +264,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 cursor_timestamp=after.timestamp if after else None,
                 cursor_hash=after.key if after else None,
             )
-        return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in found]
+        return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, namespace: str, query: str | None = None) -> Languages:
         """Return the languages of the namespace's sampled memories, and of a query."""

@@ -23,10 +23,10 @@ def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
 
     None where no condition is of something that is there.
     """
-    present = [one for one in conditions if one.operator is not Operator.MISSING]
+    present = [condition for condition in conditions if condition.operator is not Operator.MISSING]
     if not present:
         return None
-    best = min(present, key=lambda one: one.operator is not Operator.EQUAL)
+    best = min(present, key=lambda condition: condition.operator is not Operator.EQUAL)
     path = "".join("." + name.replace(".", "\\.") for name in best.path)
     return (
         [f"{path}={text}" for value in best.values for text in texts_of(value)]
@@ -35,22 +35,22 @@ def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
     )
 
 
-def _predicate(one: MetadataCondition) -> str:
-    path = "@" + "".join(f".{json.dumps(name)}" for name in one.path)
-    if one.operator is Operator.EXISTS:
+def _predicate(condition: MetadataCondition) -> str:
+    path = "@" + "".join(f".{json.dumps(name)}" for name in condition.path)
+    if condition.operator is Operator.EXISTS:
         return f"exists({path})"
-    if one.operator is Operator.MISSING:
+    if condition.operator is Operator.MISSING:
         return f"!exists({path})"
-    if one.operator is Operator.EQUAL:
-        wanted = " || ".join(f"@ == {literal}" for value in one.values for literal in _literals(value))
+    if condition.operator is Operator.EQUAL:
+        comparison = " || ".join(f"@ == {literal}" for value in condition.values for literal in _literals(value))
     else:
-        (value,) = one.values
-        wanted = (
-            f"@ {one.operator} {texts_of(value)[-1]}"
+        (value,) = condition.values
+        comparison = (
+            f"@ {condition.operator} {texts_of(value)[-1]}"
             if is_number(value)
-            else f"{_A_DATE} && @ {one.operator} {json.dumps(value)}"
+            else f"{_A_DATE} && @ {condition.operator} {json.dumps(value)}"
         )
-    return f"exists({path}[*] ? ({wanted}))"
+    return f"exists({path}[*] ? ({comparison}))"
 
 
 def _literals(value: str) -> list[str]:

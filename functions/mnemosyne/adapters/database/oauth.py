@@ -99,8 +99,8 @@ class PostgresOAuthRows:
         if not rows:
             return None
         person, client = rows[0]["person"], rows[0]["client"]
-        found = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
-        return Pending(**found | {"client": client and _client(client)})
+        values = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
+        return Pending(**values | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
         """Store the hash of the expected log-in value, and reset the number of attempts."""
@@ -116,9 +116,9 @@ class PostgresOAuthRows:
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
         """Note who it is. The request is found by the new hash from now on."""
-        named = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
-        kept = json_text(named | {"scopes": sorted(person.scopes)})
-        self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=kept)
+        values = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
+        person_json = json_text(values | {"scopes": sorted(person.scopes)})
+        self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
         """Forget a request."""
@@ -171,8 +171,8 @@ class PostgresOAuthRows:
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
             return None
-        kept = {name: value for name, value in rows[0].named.items() if name != "grant_id"}
-        return Code(**kept, hash=code_hash, grant=grant)
+        values = {name: value for name, value in rows[0].named.items() if name != "grant_id"}
+        return Code(**values, hash=code_hash, grant=grant)
 
     def use_code(self, code_hash: bytes) -> None:
         """Note that a code was presented: it is of no use again."""

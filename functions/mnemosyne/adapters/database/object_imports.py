@@ -125,7 +125,7 @@ class PostgresObjectImports:
 
     def forget_lines(self, namespace: str, source: str) -> None:
         """Delete the list of the object's lines. Their outcomes stay."""
-        is_left = True
-        while is_left:
+        has_more = True
+        while has_more:
             with self._transaction(namespace) as connection:
-                is_left = connection.one(FORGET_LINES, namespace=namespace, source=source)["lines"] > 0
+                has_more = connection.one(FORGET_LINES, namespace=namespace, source=source)["lines"] > 0

@@ -25,28 +25,28 @@ class QuotaCache:
 
     def __init__(self, look: Callable[[str], Quota]) -> None:
         self._look = look
-        self._known: TTLCache[str, Quota] = TTLCache(NAMESPACES_REMEMBERED, FRESH_SECONDS)
-        self._asked: set[str] = set()
+        self._quotas: TTLCache[str, Quota] = TTLCache(NAMESPACES_REMEMBERED, FRESH_SECONDS)
+        self._pending: set[str] = set()
         self._lock = threading.Lock()
 
     def of(self, namespace: str) -> Quota | None:
         """Return the namespace's quota; None where it is not known."""
         with self._lock:
-            known = self._known.get(namespace)
-            ask = known is None and namespace not in self._asked and len(self._asked) < ASKED_AT_ONCE
+            quota = self._quotas.get(namespace)
+            ask = quota is None and namespace not in self._pending and len(self._pending) < ASKED_AT_ONCE
             if ask:
-                self._asked.add(namespace)
+                self._pending.add(namespace)
         if ask:
             threading.Thread(target=self._find, args=(namespace,), name="quota", daemon=True).start()
-        return known
+        return quota
 
     def _find(self, namespace: str) -> None:
         try:
             quota = self._look(namespace)
             with self._lock:
-                self._known[namespace] = quota
+                self._quotas[namespace] = quota
         except MnemosyneError as exc:
             log.warning("quota_unknown", namespace=namespace, error=str(exc))
         finally:
             with self._lock:
-                self._asked.discard(namespace)
+                self._pending.discard(namespace)

@@ -48,12 +48,12 @@ class PostgresQuotas:
         """
         with closing(self._open()) as connection:
             rows = connection.run(_LIST, namespace=namespace)
-        named = [row.named for row in rows]
-        return [(one.pop("namespace"), Quota(**one)) for one in named]
+        quotas = [row.named for row in rows]
+        return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
         """Set some limits of a namespace; None is everybody's limit, and for EVERYBODY any number."""
-        named = {f"with_{name}": name in limits for name in LIMITS}
+        flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
         with closing(self._open()) as connection:
-            connection.run(_SET, namespace=namespace, **values, **named)
+            connection.run(_SET, namespace=namespace, **values, **flags)

@@ -39,15 +39,15 @@ _HIT: Final = TypeAdapter(Hit)
 
 def filters_json(filters: Filters, excluded: Mapping[str, Collection[str]] | None = None) -> str:
     """Return the filters as the database's `memory_filters`, by name: tags as they are compared, any or all of them."""
-    named = {one.name: getattr(filters, one.name) for one in fields(filters)}
-    tags, match = named.pop("tags"), named.pop("tag_match")
-    if conditions := named.pop("metadata"):
-        named |= {
+    values = {field.name: getattr(filters, field.name) for field in fields(filters)}
+    tags, match = values.pop("tags"), values.pop("tag_match")
+    if conditions := values.pop("metadata"):
+        values |= {
             "metadata": metadata_filter.jsonpath(conditions),
             "metadata_terms": metadata_filter.terms(conditions),
         }
     keys = [tag_key(tag) for tag in tags] or None
-    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys} | dict(excluded or {}))
+    return json_text(values | {"all_tags" if match is TagMatch.ALL else "any_tags": keys} | dict(excluded or {}))
 
 
 def json_text(value: object) -> str:
@@ -60,15 +60,15 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
     return json_text(
         [
             {
-                "request_id": one.request_id,
-                "content_hash": one.content_hash,
+                "request_id": request.request_id,
+                "content_hash": request.content_hash,
                 **(
-                    version_values(one, one.external_id, immutable_sources)
-                    if one.external_id
-                    else {"labels": given_labels(one)}
+                    version_values(request, request.external_id, immutable_sources)
+                    if request.external_id
+                    else {"labels": given_labels(request)}
                 ),
             }
-            for one in requests
+            for request in requests
         ]
     )
 
@@ -97,28 +97,28 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
     return json_text(
         [
             {
-                "request_id": one.request_id,
-                **key_values(one.external_id),
-                "deleted_at": one.timestamp,
-                "published": one.published,
+                "request_id": deletion.request_id,
+                **key_values(deletion.external_id),
+                "deleted_at": deletion.timestamp,
+                "published": deletion.published,
             }
-            for one in deletions
+            for deletion in deletions
         ]
     )
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
     """Return requests without a memory, as JSON; with the content hashes that are known of them."""
-    known = contents or {}
+    hashes = contents or {}
     return json_text(
         [
             {
-                "request_id": one.request_id,
-                "error": one.error,
-                "hash": known.get(one.request_id),
-                **external_id_values(one.external_id),
+                "request_id": request.request_id,
+                "error": request.error,
+                "hash": hashes.get(request.request_id),
+                **external_id_values(request.external_id),
             }
-            for one in requests
+            for request in requests
         ]
     )
 
@@ -126,7 +126,10 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
 def announced_json(announced: Sequence[IngestStatus]) -> str:
     """Encode announced states as JSON."""
     return json_text(
-        [{"request_id": one.request_id, "state": one.state.value, "updated_at": one.updated_at} for one in announced]
+        [
+            {"request_id": status.request_id, "state": status.state.value, "updated_at": status.updated_at}
+            for status in announced
+        ]
     )
 
 
@@ -173,35 +176,35 @@ def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     """Statuses by their requests' ids."""
     statuses = {}
     for row in rows:
-        named = row.named
-        named.pop("changed_in", None)
-        source, key = named.pop("source"), named.pop("key")
+        values = row.named
+        values.pop("changed_in", None)
+        source, key = values.pop("source"), values.pop("key")
         external_id = ExternalId(source, key) if source is not None else None
         statuses[row["request_id"]] = IngestStatus(
-            **named | {"state": IngestState(row["state"])}, external_id=external_id
+            **values | {"state": IngestState(row["state"])}, external_id=external_id
         )
     return statuses
 
 
-def read_outcomes(listed: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
+def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
     """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
     outcomes = {}
-    for one in listed:
-        request_id = UUID(one["request_id"])
+    for record in records:
+        request_id = UUID(record["request_id"])
         outcomes[request_id] = IngestStatus(
             request_id=request_id,
-            state=IngestState(one["state"]),
-            memory_id=UUID(one["memory_id"]) if one["memory_id"] else None,
-            attempts=one["attempts"],
-            error=one["error"],
-            note=one["note"],
+            state=IngestState(record["state"]),
+            memory_id=UUID(record["memory_id"]) if record["memory_id"] else None,
+            attempts=record["attempts"],
+            error=record["error"],
+            note=record["note"],
         )
     return outcomes
 
 
 def read_memory(record: Mapping[str, Any]) -> Memory:
     """Return a memory from the database's `memory_record`."""
-    return _MEMORY.validate_python(_shown(record))
+    return _MEMORY.validate_python(_with_one_line_labels(record))
 
 
 def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> ExportedMemory:
@@ -209,16 +212,16 @@ def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> 
     return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
 
 
-def read_candidates(found: Mapping[str, Any]) -> Candidates:
+def read_candidates(answer: Mapping[str, Any]) -> Candidates:
     """Candidates from the JSON of `find_candidates`."""
-    columns = found["candidates"]["columns"]
+    columns = answer["candidates"]["columns"]
     return Candidates(
         rows=list(map(Candidate._make, zip(*(column or () for column in columns), strict=True))),
-        listed=found["candidates"]["listed"],
-        neighbours=list(zip(*(column or () for column in found["candidates"]["neighbours"]), strict=True)),
-        strategy=found["strategy"],
-        full=found["full"],
-        words_weight=found["words_weight"],
+        listed=answer["candidates"]["listed"],
+        neighbours=list(zip(*(column or () for column in answer["candidates"]["neighbours"]), strict=True)),
+        strategy=answer["strategy"],
+        full=answer["full"],
+        words_weight=answer["words_weight"],
     )
 
 
@@ -235,7 +238,7 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
         redundancy=ranked.redundancy,
     ) if query.explain else None  # fmt: skip
     return _HIT.validate_python({
-        **_shown(record),
+        **_with_one_line_labels(record),
         "metadata": record["metadata"] or {},
         "truncated": truncated,
         "relevance": None if query.query is None else ranked.relevance,
@@ -248,12 +251,12 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
 
 def read_summary(row: Row) -> MemorySummary:
     """Build a summary from a row; other columns are ignored."""
-    return MemorySummary(**_shown({one.name: row[one.name] for one in fields(MemorySummary)}))
+    return MemorySummary(**_with_one_line_labels({field.name: row[field.name] for field in fields(MemorySummary)}))
 
 
 def read_listed(row: Row) -> ListedMemory:
     """Build a listed memory from a row."""
-    return ListedMemory(**_shown({one.name: row[one.name] for one in fields(ListedMemory)}))
+    return ListedMemory(**_with_one_line_labels({field.name: row[field.name] for field in fields(ListedMemory)}))
 
 
 def read_quota(row: Row) -> Quota:
@@ -261,6 +264,6 @@ def read_quota(row: Row) -> Quota:
     return Quota(**row.named)
 
 
-def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
+def _with_one_line_labels(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record with a title and tags that cannot be taken for anything but one line each."""
     return {**record, "title": one_line(record["title"]), "tags": tuple(map(one_line, record["tags"]))}

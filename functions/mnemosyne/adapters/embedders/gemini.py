@@ -255,7 +255,7 @@ class GeminiEmbedder:
         except APIError as exc:
             if exc.code == 429:
                 log.warning("embedding_throttled", model=self.model, texts=len(texts))
-            raise self._explanations.answered(exc) from exc
+            raise self._explanations.api_error(exc) from exc
         except httpx2.ReadTimeout as exc:
             raise self._explanations.doubt(service_errors.UNREACHABLE, "no answer in time") from exc
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
@@ -264,8 +264,8 @@ class GeminiEmbedder:
             raise self._unusable(f"no embeddings ({type(exc).__name__})") from exc
         return self._vectors(answer, len(texts))
 
-    def _unusable(self, answered: str) -> Refused:
-        return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answered}")
+    def _unusable(self, answer: str) -> Refused:
+        return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises unless it has one usable vector per text, none of a cut text."""
@@ -275,8 +275,8 @@ class GeminiEmbedder:
         vectors = [np.asarray(embedding.values or [], dtype=np.float32) for embedding in embeddings]
         for vector in vectors:
             if vector.shape != (self.dimension,):
-                answered = f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
-                raise self._explanations.error(service_errors.DIMENSION, answered)
+                message = f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
+                raise self._explanations.error(service_errors.DIMENSION, message)
             if not np.isfinite(vector).all() or not vector.any():
                 raise self._unusable("a vector that is not finite or zero")
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):

@@ -18,12 +18,12 @@ A delivery that begins its last slice after 60 seconds then ends within the time
 """
 
 
-def check_time(deadline: float, done: int, count: int) -> None:
+def check_time(deadline: float, embedded: int, count: int) -> None:
     """Raise Unavailable if the time of an attempt is over."""
     if time.monotonic() >= deadline:
         raise Unavailable(
-            f"the embedding service is slow: {done} of {count} texts were embedded in the time of one attempt, and the "
-            "next attempt goes on with the others"
+            f"the embedding service is slow: {embedded} of {count} texts were embedded in the time of one attempt, and "
+            "the next attempt goes on with the others"
         )
 
 

@@ -28,8 +28,8 @@ class VertexAi:
 class Refused(Exception):  # noqa: N818 - not an error yet: the text or the deployment may be the cause
     """Raised for an answer that may be about the text. `error` is the error to raise if every text gets it."""
 
-    def __init__(self, code: int | str, answered: str, error: MnemosyneError, *, concerns_all: bool) -> None:
-        super().__init__(answered)
+    def __init__(self, code: int | str, message: str, error: MnemosyneError, *, concerns_all: bool) -> None:
+        super().__init__(message)
         self.refuses = code in (400, 404, 413)
         """Whether the service refuses the call, in contrast to a fault while it embeds."""
         self.concerns_all = concerns_all
@@ -68,12 +68,12 @@ class Explanations:
 
     def doubt(self, code: int | str, message: str) -> Refused:
         """Return that an answer may be about the text."""
-        answered = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
+        description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all
-        return Refused(code, answered, self.error(code, message), concerns_all=concerns_all)
+        return Refused(code, description, self.error(code, message), concerns_all=concerns_all)
 
-    def answered(self, error: "APIError") -> Exception:
+    def api_error(self, error: "APIError") -> Exception:
         """Return what to raise for an error that the API answers."""
         message = str(error.message)
         if error.code == 413 or (error.code == 400 and _TOO_LONG.search(message)):

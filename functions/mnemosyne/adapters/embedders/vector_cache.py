@@ -31,8 +31,8 @@ class VectorCache:
         with self._lock:
             if not self._vectors:
                 return {}
-            found = ((text, self._vectors.pop(_digest(text), None)) for text in texts)
-            return {text: vector for text, vector in found if vector is not None}
+            cached = ((text, self._vectors.pop(_digest(text), None)) for text in texts)
+            return {text: vector for text, vector in cached if vector is not None}
 
 
 def _digest(text: str) -> bytes:

@@ -109,5 +109,5 @@ def _state(secret: str) -> str:
     return secret.rpartition(".")[2]
 
 
-def _derived(secret: str, what: str) -> str:
-    return hmac.new(secret.encode(), what.encode(), hashlib.sha256).hexdigest()
+def _derived(secret: str, purpose: str) -> str:
+    return hmac.new(secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()

@@ -111,17 +111,19 @@ class PubSubQueue(_Topic):
         from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
         from google.auth.exceptions import GoogleAuthError
 
-        wanted = ["pubsub.topics.publish"]
-        request = {"resource": self._topic, "permissions": wanted}
+        required = ["pubsub.topics.publish"]
+        request = {"resource": self._topic, "permissions": required}
         try:
             try:
-                given = self._client.test_iam_permissions(request=request, timeout=PUBLISH_TIMEOUT_SECONDS).permissions
+                granted = self._client.test_iam_permissions(
+                    request=request, timeout=PUBLISH_TIMEOUT_SECONDS
+                ).permissions
             except MethodNotImplemented:  # the emulator has no permissions
                 self._client.get_topic(topic=self._topic, timeout=PUBLISH_TIMEOUT_SECONDS)
                 return f"{self._topic} on the emulator"
         except (GoogleAPIError, GoogleAuthError) as exc:
             raise self._error(exc) from exc
-        if list(given) != wanted:
+        if list(granted) != required:
             raise service_errors.error(service_error_tables.TOPIC, 403, "no pubsub.topics.publish", topic=self._topic)
         return f"{self._topic} may be published to"
 

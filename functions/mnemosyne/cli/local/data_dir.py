@@ -57,8 +57,8 @@ class DataDir:
         path = _path(chosen)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
-        known = _known() - {path}
-        others = f", there is one in {' and in '.join(sorted(map(str, known)))}" if known else ""
+        systems = _local_systems() - {path}
+        others = f", there is one in {' and in '.join(sorted(map(str, systems)))}" if systems else ""
         return f"no memory is kept in {path}{others}"
 
     @property
@@ -130,15 +130,15 @@ def _path(chosen: str | None) -> Path:
     return Path(chosen or platformdirs.user_data_path("mnemosyne")).expanduser().absolute()
 
 
-def _known() -> set[Path]:
+def _local_systems() -> set[Path]:
     """Return the known local systems: the user's data directory, and those whose PostgreSQL runs."""
     own = _path(None)
-    known = {own} if (own / "postgres" / "PG_VERSION").exists() else set()
+    systems = {own} if (own / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         clusters = [Path(after) for option, after in pairwise(command) if option == "-D"]
-        known |= {cluster.parent for cluster in clusters if (cluster.parent / "queue.db").exists()}
-    return known
+        systems |= {cluster.parent for cluster in clusters if (cluster.parent / "queue.db").exists()}
+    return systems
 
 
 def is_root() -> bool:

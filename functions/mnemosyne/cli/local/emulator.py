@@ -23,8 +23,8 @@ def is_served(host: str) -> bool:
 
     subscriber = pubsub_v1.SubscriberClient()
     try:
-        known = subscriber.get_subscription(subscription=SUBSCRIPTION, timeout=10)
-        return httpx.get(f"{known.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
+        served = subscriber.get_subscription(subscription=SUBSCRIPTION, timeout=10)
+        return httpx.get(f"{served.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
     except (GoogleAPIError, httpx.HTTPError, httpx.InvalidURL):
         return False
     finally:

@@ -81,7 +81,12 @@ def other_urls(host: str, port: int) -> list[str]:
         return []
     families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
     cards = psutil.net_if_addrs().values()
-    addresses = [one.address for card in cards for one in card if one.family in families and "%" not in one.address]
+    addresses = [
+        address.address
+        for card in cards
+        for address in card
+        if address.family in families and "%" not in address.address
+    ]
     return [url(address, port) for address in addresses if not ipaddress.ip_address(address).is_loopback]
 
 
@@ -153,11 +158,11 @@ class FunctionProcess:
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
             lines = log.read().decode(errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        reason = next((line.strip() for line in reversed(lines) if line.strip()), "")
         with suppress(ValueError, AttributeError):
-            event = json.loads(said)
-            said = str(event.get("error") or event.get("message") or said)
-        return f": {said[:500]}" if said else ""
+            event = json.loads(reason)
+            reason = str(event.get("error") or event.get("message") or reason)
+        return f": {reason[:500]}" if reason else ""
 
     def _listens(self) -> bool:
         """Whether the process or a child of it listens on the port; True if this user may not see that."""
@@ -165,8 +170,8 @@ class FunctionProcess:
             own = psutil.Process(self.pid)
             return any(
                 listening.status == psutil.CONN_LISTEN and listening.laddr.port == self._port
-                for one in (own, *own.children(recursive=True))
-                for listening in one.net_connections()
+                for process in (own, *own.children(recursive=True))
+                for listening in process.net_connections()
             )
         except psutil.AccessDenied:
             return True

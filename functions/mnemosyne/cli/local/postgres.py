@@ -196,14 +196,14 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
     """
     options |= {"timeout": None}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
-        done = subprocess.run(
+        result = subprocess.run(
             [bin_path / command, *args], stdout=output, stderr=errors, text=True, check=False, **options
         )
         output.seek(0)
         errors.seek(0)
-        if done.returncode:
-            said = [line.strip() for line in (*output, *errors) if line.strip()]
-            raise RuntimeError(f"{command} ended with {done.returncode}: {' / '.join(said[-3:])[:600]}")
+        if result.returncode:
+            messages = [line.strip() for line in (*output, *errors) if line.strip()]
+            raise RuntimeError(f"{command} ended with {result.returncode}: {' / '.join(messages[-3:])[:600]}")
         return output.read()
 
 
@@ -224,9 +224,9 @@ def _let_server_pass(path: Path) -> None:
 
 def _configure(cluster: Path) -> None:
     file = cluster / "postgresql.auto.conf"
-    kept = file.read_text()
-    if _CONFIGURATION not in kept:
-        file.write_text(kept + _CONFIGURATION)
+    settings = file.read_text()
+    if _CONFIGURATION not in settings:
+        file.write_text(settings + _CONFIGURATION)
 
 
 def _socket_directory(cluster: Path, runtime: Path) -> Path:

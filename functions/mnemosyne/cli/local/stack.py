@@ -123,7 +123,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
 
 
 @contextmanager
-def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
+def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
     """Yield the directory's database, migrated. It stops afterwards unless another process uses it.
 
     A new one is created for the wanted space. Raises Misconfigured if an existing one has another space.
@@ -131,11 +131,11 @@ def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterat
     with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
         server = postgres.start(directory)
         try:
-            postgres.prepare(server, wanted or SPACE)
+            postgres.prepare(server, space or SPACE)
             there = postgres.space(server)
-            if wanted not in (None, there):
+            if space not in (None, there):
                 raise Misconfigured(
-                    f"the memories in {directory.path} are in the space of {there}, not of {wanted}: leave --embedder "
+                    f"the memories in {directory.path} are in the space of {there}, not of {space}: leave --embedder "
                     "out, or choose another --data-dir"
                 )
         except BaseException:
@@ -149,7 +149,7 @@ def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterat
 
 @contextmanager
 def full_stack(
-    directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
+    directory: DataDir, *, host: str, port: int, auth_mode: str = "none", space: EmbeddingSpace | None = None
 ) -> Iterator[Stack]:
     """Yield the whole system, ready to serve. Raises Misconfigured if it cannot start."""
     functions.require_free(host, port, "the MCP endpoint")
@@ -158,7 +158,7 @@ def full_stack(
         directory.address.unlink(missing_ok=True)  # of a `dev` that was killed
         access = _access(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
-        server = exits.enter_context(database(directory, wanted))
+        server = exits.enter_context(database(directory, space))
         settings = environment(directory, server, access=access, host=host)
 
         def process(target: str, port: int) -> FunctionProcess:
@@ -187,7 +187,7 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
         serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
         stopping = threading.Event()
         system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
-        watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
+        watching = threading.Thread(target=system.watch, args=(stopping, lambda message: None), daemon=True)
         watching.start()
         exits.callback(watching.join)
         exits.callback(stopping.set)

@@ -63,16 +63,16 @@ class Grammar:
         self.calendar = calendar
         self.today = calendar.today
         self.horizon = horizon or calendar.today
-        self._known: dict[str, Span | None] = {}
+        self._spans: dict[str, Span | None] = {}
 
     def span(self, text: str) -> Span | None:
         """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
 
         Rules call this for parts of the text. Results are cached, because time would double with each word otherwise.
         """
-        if text not in self._known:
-            self._known[text] = self._span(text)
-        return self._known[text]
+        if text not in self._spans:
+            self._spans[text] = self._span(text)
+        return self._spans[text]
 
     def _span(self, text: str) -> Span | None:
         self.readings.take()

@@ -44,12 +44,12 @@ QUESTION_READINGS = 200
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
     """Return the longest time expression in a question, and the rest of the question; None if there is none."""
-    found = _find(question, now, timezone, Readings(QUESTION_READINGS))
-    return (found.expression, found.rest) if found else None
+    match = _find(question, now, timezone, Readings(QUESTION_READINGS))
+    return (match.expression, match.rest) if match else None
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TimeInQuestion:
     """A time expression in a question, its time window, and the rest of the question."""
 
     expression: str
@@ -57,7 +57,7 @@ class _Found:
     rest: str
 
 
-def _find(question: str, now: datetime, timezone: str, readings: Readings) -> _Found | None:
+def _find(question: str, now: datetime, timezone: str, readings: Readings) -> _TimeInQuestion | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
         return None  # a text, not a question
@@ -77,7 +77,7 @@ def _find(question: str, now: datetime, timezone: str, readings: Readings) -> _F
             except InvalidRequest:
                 continue
             rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
-            return _Found(expression, window, rest)
+            return _TimeInQuestion(expression, window, rest)
     return None
 
 
@@ -92,11 +92,11 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
     Without a year, "in March" means March of this year and of the nine years before.
     """
     readings = Readings(QUESTION_READINGS)
-    if not (found := _find(question, now, timezone, readings)):
+    if not (match := _find(question, now, timezone, readings)):
         return ()
-    windows = [found.window]
-    if not _OF_ONE_TIME.search(found.expression.casefold()):
-        windows += _of_earlier_years(found.expression, now, timezone, readings)
+    windows = [match.window]
+    if not _OF_ONE_TIME.search(match.expression.casefold()):
+        windows += _of_earlier_years(match.expression, now, timezone, readings)
     return tuple(dict.fromkeys(windows))
 
 

@@ -15,18 +15,18 @@ _MONTH_NAMES = {number: name for name, number in MONTHS.items() if len(name) > 4
 
 @RULES.reading(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d?)")
 def _month_of_a_year(grammar: Grammar, match: Match) -> Span:
-    found = match.groupdict()
-    month = int(found["number"]) if found.get("number") else MONTHS[found["month"]]
+    groups = match.groupdict()
+    month = int(groups["number"]) if groups.get("number") else MONTHS[groups["month"]]
     return grammar.calendar.unit("month", datetime.combine(date(int(match["year"]), month, 1), time.min))
 
 
 @RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|this) )?{MONTH}")
 def _month(grammar: Grammar, match: Match) -> Span | None:
-    month, here = MONTHS[match["month"]], grammar.today
+    month, today = MONTHS[match["month"]], grammar.today
     if match["which"] == "this":
-        return grammar.calendar.months(here.year, month, 1)
+        return grammar.calendar.months(today.year, month, 1)
     if match["which"]:
-        return grammar.calendar.months(here.year - (month >= here.month), month, 1)
+        return grammar.calendar.months(today.year - (month >= today.month), month, 1)
     return grammar.latest(grammar.calendar.months(year, month, 1) for year in grammar.years())
 
 
@@ -46,10 +46,10 @@ def _of_last_year(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:the )?(?P<ordinal>{alternatives(ORDINALS)}) quarter(?:{OF}{YEAR})?",
 )
 def _quarter(grammar: Grammar, match: Match) -> Span | None:
-    found = match.groupdict()
-    number = int(found["number"]) if found.get("number") else ORDINALS[found["ordinal"]]
+    groups = match.groupdict()
+    number = int(groups["number"]) if groups.get("number") else ORDINALS[groups["ordinal"]]
     make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 3 * number - 2, 3)  # noqa: E731
-    return make(int(found["year"])) if found["year"] else grammar.latest(map(make, grammar.years()))
+    return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
 
 
 @RULES.reading(
@@ -58,10 +58,10 @@ def _quarter(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:the )?(?P<ordinal>first|1st|second|2nd) half(?:{OF}(?:the year )?{YEAR})?",
 )
 def _half(grammar: Grammar, match: Match) -> Span | None:
-    found = match.groupdict()
-    number = int(found["number"]) if found.get("number") else ORDINALS[found["ordinal"]]
+    groups = match.groupdict()
+    number = int(groups["number"]) if groups.get("number") else ORDINALS[groups["ordinal"]]
     make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 6 * number - 5, 6)  # noqa: E731
-    return make(int(found["year"])) if found["year"] else grammar.latest(map(make, grammar.years()))
+    return make(int(groups["year"])) if groups["year"] else grammar.latest(map(make, grammar.years()))
 
 
 @RULES.reading(rf"(?:the )?{SEASON}{OF}{YEAR}")
@@ -108,8 +108,8 @@ def _holiday(grammar: Grammar, match: Match) -> Span | None:
     rf"{MONTH} (?:the )?{DAY}{OF}{YEAR}",
 )
 def _date(grammar: Grammar, match: Match) -> Span:
-    found = match.groupdict()
-    month = int(found["number"]) if found.get("number") else MONTHS[found["month"]]
+    groups = match.groupdict()
+    month = int(groups["number"]) if groups.get("number") else MONTHS[groups["month"]]
     return grammar.calendar.day(date(int(match["year"]), month, int(match["day"])))
 
 
@@ -128,18 +128,24 @@ def _is_leap(year: int) -> bool:
 
 @RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
 def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
-    one, two = int(match["one"]), int(match["two"])
-    if (one <= 12 and two <= 12 and one != two) or max(one, two) > 31:
+    first, second = int(match["one"]), int(match["two"])
+    if (first <= 12 and second <= 12 and first != second) or max(first, second) > 31:
         return None  # the day or the month first: two readings
-    return grammar.span(f"{max(one, two)} {_MONTH_NAMES[min(one, two)]}") if min(one, two) in _MONTH_NAMES else None
+    return (
+        grammar.span(f"{max(first, second)} {_MONTH_NAMES[min(first, second)]}")
+        if min(first, second) in _MONTH_NAMES
+        else None
+    )
 
 
 @RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")
 def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
-    one, two, year = int(match["one"]), int(match["two"]), int(match["year"])
-    if one <= 12 and two <= 12 and one != two:
+    first, second, year = int(match["one"]), int(match["two"]), int(match["year"])
+    if first <= 12 and second <= 12 and first != second:
         return None  # the day or the month first: two readings
-    return grammar.calendar.day(date(year, min(one, two), max(one, two)) if one <= 12 else date(year, two, one))
+    return grammar.calendar.day(
+        date(year, min(first, second), max(first, second)) if first <= 12 else date(year, second, first)
+    )
 
 
 @RULES.reading(

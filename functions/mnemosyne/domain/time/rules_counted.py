@@ -32,8 +32,8 @@ def _now(grammar: Grammar, match: Match) -> Span:
 
 @RULES.reading(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
 def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
-    found = match.groupdict()
-    count = 2 if found.get("before") else number_of(found["n"])
+    groups = match.groupdict()
+    count = 2 if groups.get("before") else number_of(groups["n"])
     back = (grammar.today.weekday() - WEEKDAYS[match["weekday"]]) % 7 or 7
     return grammar.calendar.day(grammar.today - timedelta(days=back + 7 * (count - 1))) if count else None
 
@@ -93,13 +93,13 @@ def _to_date(grammar: Grammar, match: Match) -> Span | None:
     "(?:the )?(?P<which>last|previous|this) decade",
 )
 def _decade(grammar: Grammar, match: Match) -> Span:
-    found = match.groupdict()
-    if found.get("which"):
-        first = grammar.today.year // 10 * 10 - 10 * (found["which"] != "this")
-    elif found.get("name"):
-        first = _DECADES[found["name"]]
+    groups = match.groupdict()
+    if groups.get("which"):
+        first = grammar.today.year // 10 * 10 - 10 * (groups["which"] != "this")
+    elif groups.get("name"):
+        first = _DECADES[groups["name"]]
     else:
-        first = int(found["decade"]) * 10 if found.get("decade") else 1900 + int(found["tens"]) * 10
+        first = int(groups["decade"]) * 10 if groups.get("decade") else 1900 + int(groups["tens"]) * 10
     return grammar.calendar.months(first, 1, 120)
 
 

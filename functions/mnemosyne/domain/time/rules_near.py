@@ -78,13 +78,13 @@ def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     "(?P<word>recent|recently|lately)",
 )
 def _rolling(grammar: Grammar, match: Match) -> Span | None:
-    found = match.groupdict()
+    groups = match.groupdict()
     unit: Unit
-    if found.get("word"):
+    if groups.get("word"):
         unit, count = "day", 7
     else:
-        given = found.get("n") or "1"
-        unit, count = UNITS[match["unit"]], 3 if given == "few" else number_of(given)
+        number = groups.get("n") or "1"
+        unit, count = UNITS[match["unit"]], 3 if number == "few" else number_of(number)
     start = grammar.calendar.utc(grammar.calendar.back(unit, count))
     if unit in ("minute", "hour"):  # elapsed time, even if clocks were changed in between
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
@@ -121,11 +121,11 @@ def _weekend(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this|next) )?{WEEKDAY}")
 def _weekday(grammar: Grammar, match: Match) -> Span:
-    wanted, which = WEEKDAYS[match["weekday"]], match["which"]
+    weekday, which = WEEKDAYS[match["weekday"]], match["which"]
     today = grammar.today if which else grammar.horizon
-    back = (today.weekday() - wanted) % 7
+    back = (today.weekday() - weekday) % 7
     if which == "this":
-        back = today.weekday() - wanted
+        back = today.weekday() - weekday
     elif which == "next":
         back = back - 7
     elif which:

@@ -34,9 +34,9 @@ def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
 def _third(grammar: Grammar, match: Match) -> Span | None:
     """Return a third of a month or year, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
-    if (found := _days(grammar, match["text"])) is None:
+    if (days := _days(grammar, match["text"])) is None:
         return None
-    (span, first, past), calendar = found, grammar.calendar
+    (span, first, past), calendar = days, grammar.calendar
     if span == calendar.unit("month", datetime.combine(first, time.min)):
         edges = [first, first + timedelta(days=10), first + timedelta(days=20), past]
         return calendar.days(edges[third], edges[third + 1])
@@ -50,20 +50,20 @@ def _third(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
 def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    found = _days(grammar, match["text"])
-    if found is None or found[0] != grammar.calendar.unit("month", datetime.combine(found[1], time.min)):
+    days = _days(grammar, match["text"])
+    if days is None or days[0] != grammar.calendar.unit("month", datetime.combine(days[1], time.min)):
         return None
-    _, first, past = found
+    _, first, past = days
     middle = first + timedelta(days=15)
     return grammar.calendar.days(*((first, middle) if match["half"] in ("first", "1st") else (middle, past)))
 
 
 @RULES.reading(rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)")
 def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
-    found, count = _days(grammar, match["text"]), number_of(match["n"])
-    if found is None or not count:
+    days, count = _days(grammar, match["text"]), number_of(match["n"])
+    if days is None or not count:
         return None
-    _, first, past = found
+    _, first, past = days
     is_first, calendar = match["which"] == "first", grammar.calendar
     if match["unit"] == "days":
         start, end = (first, first + timedelta(days=count)) if is_first else (past - timedelta(days=count), past)
@@ -76,10 +76,10 @@ def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:the )?{DAY} (?:day )?of (?:the )?(?P<month>(?:last|this|previous) month|month before last)")
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    found, number = _days(grammar, match["month"]), int(match["day"])
-    if found is None:
+    days, number = _days(grammar, match["month"]), int(match["day"])
+    if days is None:
         return None
-    _, first, past = found
+    _, first, past = days
     return grammar.calendar.day(first.replace(day=number)) if 0 < number <= (past - first).days else None
 
 
@@ -90,10 +90,10 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 )
 def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
     text = match["week"].removeprefix("the ")
-    found = _days(grammar, text if "week" in text else f"{text} week")
-    if found is None or (found[2] - found[1]).days != 7:
+    days = _days(grammar, text if "week" in text else f"{text} week")
+    if days is None or (days[2] - days[1]).days != 7:
         return None
-    return grammar.calendar.day(found[1] + timedelta(days=WEEKDAYS[match["weekday"]]))
+    return grammar.calendar.day(days[1] + timedelta(days=WEEKDAYS[match["weekday"]]))
 
 
 @RULES.reading(

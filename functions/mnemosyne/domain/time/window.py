@@ -33,12 +33,12 @@ class TimeWindow:
         return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"
 
 
-def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:
+def intersection(first: TimeWindow, second: TimeWindow) -> TimeWindow:
     """Return the intersection of two windows. Raises InvalidRequest if it is empty."""
-    after = max((w.after for w in (one, other) if w.after), default=None)
-    before = min((w.before for w in (one, other) if w.before), default=None)
+    after = max((w.after for w in (first, second) if w.after), default=None)
+    before = min((w.before for w in (first, second) if w.before), default=None)
     if after and before and after >= before:
-        raise InvalidRequest(f"the time filters exclude each other: {one} and {other} have nothing in common")
+        raise InvalidRequest(f"the time filters exclude each other: {first} and {second} have nothing in common")
     return TimeWindow(after=after, before=before)
 
 

@@ -13,7 +13,7 @@ from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.http.admin.request import read_request
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.admin import ApiKeyStore
-from mnemosyne.service.api_keys import shown
+from mnemosyne.service.api_keys import public_fields
 
 log = EventLog(__name__)
 
@@ -45,7 +45,7 @@ def manage_keys(body: bytes, keys: ApiKeyStore) -> dict[str, Any]:
     request = read_request(KeyRequest, body)
     if request.action == "list":
         log.info("audit", action="key_list", outcome="done")
-        return {"keys": [shown(key) for key in keys.every()]}
+        return {"keys": [public_fields(key) for key in keys.every()]}
     if request.action == "revoke":
         key = keys.revoke(request.id or "")
     else:

@@ -134,20 +134,21 @@ class Access:
         """
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
-            wanted = _wanted(call)
-            if not principal.scopes or (wanted is not None and not principal.may(wanted)):
+            required = _required_scope(call)
+            if not principal.scopes or (required is not None and not principal.may(required)):
                 log.warning(
                     "audit",
                     action=_tool(call) or "request",
                     principal=principal.id,
                     namespace=principal.namespace,
                     outcome="refused",
-                    reason=f"scope {wanted or 'none held'}",
+                    reason=f"scope {required or 'none held'}",
                 )
                 # Clients then ask for the scopes of the challenge only, so it also names the scopes they have.
-                scopes = {*principal.scopes, wanted} if principal.scopes and wanted else CHALLENGE_SCOPES.split()
+                scopes = {*principal.scopes, required} if principal.scopes and required else CHALLENGE_SCOPES.split()
                 challenge = f'{self._challenge(scope, headers, " ".join(sorted(scopes)))}, error="insufficient_scope"'
-                needed = f"the scope {wanted}" if wanted else f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
+                every = f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
+                needed = f"the scope {required}" if required else every
                 return error_response(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
 
@@ -209,8 +210,8 @@ class Access:
         """Return the origin that the request was sent to; empty if this server does not serve the host."""
         return _origin(scope, headers) if self.serves(headers.get("host", "")) else ""
 
-    def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = CHALLENGE_SCOPES) -> str:
-        challenge = f'Bearer scope="{wanted}"'
+    def _challenge(self, scope: AsgiScope, headers: Headers, scopes: str = CHALLENGE_SCOPES) -> str:
+        challenge = f'Bearer scope="{scopes}"'
         if self.issuer and (origin := self.origin(scope, headers)):
             challenge += f', resource_metadata="{origin}{METADATA_PATH}/mcp"'
         return challenge
@@ -222,7 +223,7 @@ class Access:
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
 
 
-def _wanted(call: Any) -> Scope | None:
+def _required_scope(call: Any) -> Scope | None:
     """Scope that a tool call needs. Other methods need none."""
     name = _tool(call)
     return tools.required_scope(name) if name is not None else None

@@ -28,11 +28,11 @@ class ConcurrencyLimits:
         """Hold a place until the context ends. Yields False if too many requests wait or no place is free in time."""
         limiter = self._of.setdefault(principal, anyio.CapacityLimiter(self.at_once))
         borrower = object()
-        taken = await self._take(limiter, borrower)
+        acquired = await self._take(limiter, borrower)
         try:
-            yield taken
+            yield acquired
         finally:
-            if taken:
+            if acquired:
                 limiter.release_on_behalf_of(borrower)
 
     async def _take(self, limiter: anyio.CapacityLimiter, borrower: object) -> bool:

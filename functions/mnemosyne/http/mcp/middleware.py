@@ -82,8 +82,8 @@ class McpMiddleware:
     ) -> None:
         """Serve an authenticated request, and charge its response bytes even if the client disconnects."""
         try:
-            async with self._place(principal) as taken:
-                if taken:
+            async with self._place(principal) as acquired:
+                if acquired:
                     # Charged before the body is read, so that malformed requests cost as much.
                     response = self._access.spend(principal, rate_limit.REQUEST)
                     response = response or request_headers.reject_unsupported(scope, headers)

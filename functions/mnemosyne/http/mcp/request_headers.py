@@ -57,10 +57,10 @@ def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
 
     The server has no sessions, so the session id of an older client has no meaning.
     """
-    kept = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
-    if not any(name == b"accept" for name, _ in kept):
-        kept.append((b"accept", JSON_AND_STREAM))
-    return Headers(raw=kept)
+    headers = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
+    if not any(name == b"accept" for name, _ in headers):
+        headers.append((b"accept", JSON_AND_STREAM))
+    return Headers(raw=headers)
 
 
 def takes_streams_only(accept: str) -> bool:
@@ -97,8 +97,8 @@ def reject_ambiguous(headers: Headers) -> Response | None:
     if b"trailer" in names:
         return error_response(400, "trailers are not supported: send every header before the body")
     for name in SINGLETON_HEADERS:
-        if (sent := names.count(name)) > 1:
-            return error_response(400, f"the header {name.decode()} must be sent once, got {sent}")
+        if (count := names.count(name)) > 1:
+            return error_response(400, f"the header {name.decode()} must be sent once, got {count}")
     return None
 
 

@@ -45,19 +45,19 @@ class Rated(Result):
 
 
 def _rate_memory(arguments: RateArguments, principal: Principal, services: Services) -> Reply:
-    given = GivenRating(
+    rating = GivenRating(
         rated_by=principal.id,
         rater_name=principal.name or principal.id,
         rating=arguments.rating,
         reason=arguments.reason,
     )
-    rated = manage.rate(principal.namespace, arguments.id, given, memories=services.memories)
+    rated = manage.rate(principal.namespace, arguments.id, rating, memories=services.memories)
     return Reply(
         Rated(
             id=arguments.id,
             quality_before=round(rated.before, 6),
             quality_after=round(rated.after, 6),
-            rating=given.rating,
+            rating=rating.rating,
             helped=rated.helped,
             misled=rated.misled,
         )

@@ -59,7 +59,7 @@ def _list_requests(arguments: RequestsArguments, principal: Principal, services:
         after=cursors.read_id(arguments.cursor),
         memories=services.memories,
     )
-    return Reply(RequestPage(requests=list(map(_request, requests)), next_cursor=cursors.written(after)))
+    return Reply(RequestPage(requests=list(map(_request, requests)), next_cursor=cursors.encode(after)))
 
 
 def _request(status: IngestStatus) -> ListedRequest:
@@ -139,7 +139,7 @@ def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, se
         DeadLetterPage(
             dead_letters=[ListedDeadLetter.model_validate(letter) for letter in page],
             causes=None if causes is None else [ListedCause.model_validate(cause) for cause in causes],
-            next_cursor=cursors.written(after),
+            next_cursor=cursors.encode(after),
         )
     )
 

@@ -156,7 +156,7 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     memories = list(map(_listed, page))
     listing = Listing(
         memories=memories,
-        next_cursor=cursors.written(after),
+        next_cursor=cursors.encode(after),
         window=Window.of(span, arguments.timezone) if span else None,
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)

@@ -155,7 +155,7 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
             lines=None if markdown else "".join(page.texts),
             files=files if markdown else None,
             memories=len(page.texts),
-            next_cursor=cursors.written(page.next_cursor),
+            next_cursor=cursors.encode(page.next_cursor),
         ),
         text=counted(len(page.texts), "memory", "memories"),
     )

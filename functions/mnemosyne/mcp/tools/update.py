@@ -11,7 +11,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
-from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Tags, Title, shown, uuid
+from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Tags, Title, excerpt, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.visible import one_line
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
@@ -22,7 +22,7 @@ from mnemosyne.service import manage
 
 def _successor(value: object) -> object:
     if not isinstance(value, str | UUID):
-        raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {shown(value)}")
+        raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {excerpt(value)}")
     return value if value == NO_SUCCESSOR else uuid(value)
 
 
@@ -71,12 +71,12 @@ class UpdateArguments(Input):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        given = self.model_fields_set - {"id", "ids"}
-        if not given:
+        names = self.model_fields_set - {"id", "ids"}
+        if not names:
             raise ValueError("give at least one of title, tags, metadata and superseded_by")
-        if given & ADDED and given - ADDED:
+        if names & ADDED and names - ADDED:
             raise ValueError("give add_tags and remove_tags alone, without title, tags, metadata and superseded_by")
-        if self.ids is not None and not given & ADDED:
+        if self.ids is not None and not names & ADDED:
             raise ValueError("give add_tags or remove_tags with ids; the others take one id")
         if self.superseded_by == self.id:
             raise ValueError("superseded_by must be the id of another memory")
