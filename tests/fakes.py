@@ -12,6 +12,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, Reading
 from mnemosyne.domain.message import decode, encode
 from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import MnemosyneError, Unavailable
@@ -96,9 +97,9 @@ class FakeQueue:
         )
         return [(message.namespace, message.requests) for message in read]
 
-    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         here = current_trace()
-        self.republish(*encode(namespace, readings, here.traceparent if here else ""))
+        self.republish(*encode(namespace, readings, here.traceparent if here else "", publisher))
 
     def check(self) -> str:
         if self.away:

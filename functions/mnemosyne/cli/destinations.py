@@ -13,6 +13,7 @@ from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
 from mnemosyne.ids import issue_request_id, new_id
@@ -56,7 +57,9 @@ class OverPubSub(_Pausing):
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Publish the records as one message, refused ones with their reasons."""
-        self._services.queue.publish(self._namespace, [record.reading for record in records])
+        lines = [record.item.line for record in records]
+        publisher = Publisher(client="command line", import_name=source.name, lines=lines)
+        self._services.queue.publish(self._namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the database is away, none is."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
-from mnemosyne.domain.memory import MemorySummary
+from mnemosyne.domain.memory import IngestStatus, MemorySummary
+from mnemosyne.domain.provenance import Provenance
 
 HISTORY_LIMIT = 50
 """Maximum memories of a history in each direction, and maximum ratings."""
@@ -56,6 +57,21 @@ class ListedMemory(MemorySummary):
 
     session: str | None = None
     beginning: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedRequest(IngestStatus):
+    """A request as people see it: its status, the beginning of its content, and where it comes from."""
+
+    created_at: datetime
+    first_words: str | None
+    provenance: Provenance
+    dead_letter: str | None
+    """Message id of the dead letter that has the request."""
+
+
+COUNTED_REQUESTS = 20_000
+"""The requests that changed last, of which the states are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
+from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.visible import one_line
 
@@ -18,6 +19,8 @@ CONTENT_LIMIT = 100_000
 """Maximum characters of a memory's content."""
 EXPORT_BYTES = 2_000_000
 """Bytes of content after which a page of an export ends."""
+FIRST_WORDS = 100
+"""Characters of a content that is not stored which are kept with its request."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 
@@ -76,6 +79,7 @@ class IngestRequest(MemoryFields):
 
     request_id: UUID
     external_id: ExternalId | None = None
+    provenance: Provenance | None = None
     published: datetime | None = None
     """When its message was first published. If two versions of a record have the same timestamp, the later one wins."""
 
@@ -128,6 +132,7 @@ class Deletion:
 
     request_id: UUID
     external_id: ExternalId
+    provenance: Provenance | None = None
     timestamp: datetime
     """Later versions of the record are not deleted. Defaults to the time of publishing."""
     published: datetime | None = None
@@ -141,6 +146,9 @@ class FailedRequest:
     request_id: UUID
     error: str
     external_id: ExternalId | None = None
+    provenance: Provenance | None = None
+    first_words: str | None = None
+    """The beginning of its content, so that people recognise the request."""
 
 
 Request: TypeAlias = IngestRequest | Deletion

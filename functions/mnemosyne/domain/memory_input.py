@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import (
+    FIRST_WORDS,
     MEMORY_FIELDS,
     Deletion,
     ExternalId,
@@ -38,6 +39,7 @@ from mnemosyne.domain.parsing import (
     uuid,
 )
 from mnemosyne.domain.pubsub_message import foreign, storable_name
+from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, refused_id, version_id
 
@@ -240,7 +242,9 @@ def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = N
     external_id = ExternalId(source, key) if source and key else defaults.place
     derived = refused_id(external_id.source, external_id.key, error) if external_id else None
     request_id = _uuid(fields.get("request_id")) or derived or defaults.new_id()
-    return FailedRequest(request_id=request_id, error=error, external_id=external_id)
+    content = fields.get("content")
+    words = one_line(content[:FIRST_WORDS].replace("\x00", "")) if isinstance(content, str) else None
+    return FailedRequest(request_id=request_id, error=error, external_id=external_id, first_words=words or None)
 
 
 def _uuid(value: object) -> UUID | None:

@@ -5,16 +5,18 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, Reading, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, FIRST_WORDS, Deletion, FailedRequest, IngestRequest, Reading, Request
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
 from mnemosyne.domain.parsing import excerpt
+from mnemosyne.domain.provenance import Publisher, read_provenance
 from mnemosyne.domain.pubsub_message import Published, Unwrapped, unwrap
+from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
 
@@ -63,10 +65,12 @@ class IngestMessage:
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
-        return [_failed(request, error) for request in requests]
+        return [unstored(request, error) for request in requests]
 
 
-def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tuple[bytes, dict[str, str]]:
+def encode(
+    namespace: str, readings: Sequence[Reading], traceparent: str, publisher: Publisher | None = None
+) -> tuple[bytes, dict[str, str]]:
     """Return the message's data and attributes; raises InvalidRequest if it would be larger than the topic takes."""
     body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
@@ -77,6 +81,7 @@ def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tup
         "namespace": namespace,
         "request_id": str(readings[0].request_id),
         "traceparent": traceparent,
+        **(publisher.attributes if publisher else {}),
     }
 
 
@@ -91,7 +96,8 @@ def _record(reading: Reading) -> dict[str, Any]:
         case Deletion():
             return {**identity, "op": "delete", "timestamp": reading.timestamp}
         case FailedRequest():
-            return {**identity, REFUSED: reading.error}
+            words = {"content": reading.first_words} if reading.first_words else {}
+            return {**identity, REFUSED: reading.error, **words}
 
 
 def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
@@ -110,15 +116,20 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
     if schema_version(version) < SCHEMA_VERSION:
         wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {excerpt(version)}"
-    readings = [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
+    readings = [
+        replace(_read(item, index, unwrapped, message, namespace), provenance=provenance)
+        for index, (item, provenance) in enumerate(
+            zip(items, read_provenance(message.attributes, len(items)), strict=True)
+        )
+    ]
     newest = max(
         map(schema_version, [version, *(item.get("schema_version") for item in items if isinstance(item, dict))])
     )
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        unread = _first_of_each_id(_failed(reading, newer) for reading in readings)
+        unread = _first_of_each_id(unstored(reading, newer) for reading in readings)
         return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
-    return _validated(namespace, [_failed(reading, wrong) for reading in readings] if wrong else readings)
+    return _validated(namespace, [unstored(reading, wrong) for reading in readings] if wrong else readings)
 
 
 def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[FailedRequest, ...]:
@@ -155,7 +166,7 @@ def _read(item: Any, index: int, unwrapped: Unwrapped, message: Published, names
     reading = read(item, defaults)
     if index < BATCH_LIMIT:
         return reading
-    return _failed(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
+    return unstored(reading, f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}")
 
 
 def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: str) -> Defaults:
@@ -174,8 +185,16 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
     )
 
 
-def _failed(reading: Reading, error: str) -> FailedRequest:
-    return FailedRequest(request_id=reading.request_id, error=error, external_id=reading.external_id)
+def unstored(reading: Reading, error: str) -> FailedRequest:
+    """Return the reading as a request that cannot be stored, or not now."""
+    first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
+    return FailedRequest(
+        request_id=reading.request_id,
+        error=error,
+        external_id=reading.external_id,
+        provenance=reading.provenance,
+        first_words=reading.first_words if isinstance(reading, FailedRequest) else first_words,
+    )
 
 
 def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:

@@ -1,7 +1,7 @@
 """Principals, their scopes and API keys. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -23,9 +23,9 @@ class Principal:
     id: str
     namespace: str
     scopes: frozenset[Scope]
-    name: str = ""
+    name: str = field(default="", compare=False)
     """Name for people: of the API key or the OAuth client, or the address or subject in a token."""
-    expires_at: datetime | None = None
+    expires_at: datetime | None = field(default=None, compare=False)
     """When the key or the grant expires."""
 
     @property

@@ -1,11 +1,11 @@
 """Port of the queries that the console's pages make."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.console_queries import Facets, History, Per, SessionNeighbours, Timeline
-from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
+from mnemosyne.domain.console_queries import Facets, History, ListedRequest, Per, SessionNeighbours, Timeline
+from mnemosyne.domain.memory import Cursor, IngestState
 from mnemosyne.domain.search import Filters
 
 
@@ -32,5 +32,8 @@ class MemoryOverview(Protocol):
 
     def ingest_requests(
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
-    ) -> Sequence[IngestStatus]:
+    ) -> Sequence[ListedRequest]:
         """Return requests in one state or any, the latest change first, after a cursor."""
+
+    def request_counts(self, namespace: str) -> Mapping[IngestState, int]:
+        """Count the requests that changed last, COUNTED_REQUESTS at most, by state."""

@@ -5,12 +5,13 @@ from typing import Protocol
 
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.provenance import Publisher
 
 
 class IngestQueue(Protocol):
     """Queue of accepted requests that wait to be stored."""
 
-    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         """Publish the requests in one message and wait until it is durable. Raises Unavailable if it is not."""
 
     def check(self) -> str:

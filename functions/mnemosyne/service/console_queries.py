@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemosyne.domain.console_queries import History
+from mnemosyne.domain.console_queries import History, ListedRequest
 from mnemosyne.domain.dead_letter import DeadLetterSummary
-from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus, KeysetCursor, MemorySummary
+from mnemosyne.domain.memory import Cursor, IngestState, KeysetCursor, MemorySummary
 from mnemosyne.errors import NotFound
 from mnemosyne.ports.memories import MemoryStore
 
@@ -20,11 +20,11 @@ def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[
 
 def requests(
     namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
-) -> tuple[Sequence[IngestStatus], Cursor | None]:
+) -> tuple[Sequence[ListedRequest], Cursor | None]:
     """Return the requests that changed last, and the cursor of the next page."""
-    statuses = memories.ingest_requests(namespace, state, limit + 1, after=after)
-    last = statuses[limit - 1] if len(statuses) > limit else None
-    return statuses[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
+    requests = memories.ingest_requests(namespace, state, limit + 1, after=after)
+    last = requests[limit - 1] if len(requests) > limit else None
+    return requests[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
 
 
 def dead_letters(

@@ -16,7 +16,8 @@ from mnemosyne.domain.memory import (
     MemorySummary,
     Reading,
 )
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.message import IngestMessage, unstored
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
@@ -35,7 +36,7 @@ RETENTION = timedelta(days=7)
 """How long the topic keeps an undelivered message: an unseen request that is older will not arrive."""
 
 
-def accept(namespace: str, readings: Sequence[Reading], services: Services) -> None:
+def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
     """Publish the readings, all or none.
 
     Raises Unavailable if they could not be published, and OverQuota if there is no room. Then nothing was accepted.
@@ -44,7 +45,7 @@ def accept(namespace: str, readings: Sequence[Reading], services: Services) -> N
     quota = services.known_quota(namespace)
     if takes_room and quota and (full := quota.refusal(services.clock())):
         raise OverQuota(f"{full}; nothing was accepted")
-    services.queue.publish(namespace, readings)
+    services.queue.publish(namespace, readings, by)
     log.info("ingest_accepted", namespace=namespace, request_id=readings[0].request_id, count=len(readings))
 
 
@@ -206,7 +207,7 @@ class _Storing:
     def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
-        failed = FailedRequest(request_id=request.request_id, error=str(error), external_id=request.external_id)
+        failed = unstored(request, str(error))
         reject(self.namespace, [failed], memories=self.memories)
         return Stored(dict(self.memories.statuses(self.namespace, [request.request_id])))
 
@@ -220,10 +221,7 @@ class _Storing:
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if refused:
-            failed = [
-                FailedRequest(request_id=request.request_id, error=reason, external_id=request.external_id)
-                for request, reason in refused
-            ]
+            failed = [unstored(request, reason) for request, reason in refused]
             reject(self.namespace, failed, memories=self.memories)
             log.warning("quota_exceeded", namespace=self.namespace, count=len(refused), reason=refused[0][1])
             stored.over_quota = {request.request_id: reason for request, reason in refused}

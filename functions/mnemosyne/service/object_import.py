@@ -20,6 +20,7 @@ from mnemosyne.domain.object_import import (
     key_of,
     line_of,
 )
+from mnemosyne.domain.provenance import Provenance, Publisher
 from mnemosyne.errors import InvalidRequest, NotFound, Unavailable
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.reading import format_of, read, unpacked_name
@@ -30,6 +31,8 @@ from mnemosyne.service import ingest, outcomes
 
 log = EventLog(__name__)
 
+BUCKET = "bucket"
+"""Client of the requests that an object of a bucket contains."""
 BUDGET_SECONDS = 480.0
 """Time for one delivery. Pub/Sub waits ten minutes for an answer; the next delivery continues."""
 BATCH_BYTES = 3_000_000
@@ -81,6 +84,7 @@ class _Reading:
     deadline: float
     message_id: str
     batch: list[Request] = field(default_factory=list)
+    batch_lines: list[int] = field(default_factory=list)
     failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
@@ -129,12 +133,14 @@ class _Reading:
         reading = read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}")
         self.lines[key] = reading.request_id
         if isinstance(reading, FailedRequest):
-            self.failed.append(reading)
+            provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)
+            self.failed.append(replace(reading, provenance=provenance))
         else:
             weight = len(encode(self.namespace, [reading], "")[0])
             if self.size + weight > BATCH_BYTES:
                 self._publish()
             self.batch.append(reading)
+            self.batch_lines.append(item.line)
             self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
         if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
@@ -164,11 +170,12 @@ class _Reading:
         if self.failed:
             self._fail()
         if self.batch:
-            self.services.queue.publish(self.namespace, self.batch)
+            publisher = Publisher(client=BUCKET, import_name=self.stored_object.source, lines=self.batch_lines)
+            self.services.queue.publish(self.namespace, self.batch, publisher)
         count = len(self.batch) + len(self.failed)
         left_out = Counter(self.progress.left_out) + self.left_out
         self.progress = replace(self.progress, memories=self.progress.memories + count, left_out=left_out)
-        self.batch, self.failed, self.size, self.left_out = [], [], 0, Counter()
+        self.batch, self.batch_lines, self.failed, self.size, self.left_out = [], [], [], 0, Counter()
         now = time.monotonic()
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
             self._record()

@@ -19,6 +19,7 @@ from mnemosyne.domain.memory import (
     Reading,
 )
 from mnemosyne.domain.memory_input import Defaults, refused
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import EVERY_MEMORY, Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
@@ -69,7 +70,7 @@ class FilePart:
     """Records that the caller could not read: `source`, `key`, `request_id` and `error` of each."""
 
 
-def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[ReadItem]:
+def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:
     """Publish the records in a part of a file, and return the request of each line.
 
     Refused records are published too, so that their outcomes are listed under the file's name and the line. Raises
@@ -94,7 +95,8 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
     ]
     unread = [refused(record["error"], _defaults(namespace, part, ""), record) for record in part.refused]
     if records := [*readings, *unread]:
-        ingest.accept(namespace, records, services)
+        publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
+        ingest.accept(namespace, records, services, publisher)
     return [_summary(item, line, reading_) for item, line, reading_ in zip(items, lines, readings, strict=True)]
 
 

@@ -206,6 +206,7 @@ class PostgresClaim:
                 "memory_id": ids[request.content_hash],
                 "event": (IngestState.STORED if request is stored else IngestState.DUPLICATE).value,
                 "content_hash": request.content_hash,
+                "provenance": rows.provenance_fields(request.provenance),
             }
             if request.external_id:
                 versions.append({**row, **rows.version_values(request, request.external_id)})

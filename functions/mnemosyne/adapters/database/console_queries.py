@@ -9,21 +9,23 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
+from mnemosyne.adapters.database.rows import filters_json, read_listed_request, read_summary
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
+    COUNTED_REQUESTS,
     FACETED_MEMORIES,
     HISTORY_LIMIT,
     SESSION_NEIGHBOURS,
     Facet,
     Facets,
     History,
+    ListedRequest,
     PastRating,
     Per,
     SessionNeighbours,
     Timeline,
 )
-from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
+from mnemosyne.domain.memory import Cursor, IngestState
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
 
@@ -103,7 +105,7 @@ class PostgresConsoleQueries:
 
     def ingest_requests(
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
-    ) -> Sequence[IngestStatus]:
+    ) -> Sequence[ListedRequest]:
         """List requests after a cursor, the latest first; all states if none is given."""
         with self._transaction(namespace) as connection:
             rows = connection.run(
@@ -114,7 +116,13 @@ class PostgresConsoleQueries:
                 cursor_time=after.timestamp if after else None,
                 cursor_id=after.id if after else None,
             )
-        return list(read_statuses(rows).values())
+        return list(map(read_listed_request, rows))
+
+    def request_counts(self, namespace: str) -> Mapping[IngestState, int]:
+        """Count the last COUNTED_REQUESTS requests by state."""
+        with self._transaction(namespace) as connection:
+            rows = connection.run(console_queries_sql.REQUEST_COUNTS, namespace=namespace, counted=COUNTED_REQUESTS)
+        return {IngestState(row["state"]): row["requests"] for row in rows}
 
 
 def _facet(row: Mapping[str, Any], name: str) -> Facet:

@@ -82,13 +82,29 @@ LIMIT CAST(:limit AS integer)
 """
 
 REQUESTS: Final = """
-SELECT i.request_id, shown.state, i.memory_id, i.attempts, shown.error, i.note, i.updated_at, i.source, i.key
+SELECT i.request_id, shown.state, i.memory_id, i.attempts, shown.error, i.note, i.updated_at, i.source, i.key,
+    i.created_at, coalesce(left(m.content, 300), i.provenance ->> 'first_words') AS first_words,
+    i.provenance ->> 'client' AS client, i.provenance ->> 'import_name' AS import_name,
+    CAST(i.provenance ->> 'import_line' AS integer) AS import_line, d.message_id AS dead_letter
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
+LEFT JOIN dead_letters d ON d.namespace = i.namespace AND d.message_id = i.provenance ->> 'dead_letter'
 CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND (CAST(:state AS text) IS NULL OR shown.state = CAST(:state AS text))
     AND (CAST(:cursor_id AS uuid) IS NULL
         OR (i.updated_at, i.request_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid)))
 ORDER BY i.updated_at DESC, i.request_id DESC
 LIMIT CAST(:limit AS integer)
+"""
+
+# The states of the requests that changed last.
+REQUEST_COUNTS: Final = """
+SELECT shown.state, count(*) AS requests
+FROM (
+    SELECT state, error, memory_id, updated_at, redriven_at FROM ingest_requests
+    WHERE namespace = :namespace ORDER BY updated_at DESC, request_id DESC LIMIT CAST(:counted AS integer)
+) AS i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+GROUP BY shown.state
 """

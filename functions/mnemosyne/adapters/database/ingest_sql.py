@@ -42,16 +42,17 @@ WITH space AS (
     JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
     RETURNING id
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note)
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note, provenance)
     SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, next_request_state(NULL, request.event),
-        stored.id, decode(request.content_hash, 'hex'), 1, duplicate_note(NULL, request.differing)
-    FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-        AS request (request_id uuid, memory_id uuid, content_hash text, event text, differing text[])
+        stored.id, decode(request.content_hash, 'hex'), 1, duplicate_note(NULL, request.differing), request.provenance
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (
+        request_id uuid, memory_id uuid, content_hash text, event text, differing text[], provenance jsonb)
     JOIN stored ON stored.id = request.memory_id
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = next_request_state(i.state, EXCLUDED.state), memory_id = EXCLUDED.memory_id,
         content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
-        updated_at = clock_timestamp(), announced_at = NULL
+        provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(),
+        announced_at = NULL
     WHERE next_request_state(i.state, EXCLUDED.state) IS NOT NULL
     RETURNING request_id, state, memory_id, attempts, error, note
 )
@@ -83,14 +84,17 @@ SELECT count_chunks((SELECT count(*) FROM chunk))
 
 # An announced failure is announced again only if its error changes.
 RECORD_UNSTORED: Final = """
-INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
+INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key, provenance)
 SELECT DISTINCT ON (request_id)
-    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), 1, error, source, key
-FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
+    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), 1, error, source, key, provenance
+FROM jsonb_to_recordset(CAST(:requests AS jsonb))
+    AS request (request_id uuid, error text, source text, key text, provenance jsonb)
 ON CONFLICT (namespace, request_id) DO UPDATE
 SET state = next_request_state(i.state, :event), attempts = i.attempts + 1, error = EXCLUDED.error,
     announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
-    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = clock_timestamp()
+    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key),
+    provenance = nullif(coalesce(i.provenance, '{}') || coalesce(EXCLUDED.provenance, '{}'), '{}'),
+    updated_at = clock_timestamp()
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 

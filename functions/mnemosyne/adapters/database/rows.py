@@ -12,7 +12,7 @@ from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
-from mnemosyne.domain.console_queries import ListedMemory
+from mnemosyne.domain.console_queries import ListedMemory, ListedRequest
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     DeadLetter,
@@ -26,6 +26,7 @@ from mnemosyne.domain.memory import (
     Memory,
     MemorySummary,
 )
+from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
@@ -62,6 +63,7 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
             {
                 "request_id": request.request_id,
                 "content_hash": request.content_hash,
+                "provenance": provenance_fields(request.provenance),
                 **(
                     version_values(request, request.external_id, immutable_sources)
                     if request.external_id
@@ -116,6 +118,7 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
                 "request_id": request.request_id,
                 "error": request.error,
                 "hash": hashes.get(request.request_id),
+                "provenance": provenance_fields(request.provenance, request.first_words),
                 **external_id_values(request.external_id),
             }
             for request in requests
@@ -131,6 +134,12 @@ def announced_json(announced: Sequence[IngestStatus]) -> str:
             for status in announced
         ]
     )
+
+
+def provenance_fields(provenance: Provenance | None, first_words: str | None = None) -> dict[str, object] | None:
+    """Return what is known of a request's publisher and content; None if nothing is."""
+    fields_ = dict(provenance.fields) if provenance else {}
+    return fields_ | ({"first_words": first_words} if first_words else {}) or None
 
 
 def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
@@ -172,18 +181,27 @@ def read_dead_letter(row: Row) -> DeadLetter:
     return DeadLetter(**row.named)
 
 
+LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
+
+
+def read_listed_request(row: Row) -> ListedRequest:
+    """Build a listed request from a row."""
+    named = row.named
+    provenance = Provenance(**{field.name: named.pop(field.name) for field in fields(Provenance)})
+    listed = {name: named.pop(name) for name in LISTED_COLUMNS}
+    return ListedRequest(**vars(_status(named)), provenance=provenance, **listed)
+
+
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     """Statuses by their requests' ids."""
-    statuses = {}
-    for row in rows:
-        values = row.named
-        values.pop("changed_in", None)
-        source, key = values.pop("source"), values.pop("key")
-        external_id = ExternalId(source, key) if source is not None else None
-        statuses[row["request_id"]] = IngestStatus(
-            **values | {"state": IngestState(row["state"])}, external_id=external_id
-        )
-    return statuses
+    return {row["request_id"]: _status(row.named) for row in rows}
+
+
+def _status(columns: dict[str, Any]) -> IngestStatus:
+    columns.pop("changed_in", None)
+    source, key = columns.pop("source"), columns.pop("key")
+    external_id = ExternalId(source, key) if source is not None else None
+    return IngestStatus(**columns | {"state": IngestState(columns["state"])}, external_id=external_id)
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:

@@ -15,6 +15,7 @@ import orjson
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
 
@@ -63,10 +64,10 @@ class LocalQueue:
             self._opened = connection
         return self._opened
 
-    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         """Return once the message is on disk; raises Unavailable where it cannot be written."""
         trace = current_trace()
-        self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
+        self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
     def check(self) -> str:
         """Describe the queue for `doctor`; raises Unavailable if the file cannot be opened."""

@@ -9,6 +9,7 @@ from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import current_trace
 
@@ -101,10 +102,10 @@ class PubSubOutcomes(_Topic):
 class PubSubQueue(_Topic):
     """The IngestQueue on Pub/Sub."""
 
-    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
         trace = current_trace()
-        self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
+        self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
     def check(self) -> str:
         """Describe the topic for `doctor`; raises a ServiceError if publishing is not permitted."""

@@ -1,6 +1,6 @@
 -- Set the namespace, lock the requests, and report which of them need not be stored.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}}, …]; a version of a record also has "source",
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]; a version of a record also has "source",
 -- "key", "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
 -- [{request_id, state, memory_id, attempts, error, note}, …], "conflicting": [request_id, …]}. Another delivery has
 -- locked the busy requests. Requests that are already_final have a final state, which may have been recorded here: a
@@ -49,8 +49,9 @@ BEGIN
     -- outcomes of the namespace. One delivery at a time updates last_seen_at and the others skip it: waiting for each
     -- other's rows could deadlock.
     WITH request AS (
-        SELECT r.request_id, r.content_hash, r.key_id, r.labels
-        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb)
+        SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
+        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,
+            provenance jsonb)
         WHERE r.request_id <> ALL (busy)
     ), final AS (
         SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, encode(i.content_hash, 'hex') AS content_hash
@@ -75,16 +76,17 @@ BEGIN
             SELECT id FROM seen WHERE pg_try_advisory_xact_lock(hashtextextended(CAST(id AS text), 1))
         ))
     ), recorded AS (
-        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note)
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note, provenance)
         SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, next_request_state(NULL, 'duplicate'),
             seen.id, decode(seen.content_hash, 'hex'), 1,
-            duplicate_note(seen.superseded_by, differing_labels(p_namespace, seen.id, request.labels))
+            duplicate_note(seen.superseded_by, differing_labels(p_namespace, seen.id, request.labels)), request.provenance
         FROM request
         JOIN seen USING (content_hash)
         WHERE request.key_id IS NULL AND request.request_id NOT IN (SELECT request_id FROM final)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, 'duplicate'), memory_id = EXCLUDED.memory_id,
             content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
+            provenance = known_provenance(EXCLUDED.provenance, i.provenance),
             updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, 'duplicate') IS NOT NULL
         RETURNING request_id, state, memory_id, attempts, error, note

@@ -65,7 +65,7 @@ BEGIN
                         ORDER BY version.version_at, version.published, version.content_hash)) THEN 'failed'
                 WHEN m.id IS NOT NULL THEN 'duplicate' END AS event
             FROM jsonb_to_recordset(p_requests) AS version (request_id uuid, content_hash text, source text, key text,
-                key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb)
+                key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb, provenance jsonb)
             LEFT JOIN source_keys k ON k.namespace = p_namespace AND k.key_id = version.key_id
             LEFT JOIN memories m ON m.namespace = p_namespace AND m.content_hash = version.content_hash
             WHERE version.key_id IS NOT NULL AND version.request_id <> ALL (p_busy)
@@ -103,24 +103,25 @@ BEGIN
     END IF;
     FOR version IN
         SELECT v.request_id, v.event, v.memory_id, v.content_hash, v.source, v.key, v.key_id, v.version_at,
-            coalesce(v.published, now()) AS published, v.labels
+            coalesce(v.published, now()) AS published, v.labels, v.provenance
         FROM jsonb_to_recordset(p_versions) AS v (request_id uuid, event text, memory_id uuid, content_hash text, source text,
-            key text, key_id uuid, version_at timestamptz, published timestamptz, labels jsonb)
+            key text, key_id uuid, version_at timestamptz, published timestamptz, labels jsonb, provenance jsonb)
         ORDER BY v.key_id, v.version_at, coalesce(v.published, now()), v.content_hash, v.request_id
     LOOP
         result := place_version(p_namespace, version.event, version.memory_id, version.content_hash, version.key_id,
             version.version_at, version.published, version.labels);
         CONTINUE WHEN result.event IS NULL;
         INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, error, note,
-            source, key, version_at, version_published)
+            source, key, version_at, version_published, provenance)
         VALUES (version.request_id, p_namespace, next_request_state(NULL, result.event), result.memory_id,
             decode(version.content_hash, 'hex'), 1, result.error, result.note, version.source, version.key,
-            version.version_at, version.published)
+            version.version_at, version.published, version.provenance)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, result.event), memory_id = EXCLUDED.memory_id,
             content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = EXCLUDED.error, note = EXCLUDED.note,
             source = EXCLUDED.source, key = EXCLUDED.key, version_at = EXCLUDED.version_at,
-            version_published = EXCLUDED.version_published, updated_at = clock_timestamp(), announced_at = NULL
+            version_published = EXCLUDED.version_published,
+            provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
         -- A refused version whose message is a dead letter keeps its state. Without its row in the answer the caller

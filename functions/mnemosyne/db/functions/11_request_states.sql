@@ -44,7 +44,13 @@ SELECT CASE
         ELSE p_error END
 $$;
 
-REVOKE ALL ON FUNCTION next_request_state, reported_outcome FROM PUBLIC;
+-- The provenance of a request that has a memory: without the words of its content and without its dead letter.
+CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);
+
+REVOKE ALL ON FUNCTION next_request_state, reported_outcome, known_provenance FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION known_provenance TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION reported_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION next_request_state TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,

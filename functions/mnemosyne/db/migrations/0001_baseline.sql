@@ -122,6 +122,7 @@ CREATE TABLE ingest_requests (
     version_published timestamptz,  -- when that version was first published
     attempts     integer NOT NULL DEFAULT 0,
     error        text,
+    provenance   jsonb,  -- client, import_name, import_line; without a memory: first_words; of a dead letter: dead_letter
     note         text,  -- further results: supersessions, and which labels were updated or ignored
     created_at   timestamptz NOT NULL DEFAULT now(),
     -- Not now(): the transaction may begin long before others see the row.

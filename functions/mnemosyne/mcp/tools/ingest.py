@@ -14,6 +14,7 @@ from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import identity
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -73,7 +74,7 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     # A new request has no earlier outcome. One that the caller names may have.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
-    ingest.accept(principal.namespace, [request], services)
+    ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
     return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier))
 
 
@@ -117,7 +118,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
             raise InvalidRequest(f"memories[{index}].{exc}") from exc
         if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
             raise InvalidRequest(f"memories[{index}].request_id must be another one: an earlier memory has it")
-    ingest.accept(principal.namespace, requests, services)
+    ingest.accept(principal.namespace, requests, services, Publisher(client=principal.name))
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
 

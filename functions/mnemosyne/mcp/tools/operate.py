@@ -6,9 +6,11 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
+from mnemosyne.domain.console_queries import ListedRequest
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.domain.memory import FIRST_WORDS, IngestState
 from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.preview import preview
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
@@ -30,8 +32,11 @@ class RequestsArguments(Input):
     cursor: Page = None
 
 
-class ListedRequest(Result):
-    """One ingest request; `source` and `key` are what its publisher calls it."""
+class RequestResult(Result):
+    """One ingest request; `source` and `key` are what its publisher calls it.
+
+    `client` is the name of the key or client that sent it, and `dead_letter` the message id to redrive.
+    """
 
     request_id: UUID
     state: IngestState
@@ -42,12 +47,22 @@ class ListedRequest(Result):
     updated_at: datetime | None
     source: str | None
     key: str | None
+    created_at: datetime
+    first_words: str | None
+    client: str | None
+    import_name: str | None
+    import_line: int | None
+    dead_letter: str | None
 
 
 class RequestPage(Result):
-    """Requests that the subscriber has seen, the latest first; `next_cursor` where there are more."""
+    """Requests that the subscriber has seen, the latest first; `next_cursor` where there are more.
 
-    requests: list[ListedRequest]
+    The first page has the number of requests in each state, among the last 20,000.
+    """
+
+    requests: list[RequestResult]
+    counts: dict[IngestState, int] | None = None
     next_cursor: str | None
 
 
@@ -59,16 +74,21 @@ def _list_requests(arguments: RequestsArguments, principal: Principal, services:
         after=cursors.read_id(arguments.cursor),
         memories=services.memories,
     )
-    return Reply(RequestPage(requests=list(map(_request, requests)), next_cursor=cursors.encode(after)))
+    counts = None if arguments.cursor else services.memories.request_counts(principal.namespace)
+    return Reply(RequestPage(requests=list(map(_request, requests)), counts=counts, next_cursor=cursors.encode(after)))
 
 
-def _request(status: IngestStatus) -> ListedRequest:
-    external_id = status.external_id
-    values = vars(status) | {
+def _request(request: ListedRequest) -> RequestResult:
+    external_id = request.external_id
+    words = request.first_words
+    values = {
+        **vars(request),
+        **vars(request.provenance),
         "source": external_id.source if external_id else None,
         "key": external_id.key if external_id else None,
+        "first_words": None if words is None else preview("", words, FIRST_WORDS),
     }
-    return ListedRequest(**{name: values[name] for name in ListedRequest.model_fields})
+    return RequestResult(**{name: values[name] for name in RequestResult.model_fields})
 
 
 LIST_REQUESTS = Tool(

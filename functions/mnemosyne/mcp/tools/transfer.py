@@ -85,7 +85,7 @@ def _import_memories(arguments: ImportArguments, principal: Principal, services:
         timezone=arguments.timezone,
         refused=[record.model_dump() for record in arguments.refused],
     )
-    summaries = transfer.take_file(principal.namespace, part, services)
+    summaries = transfer.take_file(principal.namespace, part, services, client=principal.name)
     items = [Imported.model_validate(summary) for summary in summaries]
     return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
 

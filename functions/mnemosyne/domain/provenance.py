@@ -1,0 +1,76 @@
+"""Who published a request, and from which line of which file. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+CLIENT = "client"
+IMPORT_NAME = "import_name"
+IMPORT_LINES = "import_lines"
+"""Attributes of a message. IMPORT_LINES has the first record's line, then the distance of each next line."""
+NAME_CHARACTERS = 200
+ATTRIBUTE_BYTES = 1_024
+"""https://cloud.google.com/pubsub/quotas#resource_limits"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a request comes from."""
+
+    client: str | None = None
+    """Name of the API key or the OAuth client."""
+    import_name: str | None = None
+    """Name of the imported file or object."""
+    import_line: int | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that are known, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publisher:
+    """Who publishes a message, and the file and lines that its records come from."""
+
+    client: str = ""
+    import_name: str = ""
+    lines: Sequence[int] = ()
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes of the message. Lines that do not fit are left out."""
+        steps = [line - before for line, before in zip(self.lines, [0, *self.lines], strict=False)]
+        attributes = {
+            CLIENT: _short(self.client),
+            IMPORT_NAME: _short(self.import_name),
+            IMPORT_LINES: ",".join(map(str, steps)),
+        }
+        return {name: value for name, value in attributes.items() if value and len(value) <= ATTRIBUTE_BYTES}
+
+
+def read_provenance(attributes: Mapping[str, str], records: int) -> list[Provenance | None]:
+    """Return the provenance of each record of a message. Attributes that cannot be read are ignored."""
+    client, name = (_short(attributes.get(key, "")) or None for key in (CLIENT, IMPORT_NAME))
+    known = _lines(attributes.get(IMPORT_LINES, ""), records) if name else []
+    lines: Sequence[int | None] = known or [None] * records
+    if client is None and name is None:
+        return [None] * records
+    return [Provenance(client=client, import_name=name, import_line=line) for line in lines]
+
+
+def _lines(text: str, records: int) -> list[int]:
+    try:
+        steps = [int(step) for step in text.split(",")]
+    except ValueError:
+        return []
+    lines, line = [], 0
+    for step in steps:
+        line += step
+        lines.append(line)
+    return lines if len(lines) == records and all(0 < line < 2**31 for line in lines) else []
+
+
+def _short(name: str) -> str:
+    """Return the name with at most NAME_CHARACTERS, of a path the end, and without characters that cannot be stored."""
+    return name.replace("\x00", "\ufffd")[-NAME_CHARACTERS:].encode(errors="replace").decode()

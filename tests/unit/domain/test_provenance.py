@@ -1,0 +1,49 @@
+"""Where requests come from, as attributes of a message."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemosyne.domain.attributes import check_attributes
+from mnemosyne.domain.provenance import (
+    ATTRIBUTE_BYTES,
+    CLIENT,
+    IMPORT_LINES,
+    IMPORT_NAME,
+    Provenance,
+    Publisher,
+    read_provenance,
+)
+
+
+@given(
+    client=st.text(max_size=300),
+    name=st.text(min_size=1, max_size=1_000),
+    lines=st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=100),
+)
+def test_attributes_can_always_be_published(client: str, name: str, lines: list[int]) -> None:
+    attributes = Publisher(client=client, import_name=name, lines=lines).attributes
+    check_attributes(attributes)
+    assert len(read_provenance(attributes, len(lines))) == len(lines)
+
+
+def test_each_record_has_its_line() -> None:
+    attributes = Publisher(client="laptop", import_name="notes.jsonl", lines=[7, 8, 12]).attributes
+    assert [provenance and provenance.import_line for provenance in read_provenance(attributes, 3)] == [7, 8, 12]
+
+
+def test_a_hundred_lines_fit_into_an_attribute() -> None:
+    lines = list(range(1_000_000, 1_000_000 + 7 * 100, 7))
+    attributes = Publisher(import_name="notes.jsonl", lines=lines).attributes
+    assert len(attributes[IMPORT_LINES]) <= ATTRIBUTE_BYTES
+    assert read_provenance(attributes, 100)[-1] == Provenance(import_name="notes.jsonl", import_line=lines[-1])
+
+
+@pytest.mark.parametrize("lines", ["", "x", "1", "1,2", "-5,1,1", "1,1,99999999999"])
+def test_lines_that_cannot_be_read_are_left_out(lines: str) -> None:
+    attributes = {CLIENT: "laptop", IMPORT_NAME: "notes.jsonl", IMPORT_LINES: lines}
+    assert read_provenance(attributes, 3) == [Provenance(client="laptop", import_name="notes.jsonl")] * 3
+
+
+def test_other_publishers_need_not_say_who_they_are() -> None:
+    assert read_provenance({"namespace": "ns"}, 2) == [None, None]
