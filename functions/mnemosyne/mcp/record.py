@@ -88,6 +88,14 @@ class MemoryRecord(MemoryResult):
     last_seen_at: datetime
 
 
+class Matches(Result):
+    """Places of the query's words: the first character of each and the one after the last, in Unicode code points."""
+
+    title: list[tuple[int, int]]
+    content: list[tuple[int, int]]
+    snippet: list[tuple[int, int]]
+
+
 class SearchHit(MemoryResult):
     """One search hit.
 
@@ -105,6 +113,8 @@ class SearchHit(MemoryResult):
     truncated: bool | None = None
     snippet: str | None = None
     near_duplicates: tuple[UUID, ...] | None = None
+    matches: Matches | None = None
+    title_given: bool | None = None
 
 
 _OPTIONAL: dict[str, Any] = {

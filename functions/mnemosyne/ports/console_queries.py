@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.console_queries import Facets, History, ListedRequest, Per, SessionNeighbours, Timeline
-from mnemosyne.domain.memory import Cursor, IngestState
+from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
 
 
@@ -37,3 +37,12 @@ class MemoryOverview(Protocol):
 
     def request_counts(self, namespace: str) -> Mapping[IngestState, int]:
         """Count the requests that changed last, COUNTED_REQUESTS at most, by state."""
+
+    def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
+        """Put marks around the words of the texts that a search compares equal with words of the query.
+
+        The texts of one memory are together. Each has one or two marked forms; see `domain.matches` for the marks.
+        """
+
+    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+        """Return the memory with the content, or None if there is none."""

@@ -189,9 +189,6 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         A page ends after `limit` memories or EXPORT_BYTES of content, and always has at least one memory.
         """
 
-    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
-        """Return the memory with the content, or None if there is none."""
-
     def stats(self, namespace: str) -> Stats:
         """Return counts of the namespace's memories, tags and requests."""
 

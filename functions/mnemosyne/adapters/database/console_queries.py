@@ -9,7 +9,7 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import filters_json, read_listed_request, read_summary
+from mnemosyne.adapters.database.rows import filters_json, json_text, read_listed_request, read_summary
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
     COUNTED_REQUESTS,
@@ -25,7 +25,7 @@ from mnemosyne.domain.console_queries import (
     SessionNeighbours,
     Timeline,
 )
-from mnemosyne.domain.memory import Cursor, IngestState
+from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
 
@@ -87,6 +87,20 @@ class PostgresConsoleQueries:
             before=[read_summary(row) for row in rows if row["step"] < 0],
             after=[read_summary(row) for row in rows if row["step"] > 0],
         )
+
+    def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
+        """Put marks around the words of the query in the texts of memories."""
+        with self._connection() as connection:
+            marked: Sequence[Sequence[Sequence[str]]] = connection.one(
+                console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
+            )["marked"]
+        return marked
+
+    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+        """Return the memory with the content, or None."""
+        with self._transaction(namespace) as connection:
+            memories = connection.run(console_queries_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
+        return read_summary(memories[0]) if memories else None
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
         """Return the predecessors, successors and ratings of a memory; None if it does not exist."""

@@ -108,3 +108,11 @@ LEFT JOIN memories m ON m.id = i.memory_id
 CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 GROUP BY shown.state
 """
+
+MARK_WORDS: Final = "SELECT mark_query_words(CAST(:query AS text), CAST(:memories AS jsonb)) AS marked"
+
+# The memory with a content, if there is one.
+SAME_CONTENT: Final = """
+SELECT id, "timestamp", title, tags, superseded_by FROM memories
+WHERE namespace = :namespace AND content_hash = :content_hash
+"""

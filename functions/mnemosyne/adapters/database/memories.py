@@ -183,12 +183,6 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             )
         return [rows.read_listed(row) for row in memories]
 
-    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
-        """Return the memory with the content, or None."""
-        with self._transaction(namespace) as connection:
-            memories = connection.run(memories_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
-        return rows.read_summary(memories[0]) if memories else None
-
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Up to three memories that nearly say the same, nearest first."""
         with self._connection() as connection:

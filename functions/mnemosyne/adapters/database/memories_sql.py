@@ -131,12 +131,6 @@ FROM export_memories(
 )
 """
 
-# The memory with a content, if there is one.
-SAME_CONTENT: Final = """
-SELECT id, "timestamp", title, tags, superseded_by FROM memories
-WHERE namespace = :namespace AND content_hash = :content_hash
-"""
-
 # One change of supersession at a time: two concurrent changes could form a cycle that neither sees.
 LOCK_SUPERSESSION: Final = """
 SELECT lock_supersession(:namespace)

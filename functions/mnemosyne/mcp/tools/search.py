@@ -21,6 +21,7 @@ from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
+from mnemosyne.mcp.tools.matches import with_matches
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -72,6 +73,7 @@ class SearchArguments(FilterArguments):
     ] = RESPONSE_CHARACTERS
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
     include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
+    matches: Annotated[bool, Field(description="Add the places of the query's words in each.")] = False
 
 
 class Debug(Result):
@@ -123,6 +125,8 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     query = _search_query(arguments, span, services.clock())
     result = run_search(query, principal, services)
     memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
+    if arguments.matches:
+        memories = with_matches(memories, query.query, query.mode, services.memories)
     window = Window.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -287,7 +291,7 @@ MEMORY_SEARCH = Tool(
     gives_stored=True,
     has_view=True,
     units=rate_limit.cost_of_search,
-    unlisted=("tag_match", "quality_boost", "max_response_chars", "include_superseded", "include_debug"),
+    unlisted=("tag_match", "quality_boost", "max_response_chars", "include_superseded", "include_debug", "matches"),
     run=_memory_search,
     read_only=True,
     idempotent=True,

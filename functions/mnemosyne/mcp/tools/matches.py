@@ -1,0 +1,39 @@
+"""Where the words of a query are in the hits, for clients that mark them."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from mnemosyne.domain.matches import Span, literal_spans, marked_spans, united, unseparated_spans
+from mnemosyne.domain.preview import is_given
+from mnemosyne.domain.search import SearchMode
+from mnemosyne.mcp.record import Matches, SearchHit
+from mnemosyne.ports.memories import MemoryStore
+
+
+def with_matches(
+    hits: Sequence[SearchHit], query: str | None, mode: SearchMode, memories: MemoryStore
+) -> list[SearchHit]:
+    """Return the hits with the places of the query's words, stems included; in mode exact, of the query itself."""
+    texts = [[hit.title, hit.content, hit.snippet or ""] for hit in hits]
+    if not query:
+        spans: list[list[list[Span]]] = [[[], [], []] for _ in hits]
+    elif mode is SearchMode.EXACT:
+        spans = [[literal_spans(query, text) for text in of_hit] for of_hit in texts]
+    else:
+        marked = memories.mark_words(query, texts)
+        spans = [
+            [
+                united([*chain.from_iterable(map(marked_spans, variants)), *unseparated_spans(query, text)])
+                for text, variants in zip(of_hit, marked_texts, strict=True)
+            ]
+            for of_hit, marked_texts in zip(texts, marked, strict=True)
+        ]
+    return [
+        hit.model_copy(
+            update={
+                "matches": Matches(title=title, content=content, snippet=snippet),
+                "title_given": is_given(hit.title, hit.content),
+            }
+        )
+        for hit, (title, content, snippet) in zip(hits, spans, strict=True)
+    ]

@@ -1,0 +1,55 @@
+"""Words that a search found, as clients mark them."""
+
+import pytest
+
+from tests.fakes import FakeServices
+from tests.memories import store_content
+from tests.tools import answer_of
+
+
+def _marked(services: FakeServices, query: str, content: str, **arguments: object) -> list[str]:
+    store_content(services.memories, content, title="Note")
+    (hit,) = answer_of(services, "memory_search", query=query, matches=True, **arguments)["memories"]
+    return [hit["content"][start:end] for start, end in hit["matches"]["content"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "marked"),
+    [
+        ("When do we deploy?", "Deploys are on Tuesdays; Ada deployed last week.", ["Deploys", "deployed"]),
+        ("coffee", "tea/coffee, <b>coffee</b> & coffee-machine", ["coffee", "coffee", "coffee"]),
+        ("naive cafe", "A naïve café owner.", ["naïve", "café"]),
+        ("INC-4821", "See inc-4821 and INC 4822.", ["inc", "4821", "INC"]),
+        ("parse_json", "call parse_json() twice", ["parse", "json"]),
+        ("Wann werden die Häuser verkauft?", "Das Haus ist nicht verkauft und wird auch nicht verkauft werden.",
+         ["Haus", "verkauft", "verkauft"]),
+        ("東京の天気", "東京の天気は晴れです。", ["東京の天気"]),
+        ("the and of", "the and of", []),
+        ("tea", "\ue000tea\ue001 <script>tea</script>", ["tea", "tea"]),
+    ],
+)  # fmt: skip
+def test_words_are_marked_with_their_stems(services: FakeServices, query: str, content: str, marked: list[str]) -> None:
+    assert _marked(services, query, content) == marked
+
+
+def test_a_literal_search_marks_the_literal(services: FakeServices) -> None:
+    assert _marked(services, "ea prefers", "Ea prefers tea prefers", mode="exact") == ["Ea prefers", "ea prefers"]
+
+
+def test_a_title_is_marked_too(services: FakeServices) -> None:
+    store_content(services.memories, "It is on floor two.", title="The label printers")
+    (hit,) = answer_of(services, "memory_search", query="label printer", matches=True)["memories"]
+    assert [hit["title"][start:end] for start, end in hit["matches"]["title"]] == ["label", "printers"]
+    assert hit["title_given"] is True
+
+
+def test_hits_have_no_matches_unless_asked(services: FakeServices) -> None:
+    store_content(services.memories, "green tea")
+    (hit,) = answer_of(services, "memory_search", query="tea")["memories"]
+    assert not hit.keys() & {"matches", "title_given"}
+
+
+def test_a_list_without_a_query_has_empty_matches(services: FakeServices) -> None:
+    store_content(services.memories, "green tea", tags=("x",))
+    (hit,) = answer_of(services, "memory_search", tags=["x"], matches=True)["memories"]
+    assert hit["matches"] == {"title": [], "content": [], "snippet": []}
