@@ -1,10 +1,13 @@
--- Set the fill factor of `memories` so that updates stay on the row's page.
+-- Set the fill factor of `memories` so that an updated row stays on its page.
 --
--- Storing a content again, and rating a memory, update its row. If the page has room for another version of the row,
--- the update is a HOT update, which changes no index; otherwise the row is inserted into the HNSW index again, at a
--- hundred times the cost. So the fill factor leaves a third of the page free if two rows fit, and half of it if one row
--- fits; TOAST stores the fields of larger rows. With the largest embeddings a page has no room for a second version in
--- any case.
+-- An update of a row writes a new version of the row. A repeated content and a rating both update the row of a memory.
+-- If the page has room for the new version, the update is a HOT update, which changes no index. Otherwise the row is
+-- inserted into the HNSW index again, which costs a hundred times as much.
+--
+-- Up to 1,000 dimensions, two rows fit on a page, and the fill factor leaves a third of the page free. Up to 1,700
+-- dimensions, one row fits on a page, and the fill factor leaves half of the page free. With more dimensions, a page
+-- has no room for a second version. If a row is larger than its share of the page, PostgreSQL moves its large fields
+-- to the TOAST table.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

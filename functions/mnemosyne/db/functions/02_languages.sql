@@ -1,7 +1,8 @@
--- The language of a text, by its script and its function words. It decides how the text's words are stemmed.
+-- Detect the language of a text from its script and its function words. The language determines the stemmer for the
+-- text's words.
 
--- Function words and letters by language (ISO 639-1). A word under `sure` counts two, one under `maybe` one: it is also
--- a word of another language, or common in names (Los Angeles, La Plata).
+-- The function words and special letters of each language (ISO 639-1 code). A word in `sure` counts twice. A word in
+-- `maybe` counts once, because it is also a word of another language or a part of names (Los Angeles, La Plata).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -96,7 +97,8 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- The languages that each word indicates. A language is listed twice if the word is sure evidence for it.
+-- The languages that each word indicates. If a word is in `sure` for a language, the array contains that language
+-- twice.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -109,13 +111,15 @@ RETURN (
     ) AS counted
 );
 
--- With p_english, the words that indicate English, alone or among other languages; else the words that do not.
+-- If p_english is true, the words that indicate English, alone or together with other languages. If p_english is
+-- false, all other words.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- The language, among p_languages, with the most function words in a text: English if no other language has more than
--- one and a half times as many; null if there are fewer than two; 'und' (undetermined) if two other languages are equal.
+-- The language in p_languages with the most function words in the text. The result is English unless another language
+-- has more than 1.5 times as many function words as English. The result is null if the text has fewer than two
+-- function words, and 'und' (undetermined) if two languages other than English have the same number.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -142,25 +146,27 @@ BEGIN
 END
 $$;
 
--- The language of a text, from its first 1,000 characters: an ISO 639-1 code, 'und' if it is not English and no other
--- language is likelier than the rest, and null if there is too little evidence, as in names, code or a few words.
+-- The language of a text, detected from its first 1,000 characters. The result is an ISO 639-1 code. It is 'und' if
+-- the text is not English and two languages are equally likely. It is null if there is too little evidence, for
+-- example in names, code or a few words.
 CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
-    -- Apostrophes separate as well: "l'eau", "n'en".
+    -- An apostrophe separates words: "l'eau", "n'en".
     words text := translate(lower(normalize(left(p_text, 1000), NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
         '                                            ¿¡');
     letters integer;
     script text;
 BEGIN
-    IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN  -- most of English
+    -- the usual case for English
+    IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
-        -- A character of Chinese or Japanese is about as much as three letters.
+        -- A Chinese or Japanese character carries about as much text as three letters.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),
@@ -186,8 +192,8 @@ BEGIN
 END
 $$;
 
--- The configuration that stems a language's words; English where the language is unknown, and none where there is no
--- stemmer.
+-- The text search configuration that stems the words of a language: `english` if the language is unknown, and `simple`
+-- if PostgreSQL has no stemmer for the language.
 CREATE OR REPLACE FUNCTION stemmer(p_language text) RETURNS regconfig
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE coalesce(p_language, 'en')
@@ -197,7 +203,7 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- Remove the function words of a language: the stop words of its stemmer, and the words that indicate the language.
+-- Remove the stop words of the language's stemmer and the function words that indicate the language.
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

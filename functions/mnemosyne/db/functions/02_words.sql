@@ -1,13 +1,14 @@
--- The words of a memory, as BM25 weighs them (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25
--- and Beyond"), with k1 = 1.2 and b = 0.4. Each memory stores the saturated frequency of each word. A query multiplies
--- it by factors for the memory's length and for the rarity of the word in the namespace.
+-- Extract the words of memories and compute their BM25 weights (Robertson, Zaragoza 2009, "The Probabilistic Relevance
+-- Framework: BM25 and Beyond"), with k1 = 1.2 and b = 0.4. For each memory, the table memory_words stores the
+-- saturated frequency of each word. A query multiplies this frequency by a factor for the memory's length and by a
+-- factor for the rarity of the word in the namespace.
 --
--- A change to words_of, a function that it uses, term_key, term_weights or searched_text needs a migration that fills
--- memory_words again.
+-- The table memory_words depends on words_of, the functions that words_of calls, term_key, term_weights and
+-- searched_text. A change to one of these functions needs a migration that fills the table again.
 
--- Remove the marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Also replace ligatures and stroked Latin letters,
--- such as "ø", by their base letters. Marks of other scripts, for example vowel signs and the Japanese dakuten,
--- distinguish letters and are kept.
+-- Remove the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Replace ligatures and
+-- stroked Latin letters, such as "ø", by their base letters. In other scripts a mark makes a different letter, for
+-- example a vowel sign or the Japanese dakuten; these marks are kept.
 CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
@@ -15,11 +16,13 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
         '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
         'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
 
--- Put a space between the parts of each compound: a path, an address, an identifier, a file name, an issue key.
--- Otherwise PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a
--- negative number. A dot between digits stays. A dotted number is also added without the letters before it:
--- "v1.2.3" gives "v1.2.3 1.2.3". The comma in 1,200 is removed. The expressions have no lookbehind, because it takes
--- time quadratic in the text's length.
+-- Put a space between the parts of each compound. A compound is a path, an address, an identifier, a file name or an
+-- issue key. Without the spaces, PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end
+-- of "INC-4821" for a negative number.
+--
+-- A dot between digits is kept. A dotted number that follows letters is also added without the letters: "v1.2.3"
+-- becomes "v1.2.3 1.2.3". The comma in 1,200 is removed. The regular expressions use no lookbehind, because its time
+-- is quadratic in the length of the text.
 CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', '      '),
@@ -27,7 +30,7 @@ RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', 
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
     '(\d),(?=\d{3}(?!\d))', '\1', 'g');
 
--- The compounds of a text in lower case, not split: "inc-4821". `split_compounds` splits them.
+-- The compounds of a text as whole words in lower case, for example "inc-4821".
 CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(
@@ -35,24 +38,26 @@ RETURN ARRAY(
     WHERE char_length(match[1]) <= 200
 );
 
--- The union of both; p_words alone if the union would exceed the maximum size of a tsvector, one megabyte.
+-- The union of two sets of words. If the union could exceed one megabyte, the maximum size of a tsvector, the result
+-- is p_words alone.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- The union of both, with the positions of p_words for a word that is in both.
+-- The union of two sets of words. A word that is in both sets keeps its positions from p_words.
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 
--- Normalize the text to NFKC, and put spaces around each character of scripts that separate no words (Thai to Khmer,
--- kana, Han).
+-- Normalize the text to NFKC. In scripts that put no space between words (Thai to Khmer, kana, Han), put spaces around
+-- each character.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
--- The words of a text, stemmed by a configuration, without its stop words. CamelCase words occur whole and in parts.
+-- The words of a text, stemmed by a text search configuration, without its stop words. A CamelCase word is returned as
+-- a whole and in parts.
 CREATE OR REPLACE FUNCTION simple_words(p_text text, p_stemmer regconfig) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -65,21 +70,21 @@ BEGIN
 END
 $$;
 
--- The words without accents. Words that become equal are counted together; a word of accents alone disappears.
+-- Remove the accents from words. Words that become equal are merged. A word that consists only of accents is dropped.
 CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- The words of a text as a search first compares them: stemmed by its language, or as they are where the language has
--- no stemmer, without accents and stop words. English and unknown texts lose their accents before they are stemmed.
+-- The stemmed words of a text, without accents and stop words. If the language has no stemmer, the words are not
+-- stemmed. In English texts and texts of unknown language, accents are removed before stemming.
 CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
     ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
 
--- The searchable words of a text in a language: the stemmed ones, those as written with accents, and compounds as a
--- whole; if the language is known and not English, also the unstemmed words, because a query of a word or two may not
--- show its language.
+-- The searchable words of a text in a given language: the stemmed words, the words with their accents, and each
+-- compound as a whole. If the language is known and not English, the result also has the unstemmed words, because the
+-- language of a short query often cannot be detected.
 CREATE OR REPLACE FUNCTION words_of(p_text text, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -110,17 +115,19 @@ BEGIN
 END
 $$;
 
--- The searchable words of a text, stemmed by its own language.
+-- The searchable words of a text in its detected language.
 CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN words_of(p_text, text_language(p_text));
 
--- Hash of a namespace and a word, 29 bits: an index entry belongs to a single namespace.
+-- A 29-bit hash of a namespace and a word, called a key. The hash includes the namespace, so that a search reads no
+-- index entries of other namespaces.
 CREATE OR REPLACE FUNCTION term_key(p_namespace text, p_lexeme text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + (CAST(CAST('x' || left(md5(p_namespace || ' ' || p_lexeme), 8) AS bit(32)) AS integer) & 536870911);
 
--- In PL/pgSQL, which caches the plan: a function in SQL that contains a query is planned at every call.
+-- The function is written in PL/pgSQL, which caches the plan of its query. PostgreSQL would plan the query of an SQL
+-- function at every call.
 CREATE OR REPLACE FUNCTION term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -129,10 +136,11 @@ BEGIN
 END
 $$;
 
--- (k1 + 1) n / (n + k1) by key, where n is the number of occurrences (1 for a compound). A sparsevec has at most 16,000
--- elements (https://github.com/pgvector/pgvector#sparsevec-type), and a content of 100,000 characters may have more
--- distinct words: only the most frequent get a weight. The others still match, because they are among the memory's
--- keys.
+-- The BM25 weight of each key: (k1 + 1) n / (n + k1), where n is the number of occurrences, or 1 for a compound.
+--
+-- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a content of
+-- 100,000 characters may have more distinct words. Only the 16,000 most frequent words get a weight. A search still
+-- finds the memory by its other words, because memory_words.keys contains them.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -149,7 +157,8 @@ BEGIN
 END
 $$;
 
--- The searchable text of a memory: the title, unless the content contains it, then the content, then the tags.
+-- The searchable text of a memory: the title, the content and, in the form with p_tags, the tags. The title is left
+-- out if the content contains it.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
@@ -158,8 +167,8 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- SECURITY DEFINER, because no service's role may write memory_words. Triggers fire in the order of their names:
--- collect_words comes before count_stored, which reads the words.
+-- SECURITY DEFINER, because the roles of the services have no right to write memory_words. PostgreSQL runs triggers in
+-- the order of their names, so collect_words runs before count_stored, which reads the words.
 CREATE OR REPLACE FUNCTION collect_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

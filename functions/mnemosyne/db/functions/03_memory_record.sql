@@ -1,5 +1,6 @@
--- The JSON form of a memory, which all tools and the export return. The planner inlines this function. It has no BEGIN
--- ATOMIC, because the dependency on the columns would keep `reembed` from replacing the embedding column.
+-- The JSON object of a memory that all tools and the export return. The planner inlines this function. The body is a
+-- string, not BEGIN ATOMIC: BEGIN ATOMIC would make the function depend on the column `embedding`, and `reembed` could
+-- not replace that column.
 CREATE OR REPLACE FUNCTION memory_record(m memories) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -20,12 +21,14 @@ SELECT jsonb_build_object(
 )
 $$;
 
--- Ids of the memories that a memory superseded, directly or through others: at most five, nearest first.
+-- The ids of the memories that a memory superseded, directly or through other memories. The result has at most five
+-- ids, the directly superseded ones first.
 CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- Most memories supersede none: without this check the recursion makes up a fifth of reading ten hits.
+    -- Most memories supersede no other memory. Without this check, the recursion would take a fifth of the time to
+    -- read ten hits.
     IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace) THEN
         RETURN '[]';
     END IF;
@@ -44,8 +47,9 @@ BEGIN
 END
 $$;
 
--- Key that near-duplicates share: a hash of the wording, title, tags, metadata, and whether the memory is superseded. A
--- title derived from the content is left out. Null if the wording is unknown: such a memory has no near-duplicates.
+-- A key that near-duplicates share. It is a hash of the wording, the title, the tags, the metadata and whether the
+-- memory is superseded. A title that was derived from the content is not hashed. The key is null if the wording is
+-- null; such a memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

@@ -1,15 +1,17 @@
--- Hash metadata to keys for the index: one key per path, and one per path with its value. Each hash includes the
--- namespace. A change to these functions needs a migration that fills metadata_keys again.
+-- Compute the index keys of metadata: one key for each path, and one key for each path with its value. Each key is a
+-- hash that includes the namespace. A change to these functions needs a migration that fills memories.metadata_keys
+-- again.
 
--- Canonical text of a value: 3, 3.0 and "3" are equal.
+-- The canonical text of a JSON value. The number 3, the number 3.0 and the string "3" have the same text.
 CREATE OR REPLACE FUNCTION metadata_text(p_value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN CAST(trim_scale(CAST(p_value AS numeric)) AS text)
     WHEN 'string' THEN p_value #>> '{}' WHEN 'boolean' THEN p_value #>> '{}' END;
 
--- Elements of an array have the array's path. Metadata with more than 500 keys get a single common key, which every
--- filter on metadata includes; these memories are then checked one by one.
+-- The elements of an array have the path of the array. If a memory's metadata have more than 500 keys, the memory gets
+-- one common key instead. Every filter by metadata includes the common key, so that a search compares the metadata of
+-- these memories one by one.
 CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

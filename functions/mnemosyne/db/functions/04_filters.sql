@@ -1,5 +1,5 @@
--- Whether a memory matches the filters of a search or a list; a null filter matches all. The planner inlines this
--- function.
+-- Whether a memory matches the filters of a search or a list. A null filter matches all memories. The planner inlines
+-- this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
@@ -15,9 +15,9 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
--- Filters from JSON. Unknown names are ignored; a missing filter matches all. Tags and metadata terms become index keys
--- of the session's namespace. Memories with too many metadata keys are indexed under one common key, which every filter
--- by metadata includes.
+-- Read the filters from JSON. Unknown names are ignored, and a missing filter matches all memories. Tags and metadata
+-- terms are converted to index keys of the session's namespace. Every filter by metadata includes the key 'metadata',
+-- which memories with too many metadata keys have instead of their own keys.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -39,9 +39,11 @@ BEGIN
 END
 $$;
 
--- Raise insufficient_privilege if p_namespace is not the session's namespace. Functions with SECURITY DEFINER call
--- this, because they see the rows of all namespaces: under row-level security the planner would not use the indexes of
--- words and tags.
+-- Raise insufficient_privilege if p_namespace is not the session's namespace.
+--
+-- A function with SECURITY DEFINER runs as the owner of the tables, to whom row-level security does not apply. So each
+-- such function with an argument p_namespace calls this check. Searches use such functions, because with row-level
+-- security the planner would not use the indexes of words and tags.
 CREATE OR REPLACE FUNCTION require_session_namespace(p_namespace text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$

@@ -1,5 +1,6 @@
--- The memories of a namespace that match the filters, and of them those with the ids if there are any, after a cursor,
--- by time and then content hash. The sum of the lengths limits a page before contents are read.
+-- One page of the memories of a namespace that match the filters and, unless p_ids is null, have one of the ids. The
+-- page begins after the cursor and is ordered by timestamp and content hash. A page ends when its contents reach
+-- p_bytes; the lengths are added up before any content is read.
 CREATE OR REPLACE FUNCTION export_memories(
     p_namespace text, p_filters jsonb, p_ids uuid[], p_cursor_timestamp timestamptz, p_cursor_hash text, p_limit integer,
     p_bytes bigint
@@ -21,7 +22,8 @@ BEGIN
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
     SELECT memory_record(m),
-        -- For a deleted successor, the hash of its id: no memory has it, so an import reports a missing successor.
+        -- If the successor was deleted, return a hash of its id. No memory has that content hash, so an import of the
+        -- page reports a missing successor.
         coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
     FROM summed
     JOIN memories m USING (id)

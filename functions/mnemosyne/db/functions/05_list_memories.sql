@@ -1,5 +1,5 @@
--- The memories of a namespace that match the filters, after a cursor: the newest first, or the oldest. `beginning` is
--- the first p_beginning characters of the content.
+-- One page of the memories of a namespace that match the filters. The page begins after the cursor, newest memories
+-- first, or oldest first. The column `beginning` has the first p_beginning characters of the content.
 CREATE OR REPLACE FUNCTION list_memories(
     p_namespace text, p_filters jsonb, p_cursor_timestamp timestamptz, p_cursor_id uuid, p_limit integer,
     p_oldest_first boolean, p_beginning integer
@@ -11,7 +11,7 @@ DECLARE
     filters memory_filters := parse_filters(p_filters);
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- Two statements, so that each order reads the index on time.
+    -- There is one statement for each order, so that each can read the index memories_newest in order.
     IF p_oldest_first THEN
         RETURN QUERY
         SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, left(m.content, p_beginning)

@@ -1,6 +1,7 @@
--- The tags and sessions of the memories of a namespace that match the filters, as JSON: the p_limit most frequent tags
--- that begin with p_prefix (case-folded), the number of all tags, and the p_limit sessions with the latest memories.
--- Only the newest p_counted memories are counted, to bound the cost of a call; `complete` tells whether these are all.
+-- The tags and sessions of the memories that match the filters, as JSON. `tags` has the p_limit most frequent tags
+-- that begin with p_prefix (case-folded), and `total_tags` the number of all tags. `sessions` has the p_limit sessions
+-- with the newest memories. To bound the cost, only the newest p_counted memories are counted. `complete` is true if
+-- there are fewer than p_counted memories.
 CREATE OR REPLACE FUNCTION memory_facets(
     p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
 ) RETURNS jsonb

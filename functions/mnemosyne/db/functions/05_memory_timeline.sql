@@ -1,6 +1,7 @@
--- Number of memories that match the filters per day, week, month or year of a time zone, newest first, at most 1,000
--- rows. Without p_per the finest unit that gives at most 400 rows is used. Dates are kept within the years 1 to 9999,
--- also where the time zone moves the first or last possible timestamp out of them.
+-- The number of memories that match the filters in each day, week, month or year of a time zone. The newest period is
+-- first, and there are at most 1,000 rows. If p_per is null, the function uses the finest unit that gives at most 400
+-- rows. A conversion to the time zone may move a timestamp out of the years 1 to 9999; the date is then the first or
+-- last day of that range.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -19,7 +20,7 @@ BEGIN
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
-    -- If there are only filters by time, the index on time is enough, and no row of the table is read.
+    -- With filters by time only, the query reads only the index on time and no row of the table.
     IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
         RETURN QUERY
         SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)

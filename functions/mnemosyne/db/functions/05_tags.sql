@@ -1,4 +1,5 @@
--- The tags after some are removed and others added, in their order. A tag that is added again is kept as it is written.
+-- The tags of a memory after a change: remove the tags with the keys p_removed_keys, then append p_added. A tag keeps
+-- its spelling if it is added again.
 CREATE OR REPLACE FUNCTION changed_tags(
     p_tags text[], p_keys text[], p_added text[], p_added_keys text[], p_removed_keys text[]
 ) RETURNS TABLE (tags text[], tag_keys text[])
@@ -18,8 +19,8 @@ AS $$
     FROM united
 $$;
 
--- Replace a tag by another one in at most p_limit memories of a namespace, or remove it if p_new_tag is null. Returns
--- the number of changed memories, and of those that still have the tag.
+-- Replace a tag in at most p_limit memories of a namespace, or remove the tag if p_new_tag is null. Return the number
+-- of changed memories and the number of memories that still have the tag.
 CREATE OR REPLACE FUNCTION change_tag(p_namespace text, p_key text, p_new_tag text, p_new_key text, p_limit integer)
 RETURNS TABLE (changed bigint, remaining bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

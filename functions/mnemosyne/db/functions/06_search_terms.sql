@@ -1,7 +1,9 @@
--- The words of a query for memories in several languages, and how much each counts. The function words of the query's
--- language are left out, unless there are no others. The rest is stemmed by the query's language, by English and by the
--- languages of the namespace, because a query of a word or two may not show its language. Unstemmed words, words with
--- accents, and compounds as a whole count a quarter, because their stems count already.
+-- The words of a query, each with a factor for its weight, in a namespace with memories in several languages.
+--
+-- The function words of the query's language are left out, unless the query has no other words. Each remaining word is
+-- stemmed in the query's language, in English and in the languages of the namespace, because the language of a short
+-- query often cannot be detected. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
+-- because their stems have the factor 1 already.
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (word text, factor double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -25,13 +27,16 @@ BEGIN
 END
 $$;
 
--- The words of a query, rarest first: key, share of the namespace's memories that contain the word, and weight.
+-- The words of a query, rarest first. Each row has the key of a word, the share of the namespace's memories that
+-- contain the word, and the weight of the word.
 --
--- The weight is the square root of the inverse document frequency: it gave better recall than the frequency itself on
--- conversations, and the same on abstracts. A word outside the sample has half the share of a word in a single sampled
--- memory; without a sample, a share of 1/1000. Shares below 1/100,000 do not increase the weight. Words are stemmed;
--- stop words, which include question words, are left out. Words with accents, and compounds as a whole, get a quarter
--- of the weight, because their plain words count already.
+-- The weight is the square root of the inverse document frequency. Compared with the inverse document frequency
+-- itself, the square root gave better recall on conversations and equal recall on abstracts. If the sample of the
+-- namespace does not contain the word, its share is half the share of a word that occurs in one sampled memory.
+-- Without a sample the share is 1/1000. A share below 1/100,000 has the same weight as 1/100,000.
+--
+-- Words are stemmed. Stop words are left out, and so are question words. A word with accents and a whole compound have
+-- a quarter of the weight, because their plain words count already.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -45,8 +50,8 @@ DECLARE
     factors double precision[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
-    -- A language of fewer than one in a hundred memories is often a false detection. Stemming by such languages would
-    -- double the cost of this function.
+    -- If fewer than 1% of the memories are in a language, that language was often detected by mistake. Stemming in
+    -- these languages would double the cost of this function.
     languages := ARRAY(
         SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled
     );
@@ -71,11 +76,12 @@ BEGIN
         FROM query_term
     )
     SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM term_share w ORDER BY w.share, w.key
-    LIMIT 30;  -- of a whole page pasted as a query, the rarest words are enough
+    LIMIT 30;  -- A query may be a whole page of text. Its 30 rarest words are enough.
 END
 $$;
 
--- The weights of a query's words as a vector. Its inner product with the weights of a memory is the memory's score.
+-- The weights of a query's words as a vector. The inner product of this vector and a memory's weights is the score of
+-- the memory before length normalization.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -87,9 +93,11 @@ BEGIN
 END
 $$;
 
--- BM25 score of a memory for a query: the inner product of the weights, times the length normalization (k1 + 1) / (1 +
--- k1 (1 - b + b length / mean length)). The length is the number of distinct words, at most four times the mean:
--- otherwise very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
+-- The BM25 score of a memory for a query. It is the inner product of the two vectors of weights, multiplied by the
+-- length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
+--
+-- The length is the number of distinct words of the memory, but at most four times the mean length. Without this
+-- maximum, very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
 -- https://doi.org/10.1145/2009916.2010070).
 CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
 RETURNS double precision

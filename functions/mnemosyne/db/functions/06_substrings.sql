@@ -1,10 +1,10 @@
--- Whether the content contains the text, regardless of case and Unicode normal form.
+-- Whether the content of a memory contains the text. Case and Unicode normal form are ignored.
 CREATE OR REPLACE FUNCTION contains_text(m memories, p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN position(literal_form(p_text) IN literal_form((m).content)) > 0;
 
--- Search the namespace's newest p_rows memories for a text. Sorting is disabled so that the planner reads the index in
--- order and stops after p_rows, whatever its estimates.
+-- Search the newest p_rows memories of the namespace for a text. Sorting is disabled, so the planner reads the index
+-- memories_newest in order and stops after p_rows, even if its estimates are wrong.
 CREATE OR REPLACE FUNCTION newest_containing(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid)
@@ -22,9 +22,10 @@ BEGIN
 END
 $$;
 
--- Search all memories of the namespace for a text, by the trigrams of its first 200 characters. Plain index scans are
--- disabled so that the planner uses the trigram index, whatever its estimates. Trigrams include a hash of the
--- namespace; the namespace is compared as well, because hashes may collide.
+-- Search all memories of the namespace for a text. The trigrams of the text's first 200 characters select the memories
+-- to compare. Plain index scans are disabled, so the planner uses the trigram index even if its estimates are wrong.
+-- Each trigram includes a hash of the namespace. The query also compares the namespace itself, because two namespaces
+-- may have the same hash.
 CREATE OR REPLACE FUNCTION all_containing(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -41,9 +42,10 @@ BEGIN
 END
 $$;
 
--- Ids of the newest memories that contain a text. If few memories match the filters, or the text has fewer than three
--- bytes and so no trigrams, each is compared. Otherwise the newest are compared first, which is enough for a frequent
--- text, and then the trigram index is used.
+-- The ids of the newest memories that contain a text. The function compares every memory that matches the filters if
+-- there are few of them, or if the text has fewer than three bytes and therefore no trigrams. Otherwise it compares
+-- the newest memories first, which is enough for a frequent text. If these give fewer than p_limit hits, the function
+-- uses the trigram index.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]

@@ -1,10 +1,12 @@
--- Candidate lists of a search. Each function returns memories of the namespace that match the filters, with the score
--- that it computes; equal scores are ordered by time, the newest first. Functions whose best plan depends on the
--- filters force a custom plan; the others force a generic plan, which saves planning time.
+-- Candidates of a search: memories that may be among its results. Each function returns memories of the namespace that
+-- match the filters, each with its score. Memories with equal scores are ordered by timestamp, newest first.
+--
+-- If the best plan of a function depends on the filters, the function forces a custom plan. All other functions force
+-- a generic plan, which saves planning time.
 
--- Whether the filters have keys that include the namespace, so that a GIN index finds the matching rows. The statements
--- then compare `namespace || ''`: with the plain column the planner takes the conditions for independent, and adds a
--- scan of the namespace's whole index.
+-- Whether the filters contain keys that a GIN index can look up. Such keys include a hash of the namespace. With such
+-- keys, the queries compare `namespace || ''` instead of the plain column. With the plain column, the planner would
+-- treat the namespace and the keys as independent conditions, and also scan the whole index of the namespace.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -13,8 +15,8 @@ BEGIN
 END
 $$;
 
--- Number of memories that match the filters, counted up to p_limit + 1. If tags are the only filters, all memories with
--- the tags are counted, superseded ones as well: an index-only scan is enough for pages that VACUUM has processed.
+-- The number of memories that match the filters, or p_limit + 1 if there are more. If tags are the only filters,
+-- superseded memories are counted too: an index-only scan can then count all pages that VACUUM has processed.
 CREATE OR REPLACE FUNCTION count_matching(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
@@ -40,9 +42,9 @@ BEGIN
 END
 $$;
 
--- The exact nearest memories with any of the tags in the filters, for a few hundred matching rows: the plan is generic,
--- because planning would take as long as comparing fifty vectors. It compares the tags of each row again, so knn_exact is
--- faster for more rows.
+-- The exact nearest memories that have any of the tags in the filters. Use this function for up to a few hundred
+-- matching memories. It has a generic plan, because planning would take as long as comparing fifty vectors. The
+-- function also compares the tags of each row, so knn_exact is faster for more memories.
 CREATE OR REPLACE FUNCTION knn_tagged(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -65,7 +67,7 @@ BEGIN
 END
 $$;
 
--- The exact nearest memories: compare the vectors of all memories that match the filters.
+-- The exact nearest memories. The function compares the vectors of all memories that match the filters.
 CREATE OR REPLACE FUNCTION knn_exact(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
@@ -89,8 +91,8 @@ BEGIN
 END
 $$;
 
--- The approximately nearest memories, by the HNSW index, which is read until p_limit rows match the filters. Sorting is
--- disabled so that the planner uses this index, whatever its estimates.
+-- The approximate nearest memories. The function reads the HNSW index until p_limit memories match the filters.
+-- Sorting is disabled, so the planner uses this index even if its estimates are wrong.
 CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_generic_plan
@@ -104,9 +106,9 @@ BEGIN
 END
 $$;
 
--- The approximately nearest long memories, by the HNSW index of their chunks. All nearest chunks may belong to one
--- memory: repeat the scan with four times as many chunks, up to 64 * p_limit, until p_memories different memories are
--- found.
+-- The approximate nearest long memories, found by their chunks. All nearest chunks may belong to one memory. If the
+-- chunks belong to fewer than p_memories memories, the function reads the HNSW index again for four times as many
+-- chunks, up to 64 * p_limit.
 CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
@@ -121,8 +123,8 @@ BEGIN
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
-            -- `OFFSET 0` makes the planner look up each chunk's memory. Otherwise it reads all memories, because it
-            -- expects a single one to match the filters.
+            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without `OFFSET 0` the planner expects
+            -- that a single memory matches the filters, and reads all memories.
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
             WHERE c.namespace = p_namespace
             ORDER BY c.embedding <=> p_vector
@@ -135,9 +137,9 @@ BEGIN
 END
 $$;
 
--- Memories that contain any of the keys, with their scores: at most p_rows, so that outdated word counts cannot make
--- the query expensive. Plain index scans are disabled so that the planner uses the GIN index of keys, whatever its
--- estimates.
+-- The memories that contain any of the keys, with their lexical scores. The result has at most p_rows memories, so
+-- that the query stays cheap if the word statistics are outdated. Plain index scans are disabled, so the planner uses
+-- the GIN index of keys even if its estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -148,9 +150,9 @@ BEGIN
 END
 $$;
 
--- The memories with the best lexical scores that contain any of the keys and match the filters. Keys include a hash of
--- the namespace; the namespace is compared as well, because hashes may collide. `OFFSET 0` stops the planner from
--- scanning the memories first.
+-- The memories with the best lexical scores, among the memories that contain any of the keys and match the filters.
+-- Each key includes a hash of the namespace. The query also compares the namespace itself, because two namespaces may
+-- have the same hash. `OFFSET 0` stops the planner from scanning the memories first.
 CREATE OR REPLACE FUNCTION match_memories(
     p_namespace text, filters memory_filters, p_keys integer[], p_terms sparsevec, p_mean_length double precision,
     p_limit integer, p_rows integer
@@ -173,8 +175,8 @@ BEGIN
 END
 $$;
 
--- The best lexical scores among the newest p_rows memories that match the filters. Used if even the rarest word is
--- common.
+-- The memories with the best lexical scores, among the newest p_rows memories that match the filters. find_candidates
+-- calls this function if few memories match the filters, or if even the rarest word of the query is common.
 CREATE OR REPLACE FUNCTION match_newest(
     p_namespace text, filters memory_filters, p_terms sparsevec, p_mean_length double precision, p_limit integer,
     p_rows integer
@@ -197,7 +199,7 @@ BEGIN
 END
 $$;
 
--- The newest memories that match the filters and, if p_text is given, contain it.
+-- The newest memories that match the filters. If p_text is not null, the memories also contain that text.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan

@@ -1,6 +1,8 @@
--- Scores and neighbours of candidates, for the ranking in Python (functions/mnemosyne/domain/ranking.py).
+-- Return the candidates of a search with their scores and neighbours. functions/mnemosyne/domain/ranking.py ranks
+-- them.
 
--- Neighbours of each head in its session: up to two memories before it, with negative places, and two after it.
+-- The neighbours of some candidates, called heads. Neighbours are the two memories before a head in its session and
+-- the two memories after it. `place` is negative for a memory before the head: -1 is the nearest.
 CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[])
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
@@ -21,12 +23,16 @@ BEGIN
 END
 $$;
 
--- Candidates of a hybrid search as JSON. `columns` are arrays of equal length: first the memories in p_ids, then
--- neighbours. `neighbours` are three arrays, head, place and row: the memory at index row of the columns is at that place
--- relative to the one at index head. The arrays p_ids, p_vector_scores and p_lexical_scores
--- are parallel; an id may occur twice. Every row gets both scores, whichever list it came from, and the neighbours of
--- p_heads are added. `eligible` is false for a neighbour that the filters exclude: it contributes to the scores of
--- others and is no hit. Near-duplicates get their statement_key.
+-- The candidates of a hybrid search as JSON. The arrays p_ids, p_vector_scores and p_lexical_scores have the same
+-- length, and an id may occur twice. Every candidate gets both scores, even if only one of the two lists contains it.
+-- The neighbours of p_heads are added as further rows.
+--
+-- `columns` is a list of arrays, one per column. The rows are first the memories in p_ids, then the neighbours.
+-- `neighbours` has three arrays: `head`, `place` and `row`. Each entry says that the memory in row `row` is at place
+-- `place` relative to the memory in row `head`.
+--
+-- `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores of other
+-- memories, but is not a hit. `statement_key` is computed only for memories that share their wording with another row.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_mean_length double precision, p_heads uuid[]
@@ -63,7 +69,7 @@ BEGIN
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) AS lexical_score,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
-                    octet_length(m.content) AS length  -- reads no content, also if it is stored out of line
+                    octet_length(m.content) AS length  -- does not read the content, even if it is stored out of line
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
                 ORDER BY members.place
             ) AS s
@@ -94,8 +100,8 @@ BEGIN
 END
 $$;
 
--- The JSON of candidate_rows for one list of memories without neighbours. It leaves out further scores, sessions and
--- speakers, and takes half the time.
+-- The same JSON as candidate_rows, for a single list without neighbours. The arrays of sessions and speakers contain
+-- only nulls, and no missing score is computed. This takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean
 ) RETURNS json

@@ -1,15 +1,16 @@
--- Candidates of a search as JSON; null if the vector is not of the memories' embedding space. Python ranks them:
--- functions/mnemosyne/domain/ranking.py.
+-- The candidates of a search as JSON. functions/mnemosyne/domain/ranking.py ranks them. The result is null if p_vector
+-- is not from the embedding space of the memories.
 --
--- Mode hybrid lists memories by vector (if p_vector is given) and by words; semantic by vector, or by words without
--- one; exact by substring. Without p_query the newest memories are listed. p_candidates is the length of each list,
--- p_limit the number of hits to return. `full` is true if further candidates may exist.
+-- Mode `hybrid` finds memories by words and, if p_vector is not null, by vector. Mode `semantic` finds memories by
+-- vector, or by words if p_vector is null. Mode `exact` finds memories that contain the query. If p_query is null, the
+-- candidates are the newest memories. p_candidates is the length of each list, and p_limit is the number of results of
+-- the search. `full` is true if there may be more candidates.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
--- No sequential scan: its duration would depend on other namespaces, and so reveal their size.
+-- Sequential scans are disabled. Their duration depends on other namespaces and would reveal the size of those.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -17,23 +18,27 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- Number of memories in all namespaces together, as of the last VACUUM. All namespaces share one vector index.
+    -- The number of memories in all namespaces at the last VACUUM. All namespaces share one vector index.
     all_memories double precision := (SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
-    -- Excluding one session or folded memories hardly reduces the number of matching rows.
+    -- The filters `not_session`, `folded` and `shown` exclude so few memories that they do not count as filters here.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
-    -- More than 1,000 numbers make a row larger than 2,000 bytes, which PostgreSQL stores out of line.
+    -- A vector of more than 1,000 numbers makes a row larger than 2,000 bytes. PostgreSQL stores such a row's vector
+    -- out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
-    -- Up to this many memories, comparing all of them is as fast as the index, and exact. The index yields p_candidates
-    -- * all_memories / matching rows until enough of them match. A row of the index costs about as much as 25
-    -- comparisons (256 dimensions: 9 to 45 and 0.6 to 1.4 microseconds), as 8 if vectors are out of line (3,072
-    -- dimensions: 42 to 104 and 7.4 microseconds), and as 6 if the compared rows are scattered, as with a filter by
-    -- tag. With filters the matching rows are counted first, so the bound is at most 10,000.
+    -- Up to this number of memories, comparing all vectors is as fast as the index, and exact.
+    --
+    -- The index must yield about p_candidates * all_memories / matching rows until p_candidates of them match. Reading
+    -- one row of the index costs as much as 25 comparisons (256 dimensions: 9 to 45 microseconds against 0.6 to 1.4
+    -- microseconds). If vectors are out of line, it costs as much as 8 comparisons (3,072 dimensions: 42 to 104
+    -- against 7.4 microseconds). If the compared rows are scattered, as with a filter by tag, it costs as much as 6
+    -- comparisons. With filters, the matching rows must be counted first, so the maximum is 10,000.
     exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
         sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * all_memories)));
-    -- Words that match more memories than this, together with the rarer words, only add to the scores of other matches.
+    -- If the words of the query match more memories than this, only the rarest words select memories. The other words
+    -- only add to the scores of memories that the rare words have selected.
     lexical_rows CONSTANT integer := 2000;
-    -- Neighbours are read for this many memories of each list.
+    -- Neighbours are read for this number of memories at the start of each list.
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
@@ -49,7 +54,7 @@ DECLARE
     few_match boolean;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- Delays a move to another embedding space until this search has ended.
+    -- This lock makes a change of the embedding space wait until the search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
         SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
@@ -57,7 +62,8 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
-    -- Count at most exact_up_to + 1 rows. The planner's estimate would not do: it covers all namespaces.
+    -- Count at most exact_up_to + 1 rows. The planner's estimate cannot replace the count, because it covers all
+    -- namespaces.
     IF p_query IS NOT NULL AND filtered THEN
         matching := least(own_memories, count_matching(p_namespace, filters, exact_up_to));
     END IF;
@@ -71,12 +77,14 @@ BEGIN
         strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
-        -- Recall of the ten nearest among 410,000: .97 with 200, .985 to .99 with 400 at 1.5 times the cost.
+        -- The recall of the ten nearest of 410,000 memories was .97 with ef_search 200. With 400 it was .985 to .99,
+        -- at 1.5 times the cost.
         PERFORM set_config('hnsw.ef_search',
             CASE WHEN all_memories < 50000 THEN '200' WHEN all_memories < 500000 THEN '400' ELSE '600' END, true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, p_candidates) AS w;
-        -- Too few rows: the index scan ended early, because too many memories of other namespaces are nearer.
+        -- If there are too few rows, the index scan has ended early, because too many memories of other namespaces are
+        -- nearer.
         IF row_count < p_candidates THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
@@ -107,7 +115,8 @@ BEGIN
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
-        -- If few memories match the filters, compare them all. If even the rarest word is common, compare the newest.
+        -- If few memories match the filters, compare all of these. If even the rarest word is common, compare the
+        -- newest memories.
         few_match := matching < least(own_memories, 2000);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)

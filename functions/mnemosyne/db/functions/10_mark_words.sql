@@ -1,10 +1,12 @@
--- The text with U+E000 before and U+E001 after each word whose stem is one of p_lexemes. Without these two characters it
--- has the same length as p_text, so that their places can be counted; some of its other characters differ.
+-- Mark the words of p_text whose stem is in p_lexemes: U+E000 before the word and U+E001 after the word. Without these
+-- two characters, the result has the same length as p_text, so a position in the result gives the position in p_text.
+-- Some separators are replaced by spaces.
 CREATE OR REPLACE FUNCTION mark_words(p_lexemes tsvector, p_stemmer regconfig, p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    -- PostgreSQL's parser would take "tea/coffee" for a file and <b> for a tag, which ts_headline leaves out.
+    -- PostgreSQL's parser takes "tea/coffee" for a file and <b> for a tag, and ts_headline does not mark these. So
+    -- replace such separators by spaces.
     words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&\E000\E001', '           '),
         '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)', '\1\2 ', 'g');
 BEGIN
@@ -14,9 +16,12 @@ BEGIN
 END
 $$;
 
--- Mark the words of a query in texts, given as a JSON array of arrays: the texts of one memory have one language. Each
--- text becomes an array: it with its accents and, if it is as long without them, also without them. It reads no table;
--- SECURITY DEFINER, because services may not call the functions on words.
+-- Mark the words of a query in the texts of several memories. p_memories is a JSON array with one array of texts per
+-- memory. The language is detected once per memory, from its texts together. The result has an array for each text:
+-- the marked text, and a second copy without accents if removing the accents keeps the length of the text.
+--
+-- The function reads no table. It is SECURITY DEFINER, because the services have no right to call the functions that
+-- extract words.
 CREATE OR REPLACE FUNCTION mark_query_words(p_query text, p_memories jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,11 +1,11 @@
--- The words of a text as written, in lower case.
+-- The words of a text, in lower case and not stemmed.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
--- 240 characters of a content around the first occurrence of the longest query word in it; null if the first p_shown
--- characters contain that occurrence. A stem is a prefix of its word, except for a final i that replaced a y. Accents
--- are ignored if removing them keeps the position of every character.
+-- A snippet of a content: 240 characters around the first occurrence of the longest query word. The snippet is null if
+-- that occurrence is within the first p_shown characters. A query word occurs where a word begins with its stem; a
+-- final i of the stem also matches y. Accents are ignored if removing them keeps the position of every character.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -19,7 +19,8 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- The query words that a memory contains, and the compounds of the query whose parts it contains.
+-- The query words that a memory contains. The result includes a compound of the query if the memory contains its
+-- parts.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_memory text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -37,9 +38,9 @@ BEGIN
 END
 $$;
 
--- The shortened fields of a memory that has more than p_share characters. Metadata longer than half of p_share is left
--- out. The content is cut at the end; if 500 characters or more remain, a snippet around a query word takes 240 of
--- them.
+-- The shortened fields of a memory that is longer than p_share characters. If the metadata are longer than half of
+-- p_share, they are replaced by null. The content is cut at its end. If 500 characters or more remain for the content,
+-- 240 of them are used for a snippet around a query word.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -63,8 +64,9 @@ BEGIN
 END
 $$;
 
--- The number of characters to which each memory is cut so that all together have at most p_characters: short memories
--- stay whole, and the long ones share the rest equally. Null if all stay whole.
+-- The maximum number of characters per memory, so that all memories together have at most p_characters. Memories
+-- shorter than the maximum are not cut, and the long memories share the remaining characters equally. The result is
+-- null if no memory needs to be cut.
 CREATE OR REPLACE FUNCTION characters_each(p_namespace text, p_ids uuid[], p_characters integer) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
@@ -85,8 +87,9 @@ BEGIN
 END
 $$;
 
--- Memories of the namespace as JSON, in the order of p_ids; ids of deleted memories are skipped. Contents and metadata
--- are cut until they have p_characters together (null: no limit). `matched_words` is null unless p_explain.
+-- The memories with the given ids as JSON, in the order of p_ids. Deleted memories are skipped. Contents and metadata
+-- are cut so that they have at most p_characters together; if p_characters is null, nothing is cut. `matched_words` is
+-- null unless p_explain is true.
 CREATE OR REPLACE FUNCTION read_hits(
     p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean
 ) RETURNS json
@@ -111,7 +114,8 @@ BEGIN
 END
 $$;
 
--- Cosine of each pair of memories, as one array per memory in the order of p_ids; null for a deleted memory.
+-- The cosine similarity of each pair of memories. The result has one array per memory, in the order of p_ids. The
+-- values of a deleted memory are null.
 CREATE OR REPLACE FUNCTION pairwise_cosines(p_namespace text, p_ids uuid[]) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

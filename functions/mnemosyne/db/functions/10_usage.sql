@@ -1,11 +1,11 @@
--- The size of a memory for quotas, in bytes of UTF-8.
+-- The size of a memory that counts towards the quota, in bytes of UTF-8.
 CREATE OR REPLACE FUNCTION memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
     + octet_length(CAST(metadata AS text));
 
--- Add to the namespace's usage. A transaction that began before midnight and commits after it counts its texts for the
--- new day: `day` never goes back.
+-- Add numbers to the usage of the namespace. `day` never goes back: a transaction that began before midnight may
+-- commit after a transaction of the new day, and then its texts count for the new day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -18,9 +18,10 @@ BEGIN
 END
 $$;
 
--- Sample the namespace's words again if it has grown or shrunk by a tenth since the last sample. Every insert calls
--- this. On average each memory is sampled ten times, less often in a namespace of more than 3,000; a sample reads at
--- most two megabytes of words. Words that occurred only in deleted memories then disappear from the counts.
+-- Compute the word statistics of the namespace again if its number of memories has changed by a tenth. Every insert
+-- calls this function. On average each memory is read ten times, and less often in a namespace of more than 3,000
+-- memories. One call reads at most two megabytes of words. A word that occurred only in deleted memories disappears
+-- from the statistics.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -41,7 +42,8 @@ BEGIN
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
-        -- The stored size, so that no value is decompressed. At least one memory is sampled, however long.
+        -- pg_column_size is the stored size; it does not decompress the value. At least one memory is sampled, however
+        -- long it is.
         SELECT measured.keys, measured.language FROM (
             SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -68,7 +70,7 @@ BEGIN
 END
 $$;
 
--- SECURITY DEFINER, because roles that store memories may not write namespace_usage.
+-- SECURITY DEFINER, because the roles that store memories have no right to write namespace_usage.
 CREATE OR REPLACE FUNCTION count_stored() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -106,19 +108,20 @@ BEGIN
 END
 $$;
 
--- Count the second and later chunks of long memories as embedded texts.
+-- Add the second and later chunks of long memories to the number of embedded texts.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
     SELECT count_usage(current_setting('mnemosyne.namespace'), 0, 0, greatest(p_texts, 0));
 END;
 
--- The namespace's own limit, else the default. Null and the largest bigint mean no limit.
+-- The limit of the namespace, or the default limit if the namespace has none. Null and the largest bigint mean that
+-- there is no limit.
 CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
 
--- Usage and quota of the session's namespace. A null limit means no limit.
+-- The usage and the quota of the session's namespace. A null limit means that there is no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint
@@ -136,7 +139,7 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- The languages of the namespace's sampled memories, and of a text.
+-- The languages of the namespace's sampled memories, with the number of memories in each, and the language of p_text.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -149,7 +152,8 @@ BEGIN
 END
 $$;
 
--- The languages of the sampled memories of all namespaces together, for operators.
+-- The languages of the sampled memories of all namespaces together, with the number of memories in each. Only
+-- operators may call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

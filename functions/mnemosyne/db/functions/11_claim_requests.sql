@@ -1,21 +1,30 @@
--- Set the namespace, lock the requests, and report which of them need not be stored.
+-- Set the namespace of the session, lock the ingest requests of a delivery, and report which requests need not be
+-- stored. A delivery is one attempt to process a message.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]; a version of a record also has "source",
--- "key", "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
--- [{request_id, state, memory_id, attempts, error, note}, …], "conflicting": [request_id, …]}. Another delivery has
--- locked the busy requests. Requests that are already_final have a final state, which may have been recorded here: a
--- duplicate of a stored content, a version that a deletion covers, or a refused change of an immutable record. Another
--- content was stored under the id of a conflicting request. A request that failed or was dead-lettered is tried again.
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A request for a version
+-- of a record also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three
+-- lists:
 --
--- Request ids, keys and contents are locked, so that two deliveries cannot store two contents under one id, two
--- versions of a record, or one content twice. Locks are tried, not waited for: a waiting delivery would hold a pooled
--- connection.
+--   {"busy": [request_id, …], "already_final": [{request_id, state, memory_id, attempts, error, note}, …],
+--    "conflicting": [request_id, …]}
 --
--- With p_to_store, the locks belong to the session, and the caller releases them after it has stored the memories in
--- another transaction. No transaction is open while texts are embedded: indexes could not be built, nor tables changed.
--- A crash leaves nothing to clean up, because the session ends with its connection, or after five minutes of silence.
--- Without p_to_store, a caller only records outcomes. It locks for this transaction, and shares the lock of a content,
--- so that many duplicates of it can be recorded at once.
+-- A request is busy if another delivery has locked it. A request is already_final if it has a final state, or if this
+-- function has recorded its outcome. This function records the outcome of three kinds of requests: a duplicate of a
+-- stored content, a version that a deletion covers, and a refused change of an immutable record. A request is
+-- conflicting if another content was stored under its id. A request that failed or was dead-lettered earlier is tried
+-- again.
+--
+-- The function locks request ids, keys and contents. So two deliveries cannot store two contents under one id, two
+-- versions of a record at the same time, or one content twice. The function does not wait for a lock, because a
+-- waiting delivery would hold a pooled connection.
+--
+-- If p_to_store is true, the locks belong to the session. The caller stores the memories in another transaction and
+-- then releases the locks. No transaction is open while texts are embedded, because an open transaction would block
+-- the creation of indexes and changes of tables. After a crash the locks end with the connection, or after five
+-- minutes without a statement.
+--
+-- If p_to_store is false, the caller only records outcomes. Then the locks belong to the transaction, and the lock of
+-- a content is a shared lock, so that many duplicates of one content can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -39,15 +48,15 @@ BEGIN
             ELSE pg_try_advisory_xact_lock(id) AND coalesce(pg_try_advisory_xact_lock(key), true)
                 AND pg_try_advisory_xact_lock_shared(content) END
     );
-    -- Separate statements, so that they see what was committed before the locks were taken. Versions come first:
-    -- recording them may wait for a change of supersession, and this transaction must not hold a lock on a memory's row
-    -- then.
+    -- The following statements are separate from the locking, so that they see all rows that were committed before the
+    -- locks were taken. Versions of records come first: record_versions may wait for the lock of supersession, and
+    -- this transaction must not hold a lock on a row of `memories` while it waits.
     IF p_requests @? '$[*].key_id' THEN
         versions := record_versions(p_namespace, settled_versions(p_namespace, p_requests, busy));
     END IF;
-    -- Outcomes are looked up by an array of ids: with a join, a plan made while the table was small would read all
-    -- outcomes of the namespace. One delivery at a time updates last_seen_at and the others skip it: waiting for each
-    -- other's rows could deadlock.
+    -- Outcomes are looked up by an array of ids. With a join, a plan that was made while the table was small would
+    -- read all outcomes of the namespace. Of several deliveries of one content, only one updates last_seen_at, because
+    -- deliveries that wait for each other's rows could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,
@@ -62,7 +71,7 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- A deletion has no content.
+        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- The content hash of a deletion is null.
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -99,7 +108,8 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- The content is stored but the request is not final: another delivery has recorded its outcome meanwhile.
+        -- If the content is stored but the request is not final, another delivery has recorded the outcome since the
+        -- statement began.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
@@ -112,8 +122,9 @@ BEGIN
 END
 $$;
 
--- Call claim_requests. With p_to_store, add the namespace's usage and quota to the answer. With p_forget, delete some
--- old requests afterwards. A delivery whose next call looks up further requests does not: it might delete one of them.
+-- Call claim_requests. If p_to_store is true, add the usage and quota of the namespace to the result. If p_forget is
+-- true, delete some old requests afterwards. A delivery that will look up further requests sets p_forget to false,
+-- because one of those could be deleted.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

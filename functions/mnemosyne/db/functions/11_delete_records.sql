@@ -1,12 +1,16 @@
--- Delete records by key. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …, "deleted_at": …,
--- "published": …}, …]. Each deletion removes the memories of all versions that it covers, except memories that are the
--- current version of another record. The latest version that it does not cover becomes current. The deletion's times
--- are kept, so that covered versions that arrive later are not stored.
+-- Delete records by source and key. A record is a text that a publisher has named by source and key; its successive
+-- contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …, "deleted_at": …,
+-- "published": …}, …].
 --
--- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer is {"recorded":
--- [outcomes of the finished deletions, as claim_requests gives them], "busy": [request_id, …], "conflicting": [request_id, …]}.
--- The caller commits, and calls again with the other deletions. A deletion is busy while a delivery has locked its request
--- id. It is conflicting, and not done, if a memory or the deletion of another record has its outcome under that id.
+-- Each deletion removes the memories of all versions that it covers, see 11_record_versions.sql. A memory that is the
+-- current version of another record is kept. The latest version that the deletion does not cover becomes the current
+-- version. The times of the deletion are stored, so that a covered version that arrives later is not stored.
+--
+-- One call deletes about p_limit memories at most, so that no transaction is long. The result is {"recorded":
+-- [outcomes of the finished deletions, in the form of already_final in claim_requests], "busy": [request_id, …],
+-- "conflicting": [request_id, …]}. The caller commits, and calls the function again with the unfinished deletions. A
+-- deletion is busy while a delivery holds the lock of its request id. A deletion is conflicting, and is not carried
+-- out, if its request id belongs to a stored memory or to the deletion of another record.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -89,8 +93,9 @@ BEGIN
 END
 $$;
 
--- Whether a request with a final state is the one with that content, or with an empty content the deletion of that record. A
--- request with a null content cannot be read yet, and is taken for the same.
+-- Whether a request with a final state is the same request as the arguments describe. A content hash must be equal. An
+-- empty content hash means the deletion of the record p_source, p_key. A null content hash means that the content
+-- could not be read; the function then returns true.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -101,7 +106,7 @@ RETURN CASE
     ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
 END;
 
--- The versions of a record whose memories are stored, superseded or not.
+-- The versions of a record that have a stored memory, superseded or not.
 CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
 RETURNS TABLE (memory_id uuid, content_hash text, version_at timestamptz, version_published timestamptz)
 LANGUAGE sql STABLE
@@ -113,9 +118,9 @@ WHERE i.namespace = p_namespace AND md5(i.source) = md5(p_source) AND i.source =
     AND i.version_at IS NOT NULL AND i.state IN ('stored', 'duplicate')
 $$;
 
--- Clear the current version of a record when its memory is deleted. Deleting a memory by its id counts as a deletion of
--- the record at that version's timestamp: earlier versions stay out of searches, and are not stored if they arrive
--- later.
+-- Clear the current version of a record when its memory is deleted. The deletion of a memory by its id counts as a
+-- deletion of the record at the version's timestamp. So earlier versions remain superseded, and earlier versions that
+-- arrive later are not stored.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,16 +1,16 @@
--- Delete requests of the namespace that have not changed for 90 days, at most 100 per call.
+-- Delete ingest requests of the namespace that have not changed for 90 days, at most 100 per call.
 --
--- Every delivery calls this function. Otherwise outcomes of duplicates and failures, which no quota counts, would be
--- kept forever. Two kinds of requests are kept:
+-- Each delivery of a message calls this function. Otherwise the outcomes of duplicates and failures would be kept
+-- forever, because no quota counts them. Two kinds of requests are not deleted:
 --   * requests with source and key, because they are the versions of a record;
---   * requests whose message may be a dead letter, so that a redrive does not store a deleted memory again. A message fails at
---     most 31 days after it was published, the longest time for which Pub/Sub keeps it.
+--   * requests whose message may be a dead letter. Without the request, a redrive of the message would store a deleted
+--     memory again. Pub/Sub keeps a message for at most 31 days, so a message fails within 31 days of its publication.
 CREATE OR REPLACE FUNCTION forget_requests(p_namespace text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- Most namespaces have no old request, and planning the DELETE takes three times as long as this check.
+    -- Most namespaces have no old request. Planning the DELETE takes three times as long as this check.
     IF NOT EXISTS (
         SELECT FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.source IS NULL AND i.updated_at < now() - interval '90 days'

@@ -1,5 +1,6 @@
--- Whether the operator has blocked a person: by their subject, by one of their addresses, or by an address that a grant
--- of theirs had when it was blocked. Addresses are compared without case.
+-- Whether the operator has blocked a person. A block applies to the person's subject, to each of the person's
+-- addresses, and to the subjects of grants that had the address when it was blocked. Addresses are compared without
+-- case.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -1,10 +1,13 @@
--- Versions of records. A source names a record by a key; versions are ordered by timestamp, then by when each was
--- published, then by content hash. The latest version that no deletion covers is the current one, which source_keys
--- stores. A deletion covers the versions with a timestamp up to its own, and versions first published before it. A
--- version in the same message was not published before: a record can be deleted and stored again by one message.
+-- Record the versions of records. A publisher names a record by source and key, and each content of the record is a
+-- version. Versions are ordered by timestamp, then by the time of publication, then by content hash. A deletion of the
+-- record covers two kinds of versions: versions with a timestamp up to the deletion's timestamp, and versions first
+-- published before the deletion. A version in the same message as the deletion was not published before it, so one
+-- message can delete a record and store it again. The current version is the latest version that no deletion covers.
+-- The table source_keys stores it.
 --
--- Every change of supersession holds the advisory lock of `lock_supersession`, and takes it before any row. Functions
--- with SECURITY DEFINER are for ingest and mcp, which may not write all of these tables and columns themselves.
+-- A statement that changes supersession first takes the advisory lock of `lock_supersession`, before any lock of a
+-- row. The functions with SECURITY DEFINER let `ingest` and `mcp` write tables and columns that these roles have no
+-- right to write.
 
 CREATE OR REPLACE FUNCTION lock_supersession(p_namespace text) RETURNS void
 LANGUAGE sql
@@ -12,12 +15,13 @@ BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Whether the record's latest deletion applies to a version, which then counts as deleted. False without a deletion.
+-- Whether the latest deletion of the record covers a version. A covered version counts as deleted. The result is false
+-- if the record has no deletion.
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Names of the request's labels that differ from the memory's.
+-- The names of the labels (title, tags, metadata, timestamp) in which the request differs from the memory.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -36,7 +40,7 @@ BEGIN
 END
 $$;
 
--- Note on the outcome of a duplicate; null if there is nothing to report.
+-- The note on the outcome of a duplicate. The result is null if there is nothing to report.
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -45,9 +49,9 @@ RETURN nullif(concat_ws('; ',
     'not taken, because the memory has another one: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
--- The versions among the requests that need not be stored, as arguments of record_versions: versions that a deletion
--- covers, changes of immutable records, and duplicates of stored contents. Of several new contents for one immutable
--- record, the earliest version is stored.
+-- The versions that need not be stored, in the form of the argument of record_versions. There are three kinds:
+-- versions that a deletion covers, refused changes of immutable records, and duplicates of stored contents. If the
+-- requests have several new contents for one immutable record, only the earliest version is stored.
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -77,10 +81,12 @@ BEGIN
 END
 $$;
 
--- Order each version among the versions of its record, and record its outcome. p_versions is as settled_versions gives
--- it; `event` is also `stored`, for a memory that this transaction has stored. The answer has the form of already_final
--- in claim_requests. The caller holds the locks of the keys. A version whose memory was deleted meanwhile is left out;
--- raises serialization_failure if a deletion has come to cover a memory that is stored already.
+-- Record the outcome of each version, and update the current version of its record. p_versions has the form of the
+-- result of settled_versions. Its field `event` may also be `stored`, if this transaction has stored the memory. The
+-- result has the form of already_final in claim_requests. The caller holds the locks of the keys.
+--
+-- A version is left out of the result if its memory was deleted since the caller looked it up. The function raises
+-- serialization_failure if a deletion that covers a version was committed while its memory was being stored.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -93,7 +99,7 @@ BEGIN
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
-    -- A first version with a new content changes no other memory.
+    -- The lock is not needed for the first version of a record if its content is new, because it supersedes no memory.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
@@ -124,8 +130,8 @@ BEGIN
             provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- A refused version whose message is a dead letter keeps its state. Without its row in the answer the caller
-        -- would store it.
+        -- A refused version keeps its state if its message is a dead letter. Return the row of that version as well,
+        -- because otherwise the caller would store it.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -136,8 +142,8 @@ BEGIN
 END
 $$;
 
--- Update source_keys and supersession for one version. Return the event to record, with its error or note; the event is
--- null if the version's memory does not exist.
+-- Update source_keys and supersession for one version. Return the event to record, with its error or note. The event
+-- is null if the memory of the version does not exist.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
@@ -208,8 +214,8 @@ BEGIN
 END
 $$;
 
--- Supersede an older memory by a newer one, unless it is superseded already or the current version of a record. Return
--- the note to report, or null if nothing was changed.
+-- Mark an older memory as superseded by a newer one. Do nothing if the older memory is superseded already or is the
+-- current version of a record. Return the note to report, or null if nothing was changed.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,17 +1,18 @@
--- The state of an ingest request after an event, or null if the event changes nothing. Every statement that changes a
--- state asks this function; docs/requests.md has the same table in words.
+-- The state of an ingest request after an event, or null if the event does not change the request. Every statement
+-- that changes a state calls this function. docs/requests.md has the same table.
 --
--- p_state is null for a request that has no row. The events:
---   postponed  an attempt failed for a reason that may pass
---   stored     its memory was stored
+-- p_state is null if the request has no row. The events are:
+--   postponed  an attempt failed for a temporary reason
+--   stored     the memory was stored
 --   duplicate  a memory with the same content exists
---   deleted    the deletion was done, or a deletion of its key is newer than the request
+--   deleted    the deletion was carried out, or a deletion of the record covers the version
 --   failed     the request is invalid and can never be stored
---   given_up   its message became a dead letter
---   redriven   its dead letter was published again
+--   given_up   the message became a dead letter
+--   redriven   the dead letter was published again
 --
--- stored, duplicate and deleted are final. failed and dead_lettered are not: a later delivery of the same request
--- may still store it, and a redrive moves dead_lettered to queued. No other event changes them.
+-- The states stored, duplicate and deleted are final. The states failed and dead_lettered are not final: a later
+-- delivery of the same request may still store the memory. A redrive changes dead_lettered to queued. Other events do
+-- not change these two states.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -23,12 +24,13 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
--- The state and error to report for a request. p_existing is the id of its memory, null if the memory was deleted.
+-- The state and the error to report for a request. p_existing is the id of the request's memory, or null if that
+-- memory was deleted.
 --
 -- A request whose memory was deleted later is reported as deleted. A redriven request is reported as dead_lettered
--- again if no attempt was recorded for 24 hours: the redrive crashed before it published the message, and the letter
--- may be redriven again (see dead_letter_due). It returns a set, because the planner inlines only set-returning
--- functions in FROM.
+-- again if no attempt was recorded for 24 hours. In that case the redrive crashed before it published the message, and
+-- the dead letter may be redriven again (see dead_letter_due). The function returns a set, because in FROM the planner
+-- inlines only functions that return a set.
 CREATE OR REPLACE FUNCTION reported_outcome(
     p_state text, p_error text, p_existing uuid, p_updated_at timestamptz, p_redriven_at timestamptz
 ) RETURNS TABLE (state text, error text)
@@ -44,7 +46,8 @@ SELECT CASE
         ELSE p_error END
 $$;
 
--- The provenance of a request that has a memory: without the words of its content and without its dead letter.
+-- The provenance to store for a request that now has a memory: the new provenance or, if it is null, the old
+-- provenance without the fields first_words and dead_letter.
 CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);

@@ -1,4 +1,4 @@
--- Look up an API key by its id. The services have no other access to api_keys.
+-- Look up an API key by its id. The services have no other access to the table api_keys.
 CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -1,7 +1,8 @@
--- Store in each request the id of the transaction that changed its state last.
+-- Set changed_in of a request to the id of the transaction that changes its state.
 --
--- Readers of outcomes continue from a snapshot: every change that was not visible in it is new to them. updated_at
--- would not do: a transaction that commits late has an early time.
+-- A reader of outcomes continues from the database snapshot of its last read. Every change that was not visible in
+-- that snapshot is new to the reader. The column updated_at cannot be used for this: a transaction that commits late
+-- has an early time.
 CREATE OR REPLACE FUNCTION note_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -9,7 +10,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
--- Every change of state sets updated_at. Setting announced_at does not.
+-- Every change of state sets updated_at. A change of announced_at alone does not set updated_at.
 CREATE OR REPLACE TRIGGER note_change BEFORE UPDATE OF updated_at ON ingest_requests
     FOR EACH ROW EXECUTE FUNCTION note_change();
 

@@ -1,4 +1,5 @@
--- The stop words and adverbs of a text that may reverse its meaning. Near-duplicates must have the same ones.
+-- The stop words and adverbs of a text that may reverse its meaning, such as "not" or "before". Two near-duplicates
+-- must have the same ones.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -8,20 +9,22 @@ RETURN ARRAY(
     ORDER BY 1
 );
 
--- The content words of a memory. Tags are left out, because near-duplicates may have different tags.
+-- The words of a memory's title and content. Tags are left out, because near-duplicates may have different tags.
 CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
 
--- The symbols of a text in order, without punctuation: "A+" differs from "A-", and "> 200" from "< 200".
+-- The symbols of a text in their order, without punctuation. They distinguish "A+" from "A-", and "> 200" from "<
+-- 200".
 CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
 
--- Up to three near-duplicates of a memory, among its eight nearest memories that are not superseded. A near-duplicate
--- has the same polarity words and symbols. Its content words are a subset or a superset of the memory's: at least
--- three, and at least three quarters as many in the smaller set. So a memory with a word replaced ("on Monday", "on
--- Friday") is none.
+-- Up to three near-duplicates of a memory, among the eight nearest memories that are not superseded.
+--
+-- A near-duplicate has the same polarity words and the same symbols. Its words are a subset or a superset of the
+-- memory's words. The smaller set has at least three words, and at least three quarters as many words as the larger
+-- set. A memory that differs by a replaced word ("on Monday", "on Friday") is not a near-duplicate.
 CREATE OR REPLACE FUNCTION similar_memories(p_namespace text, p_id uuid)
 RETURNS TABLE (id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off

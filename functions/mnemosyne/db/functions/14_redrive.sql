@@ -1,16 +1,18 @@
--- Dead letters: select them, compute when one may be published again, and record that one was published again.
+-- Select dead letters and record their redrives. A dead letter is a message that could not be processed. To redrive a
+-- dead letter means to publish its message again.
 --
--- A letter keeps its row while its message is published again. `redriven_at` marks it as in flight. The republished
--- message carries `letter_id`, by which the subscriber deletes the letter once every request of the message has an
--- outcome, or updates it if the message fails again. The id is random and only the message carries it, so that nobody
--- else can delete a letter by publishing its id.
+-- The row of a dead letter is kept while its message is published again. Until the message has an outcome, the dead
+-- letter is in flight, and `redriven_at` is set. The republished message carries the `letter_id`. The subscriber
+-- deletes the dead letter by this id when every request of the message has an outcome. If the message fails again, the
+-- subscriber updates the dead letter. The id is random and is only in the message, so that other publishers cannot
+-- delete a dead letter.
 
--- The time from which a letter may be published again.
+-- The time from which a dead letter may be redriven.
 --
--- A letter that was never redriven: at once. One that failed again: after 10 minutes, which double with each redrive up
--- to a day. One in flight: after 24 hours, because 100 deliveries 600 seconds apart, the most that Pub/Sub makes before
--- it gives a message up, take 16 h 40 min. Without that limit a letter would be in flight forever if the redrive
--- crashed before it published.
+-- A dead letter that was never redriven may be redriven at once. If it failed again after a redrive, it must wait 10
+-- minutes; the wait doubles with each redrive, up to one day. If it is in flight, it must wait 24 hours, because
+-- Pub/Sub may still deliver the message: its maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. After a
+-- redrive that crashed before it published the message, this limit lets the next redrive publish it.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -20,16 +22,17 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
--- The cause with ids and numbers replaced by #, so that letters can be grouped by it.
+-- The cause with each id and number replaced by #. Dead letters with the same result form a group.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
     p_cause, '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+([.,][0-9]+)*', '#', 'gi'), 300);
 
--- Select letters of a namespace. p_choice is {"message_ids": […], "cause": …, "younger_than": seconds, "older_than":
--- seconds, "redrivable": "due" or "now"}; absent or null fields restrict nothing. Ages are measured from the first
--- failure by the database's clock. "now" leaves out letters in flight; "due" also leaves out letters that back off. It
--- has no SET clause, so that the planner reads no more letters than the caller's LIMIT.
+-- Select dead letters of a namespace. p_choice is {"message_ids": […], "cause": …, "younger_than": seconds,
+-- "older_than": seconds, "redrivable": "due" or "now"}. A field that is absent or null restricts nothing. Ages are
+-- measured from the first failure, by the clock of the database. The value "now" excludes dead letters in flight. The
+-- value "due" also excludes dead letters that must wait after a failed redrive. The function has no SET clause, so
+-- that the planner can inline it and stop at the caller's LIMIT.
 CREATE OR REPLACE FUNCTION select_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
 LANGUAGE sql STABLE
 AS $$
@@ -52,9 +55,10 @@ AS $$
         END
 $$;
 
--- Raise insufficient_privilege unless the session's namespace is the letter's. p_into is the namespace of its requests:
--- the same one, or any namespace for a letter of the empty namespace, which has the messages that name no namespace.
--- require_session_namespace refuses the empty namespace.
+-- Raise insufficient_privilege unless p_namespace, the namespace of the dead letter, is the session's namespace.
+-- p_into is the namespace of the requests in the message. It must equal p_namespace, unless p_namespace is empty: the
+-- empty namespace has the messages that name no namespace, and their requests may go to any namespace. This check
+-- replaces require_session_namespace, which refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -66,8 +70,8 @@ BEGIN
 END
 $$;
 
--- Lock requests in the order of their ids, in which deliveries record outcomes. An UPDATE locks rows in the order of
--- its plan, so that it and a delivery could wait for each other.
+-- Lock requests in the order of their ids. Deliveries record outcomes in the same order. An UPDATE locks rows in the
+-- order of its plan, so an UPDATE alone and a delivery could deadlock.
 CREATE OR REPLACE FUNCTION lock_requests(p_namespace text, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -79,8 +83,9 @@ BEGIN
 END
 $$;
 
--- Mark a letter as in flight, queue its dead-lettered requests, and return its letter_id. Return null and change
--- nothing if there is no such letter, or it is in flight, or its backoff has not ended and p_now is false.
+-- Mark a dead letter as in flight, change the state of its dead-lettered requests to queued, and return its letter_id.
+-- In three cases the function returns null and changes nothing: the dead letter does not exist, it is in flight, or
+-- p_now is false and its wait has not ended.
 CREATE OR REPLACE FUNCTION mark_redriven(
     p_namespace text, p_message_id text, p_into text, p_request_ids uuid[], p_now boolean
 ) RETURNS uuid
@@ -97,7 +102,8 @@ BEGIN
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
         PERFORM lock_requests(p_into, p_request_ids);
-        -- Requests that an earlier redrive has queued are marked too: it crashed, or its message is still on the way.
+        -- Also mark requests that an earlier redrive has queued. That redrive crashed, or its message has not been
+        -- processed yet.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
         FROM (SELECT clock_timestamp() AS at) AS redriven
@@ -126,9 +132,9 @@ BEGIN
 END
 $$;
 
--- Lock the letter that a message was republished from until the transaction ends. mark_redriven locks a letter before
--- its requests; without this lock, giving the message up would lock the requests first, and both could wait for each
--- other.
+-- Lock the dead letter that a message was republished from, until the transaction ends. mark_redriven locks a dead
+-- letter before its requests. Without this lock, a transaction that gives up the message would lock the requests
+-- first, and the two transactions could deadlock.
 CREATE OR REPLACE FUNCTION lock_dead_letter(p_namespace text, p_letter_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -137,9 +143,9 @@ BEGIN
 END
 $$;
 
--- Record that the republished message of a letter has failed again, and return the letter; no row if there is no such
--- letter. A second delivery of the failed message changes only the cause, because the letter is no longer in flight. A
--- message whose namespace could not be read has the empty namespace.
+-- Record that the republished message of a dead letter has failed again, and return the dead letter. The result has no
+-- row if the dead letter does not exist. A second delivery of the failed message changes only the cause, because the
+-- dead letter is no longer in flight. p_namespace is empty if the namespace of the message could not be read.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -155,7 +161,7 @@ BEGIN
 END
 $$;
 
--- Delete the letter that a message was republished from, unless a request of the message has no outcome yet.
+-- Delete the dead letter that a message was republished from, unless a request of the message has no outcome yet.
 CREATE OR REPLACE FUNCTION conclude_dead_letter(p_namespace text, p_letter_id uuid, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -168,8 +174,8 @@ BEGIN
 END
 $$;
 
--- Delete letters of the session's namespace by message id, and return their number. The outcomes of their requests
--- stay.
+-- Delete dead letters of the session's namespace by message id, and return their number. The outcomes of their
+-- requests are kept.
 CREATE OR REPLACE FUNCTION drop_dead_letters(p_namespace text, p_message_ids text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

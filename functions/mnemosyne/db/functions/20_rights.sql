@@ -1,11 +1,11 @@
--- The rights of each role on tables; rights on functions are granted where the functions are created. This file lists
--- all table rights: applying it revokes all others.
+-- Grant the rights on tables to each role. This file first revokes all rights on tables, so the list below is
+-- complete. Rights on a function are granted in the file that creates the function.
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    -- Only the owner's tables: an extension's views in the same schema may belong to another role.
+    -- Only tables of the current user, because an extension's views in the same schema may belong to another role.
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tableowner = current_user LOOP
         EXECUTE format('REVOKE ALL ON %I FROM mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, '
             'mnemosyne_import_object, mnemosyne_auth', name);
@@ -16,7 +16,8 @@ $$;
 GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 
--- The role of the command `mnemosyne` has the rights of all Cloud Run functions together.
+-- mnemosyne_runtime is the role of the command `mnemosyne`. It has the rights of all Cloud Run functions except
+-- `auth`.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_runtime;
@@ -26,13 +27,14 @@ GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemo
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
--- mcp reads, labels, rates and deletes memories. It stores none.
+-- The function `mcp` reads, labels, rates and deletes memories. It does not store memories.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
     ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- ingest and dead_letter store memories. They read only the columns needed to find out whether a content is stored.
+-- The functions `ingest` and `dead_letter` store memories. They read only the columns that show whether a content is
+-- stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
@@ -41,18 +43,18 @@ GRANT SELECT ON source_keys TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest, mnemosyne_dead_letter;
 
--- import_object publishes the contents of objects. It sees no memory.
+-- The function `import_object` publishes the contents of objects. It has no right to read memories.
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 
--- auth sees its own tables and no memory.
+-- The function `auth` has rights on the tables of the authorization server. It has no right to read memories.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
     oauth_consents TO mnemosyne_auth;
 GRANT SELECT ON schema_migrations, oauth_blocked_people TO mnemosyne_auth;
 
--- These tables exist while `reembed` runs.
+-- The table memory_chunks_next exists only while `reembed` runs.
 DO $$
 BEGIN
     IF to_regclass('memory_chunks_next') IS NOT NULL THEN
@@ -62,6 +64,6 @@ BEGIN
 END
 $$;
 
--- Every write to `memories` calls the functions of the expression indexes.
+-- Every write to `memories` calls these functions, because indexes use them.
 GRANT EXECUTE ON FUNCTION namespaced_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

@@ -1,5 +1,5 @@
--- Copy the rows of an earlier Go server's table, which the baseline has moved to another schema, and drop that table.
--- Do nothing if there is no such table.
+-- Copy the memories of an earlier Go server into `memories`, and drop the old table. The baseline migration has moved
+-- that table to the schema mnemosyne_adopted. Without such a table, this file does nothing.
 DO $$
 DECLARE
     dimension integer;
@@ -21,10 +21,11 @@ BEGIN
     IF unusable > 0 THEN
         RAISE EXCEPTION '% of the memories to adopt lack a content, a timestamp or an embedding: complete or delete them first', unusable;
     END IF;
-    -- Building the index once takes less time than inserting every row into it.
+    -- The index is dropped and built again at the end. This takes less time than inserting every row into the index.
     DROP INDEX memories_embedding;
-    -- The old hash was computed from date and content. The first row of each content gets the hash of the content
-    -- alone, so that a repeated content is recognised. Later rows with the same content are copied with their old hash.
+    -- The old content hash was computed from the date and the content. The first row of each content gets a hash of
+    -- the content alone, so that a repeated content is recognised. Later rows with the same content keep their old
+    -- hash.
     INSERT INTO memories (
         id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding,
         created_at, last_seen_at
@@ -33,7 +34,7 @@ BEGIN
         CASE WHEN CAST(old.id AS text) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
             THEN CAST(CAST(old.id AS text) AS uuid) ELSE gen_random_uuid() END,
         'default', CAST(old."timestamp" AS timestamptz), old.content,
-        -- Parse title and tags from the content in the same way as the server.
+        -- Parse the title and tags from the content in the same way as the server.
         regexp_replace(coalesce(
             nullif(left(btrim((regexp_match(old.content, '(?n)^[ \t]*TITLE:(.*)$'))[1], E' \t\r'), 500), ''),
             left(old.content, 50)
@@ -61,7 +62,7 @@ BEGIN
         RAISE EXCEPTION 'of % memories to adopt, % were copied', expected, (SELECT count(*) FROM memories);
     END IF;
     EXECUTE vector_index;
-    -- Adopted texts were not embedded today.
+    -- The adopted texts were not embedded today, so they do not count for today's quota.
     UPDATE namespace_usage SET texts = 0;
     DROP TABLE mnemosyne_adopted.memories;
     DROP SCHEMA mnemosyne_adopted;

@@ -1,14 +1,16 @@
--- Tables, indexes, roles and rights. Functions and triggers are in ../functions, and so is the script that copies the
--- rows of an adopted table.
+-- This migration creates the tables, indexes and roles, and the policies of row-level security. The files in
+-- ../functions create the functions and triggers. One of those files, 90_adopt_memories.sql, copies the rows of a
+-- table that an earlier server has left.
 --
--- The session that applies this file passes the embedding space in three settings, mnemosyne.embedding_provider,
--- mnemosyne.embedding_model and mnemosyne.embedding_dimension. No extension other than `vector` is used, so that the
--- schema is the same on every server.
+-- The session that applies this migration passes the embedding space in three settings: mnemosyne.embedding_provider,
+-- mnemosyne.embedding_model and mnemosyne.embedding_dimension. The schema uses no extension except `vector`, so it is
+-- the same on every server.
 
 CREATE EXTENSION IF NOT EXISTS vector;
 
--- Move a table memories(id, timestamp, content, embedding, content_hash, last_seen_at) of the earlier Go server to
--- another schema. ../functions/90_adopt_memories.sql copies its rows.
+-- The earlier Go server stored memories in a table memories(id, timestamp, content, embedding, content_hash,
+-- last_seen_at). If the database has such a table, move it to the schema mnemosyne_adopted.
+-- ../functions/90_adopt_memories.sql then copies its rows.
 DO $$
 DECLARE
     owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass('public.memories'));
@@ -24,7 +26,8 @@ BEGIN
 END
 $$;
 
--- One role per function. mnemosyne_runtime has the rights of all functions except auth, for the command line.
+-- Each Cloud Run function has its own role. The command line uses mnemosyne_runtime, which has the rights of all
+-- functions except `auth`.
 DO $$
 DECLARE
     role text;
@@ -34,7 +37,7 @@ BEGIN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', role);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
-            NULL;  -- Roles are shared by all databases of a server: another database may have created it.
+            NULL;  -- All databases of a server share its roles, so another database may have created this role.
         END;
     END LOOP;
 END
@@ -47,26 +50,31 @@ CREATE TABLE memories (
     content         text NOT NULL,
     title           text NOT NULL,
     tags            text[] NOT NULL DEFAULT '{}',
-    tag_keys        text[] NOT NULL DEFAULT '{}',  -- the tags, case-folded, in the same order: filters compare these
+    -- the tags, case-folded, in the order of `tags`; filters compare these keys
+    tag_keys        text[] NOT NULL DEFAULT '{}',
     metadata        jsonb NOT NULL DEFAULT '{}',
-    metadata_keys   integer[] NOT NULL DEFAULT '{}',  -- hashes of metadata paths and values: ../functions/03_metadata_keys.sql
-    session         text,  -- the conversation or document that the memory is a part of
+    -- hashes of the metadata's paths and values, see ../functions/03_metadata_keys.sql
+    metadata_keys   integer[] NOT NULL DEFAULT '{}',
+    session         text,  -- conversation or document that contains the memory
     content_hash    text NOT NULL,
-    wording         uuid,  -- digest of the content without white space and a final full stop; null: has no near-duplicates
+    -- digest of the content without white space and a final full stop; null: the memory has no near-duplicates
+    wording         uuid,
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
-    superseded_by   uuid,  -- No foreign key: memories stay out of searches when their successor is deleted.
+    superseded_by   uuid,  -- No foreign key: if the successor is deleted, searches still leave this memory out.
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
     UNIQUE (namespace, content_hash),
     CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL),
-    -- SHA-256 in hex. No regular expression: the check runs at every update, and compiling one costs more.
+    -- The hash is a SHA-256 in hexadecimal. The check uses no regular expression, because it runs at every update and
+    -- compiling a regular expression costs more than `ltrim`.
     CHECK (octet_length(content_hash) = 64 AND ltrim(content_hash, '0123456789abcdef') = '')
 )
 WITH (autovacuum_analyze_scale_factor = 0.05);
 
--- The second and later chunks of long memories. The first chunk's embedding is on the memory.
+-- Long memories are split into chunks, each with its own embedding. This table has the second and later chunks. The
+-- embedding of the first chunk is in `memories`.
 CREATE TABLE memory_chunks (
     memory_id   uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
     chunk_index integer NOT NULL CHECK (chunk_index > 0),
@@ -83,24 +91,25 @@ BEGIN
     EXECUTE 'ALTER TABLE memory_chunks ADD COLUMN embedding ' || type || ' NOT NULL';
 END
 $$;
--- An exact scan of vectors that are stored out of line takes three times as long.
+-- PLAIN keeps vectors in the row. A scan of all vectors takes three times as long if they are stored out of line.
 ALTER TABLE memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 
--- The BM25 weights of a memory's words, by hashed word. In this separate table ten times as many rows fit on a page,
--- and a change of weights rewrites no vectors.
+-- The BM25 weight of each word of a memory. A word is represented by its hash, called a key. These weights have their
+-- own table for two reasons: ten times as many rows fit on a page, and a change of weights does not rewrite the
+-- embedding.
 CREATE TABLE memory_words (
     memory_id uuid PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
-    language  text,  -- by text_language; null if unknown
+    language  text,  -- ISO 639-1 code that the function text_language returns; null if the language is unknown
     keys      integer[] NOT NULL,
     weights   sparsevec NOT NULL
 );
 
--- The rating of each principal. Searches read the sums in `memories`.
+-- Each principal has at most one rating per memory. Searches read the sums of the ratings in `memories`.
 CREATE TABLE memory_ratings (
     memory_id  uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
-    rated_by   text NOT NULL,  -- id of the principal
-    rater_name text NOT NULL,  -- name of its key or client
+    rated_by   text NOT NULL,  -- id of the principal (authenticated caller) that gave the rating
+    rater_name text NOT NULL,  -- name of the principal's API key, OAuth client or address
     namespace  text NOT NULL,
     rating     smallint NOT NULL CHECK (rating BETWEEN -1 AND 1),
     reason     text,
@@ -108,77 +117,91 @@ CREATE TABLE memory_ratings (
     PRIMARY KEY (memory_id, rated_by)
 );
 
--- The state of every accepted request. If a publisher gives source and key, each version of the record is a separate
--- request, and its id is computed from source, key, content and time.
+-- The state of each accepted ingest request. A publisher may name its record by source and key. Then each version of
+-- the record is a separate request, and the request id is computed from the source, key, content and time.
 CREATE TABLE ingest_requests (
     namespace    text NOT NULL,
     request_id   uuid NOT NULL,
     state        text NOT NULL CHECK (state IN ('queued', 'stored', 'duplicate', 'deleted', 'failed', 'dead_lettered')),
-    memory_id    uuid,  -- No foreign key: the outcome outlives the memory, so that redelivery cannot revive it.
-    content_hash bytea,  -- of the stored content: distinguishes a redelivery from another content under the same id
+    -- No foreign key: this row remains when the memory is deleted, so a redelivered request does not store the memory
+    -- again.
+    memory_id    uuid,
+    -- hash of the stored content: tells a redelivery from a request with the same id and another content
+    content_hash bytea,
     source       text,
     key          text,
-    version_at        timestamptz,  -- timestamp of a stored or deleted version of a record
-    version_published timestamptz,  -- when that version was first published
+    version_at        timestamptz,  -- timestamp of the record's version, stored or deleted
+    version_published timestamptz,  -- time at which that version was first published
     attempts     integer NOT NULL DEFAULT 0,
     error        text,
-    provenance   jsonb,  -- client, import_name, import_line; without a memory: first_words; of a dead letter: dead_letter
-    note         text,  -- further results: supersessions, and which labels were updated or ignored
+    -- object with client, import_name and import_line; also first_words if there is no memory, and dead_letter if the
+    -- message is a dead letter
+    provenance   jsonb,
+    -- messages for the publisher, for example that a memory was superseded or that labels were ignored
+    note         text,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    -- Not now(): the transaction may begin long before others see the row.
+    -- clock_timestamp(), because now() is the start of the transaction, which may be long before other sessions see
+    -- the row
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
-    changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction that set updated_at
-    announced_at timestamptz,  -- when the outcome was published
-    redriven_at  timestamptz,  -- when its dead letter was redriven last; equals updated_at until the next attempt
+    changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- id of the transaction that set updated_at
+    announced_at timestamptz,  -- time at which the outcome was published
+    -- time of the last redrive of the request's dead letter; equals updated_at until the next attempt
+    redriven_at  timestamptz,
     PRIMARY KEY (namespace, request_id)
 )
 WITH (fillfactor = 70);
 
--- The current version of every record that a publisher has named by source and key, and its latest deletion.
+-- A record is a text that a publisher has named by source and key. This table has the current version and the latest
+-- deletion of each record.
 CREATE TABLE source_keys (
     namespace         text NOT NULL,
     key_id            uuid NOT NULL,  -- uuid5(uuid5(NAMESPACE_URL, source), key)
-    memory_id         uuid,           -- of the current version; null without one
-    version_at        timestamptz,    -- the current version's timestamp, then when it was published: the order of versions
+    memory_id         uuid,  -- memory of the current version; null if the record has no current version
+    -- timestamp of the current version; versions are ordered by version_at, then version_published
+    version_at        timestamptz,
     version_published timestamptz,
-    deleted_at        timestamptz,    -- the latest deletion's timestamp, and when it was published
+    -- timestamp of the latest deletion; deleted_published is when that deletion was published
+    deleted_at        timestamptz,
     deleted_published timestamptz,
     PRIMARY KEY (namespace, key_id)
 );
 
--- Complete messages that could not be processed, so that they can be published again. A letter is kept while its
--- message is in flight.
+-- A dead letter is a complete message that could not be processed. To redrive a dead letter means to publish its
+-- message again. The row is kept while the message is on its way.
 CREATE TABLE dead_letters (
     namespace        text NOT NULL,
     message_id       text NOT NULL,
-    letter_id        uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),  -- the republished message carries it
+    letter_id        uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),  -- attribute of the republished message
     data             bytea NOT NULL,
     attributes       jsonb NOT NULL,
-    cause            text NOT NULL,  -- of the last failure
-    dead_lettered_at timestamptz NOT NULL DEFAULT now(),  -- when it failed first
+    cause            text NOT NULL,  -- error of the last failure
+    dead_lettered_at timestamptz NOT NULL DEFAULT now(),  -- time of the first failure
     last_failed_at   timestamptz NOT NULL DEFAULT now(),
     failures         integer NOT NULL DEFAULT 1,
     redrives         integer NOT NULL DEFAULT 0,
-    redriven_at      timestamptz,  -- when it was published again; null unless it is in flight
-    lost             boolean NOT NULL DEFAULT false,  -- whether a request in the message has no other outcome
-    changed_in       xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction in which it failed last
+    redriven_at      timestamptz,  -- time of the redrive; null if the message is not on its way
+    -- whether a part of the message has no request, so that only this row reports its failure
+    lost             boolean NOT NULL DEFAULT false,
+    -- id of the transaction that recorded the last failure
+    changed_in       xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (namespace, message_id)
 );
 
--- How far each object of a bucket has been read, so that an import continues there after a crash.
+-- The progress of each import of an object in a bucket. After a crash, the import continues from here.
 CREATE TABLE object_imports (
     namespace   text NOT NULL,
     source      text NOT NULL,  -- gs://bucket/object#generation
-    memories    bigint NOT NULL DEFAULT 0,  -- published so far, including those that failed
-    left_out    jsonb NOT NULL DEFAULT '{}',  -- unknown fields, with the number of memories that had each
-    error       text,  -- why reading stopped
+    memories    bigint NOT NULL DEFAULT 0,  -- number of memories published so far, including failed ones
+    left_out    jsonb NOT NULL DEFAULT '{}',  -- unknown fields, each with the number of memories that had it
+    error       text,  -- reason why reading stopped
     started_at  timestamptz NOT NULL DEFAULT now(),
     read_at     timestamptz,
     reported_at timestamptz,
     PRIMARY KEY (namespace, source)
 );
 
--- The request that each line of an object became, until its report is written.
+-- The id of the request that was published for each line of an object. The import deletes these rows when it has
+-- written its report.
 CREATE TABLE object_import_lines (
     namespace  text NOT NULL,
     source     text NOT NULL,
@@ -187,21 +210,21 @@ CREATE TABLE object_import_lines (
     PRIMARY KEY (namespace, source, line)
 );
 
--- Usage of each namespace: the sum over its rows, at most 64, one per remainder of the backend's process id, so that
--- concurrent writers do not wait for one another.
+-- The usage of each namespace. A namespace has up to 64 rows, called shards, and its usage is their sum. A session
+-- writes to the shard given by its process id modulo 64, so that concurrent sessions rarely wait for each other.
 CREATE TABLE namespace_usage (
     namespace text NOT NULL,
     shard     integer NOT NULL,
     memories  bigint NOT NULL DEFAULT 0,
-    bytes     bigint NOT NULL DEFAULT 0,  -- contents, titles, tags and metadata, in UTF-8
-    day       date NOT NULL,              -- in UTC
-    texts     bigint NOT NULL DEFAULT 0,  -- chunks embedded on that day
+    bytes     bigint NOT NULL DEFAULT 0,  -- size of contents, titles, tags and metadata in UTF-8
+    day       date NOT NULL,  -- UTC
+    texts     bigint NOT NULL DEFAULT 0,  -- number of chunks embedded on that day
     PRIMARY KEY (namespace, shard)
 )
 WITH (fillfactor = 50);
 
--- Limits per namespace. The row of namespace '' has the defaults, which replace nulls; a null in that row means no
--- limit.
+-- The limits of each namespace. The row with the namespace '' holds the default limits, which apply where a namespace
+-- has null. Null in the default row means that there is no limit.
 CREATE TABLE quotas (
     namespace   text PRIMARY KEY,
     memories    bigint CHECK (memories >= 0),
@@ -210,8 +233,8 @@ CREATE TABLE quotas (
 );
 INSERT INTO quotas (namespace, memories, bytes, texts_a_day) VALUES ('', 1000000, 20000000000, 200000);
 
--- How common each hashed word is among a namespace's newest memories, the mean number of distinct words, and the number
--- of memories in each language that is known.
+-- Statistics of a sample of each namespace's newest memories: the share of memories that contain each word (as a
+-- hash), the mean number of distinct words, and the number of memories in each detected language.
 CREATE TABLE namespace_words (
     namespace   text PRIMARY KEY,
     memories    bigint NOT NULL,
@@ -223,7 +246,8 @@ CREATE TABLE namespace_words (
     CHECK (cardinality(keys) = cardinality(shares))
 );
 
--- One row: the embedding space of the memories, the one before it, and the next while `reembed` runs.
+-- This table has one row. It names the current embedding space of the memories and the previous one. While `reembed`
+-- runs, it also names the next one.
 CREATE TABLE embedding_space (
     only_row           boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     provider           text NOT NULL,
@@ -238,7 +262,7 @@ CREATE TABLE embedding_space (
 INSERT INTO embedding_space (provider, model)
 VALUES (current_setting('mnemosyne.embedding_provider'), current_setting('mnemosyne.embedding_model'));
 
--- API keys. Only the hash of the secret is stored.
+-- API keys. The database has only the hash of each secret.
 CREATE TABLE api_keys (
     id          text PRIMARY KEY,
     name        text NOT NULL,
@@ -250,8 +274,7 @@ CREATE TABLE api_keys (
     revoked_at  timestamptz
 );
 
--- The authorization server: clients, open authorization requests, grants, codes, tokens, consents. Codes, tokens and
--- cookies are stored as SHA-256.
+-- The tables of the authorization server. It stores only the SHA-256 of codes, tokens and cookies.
 CREATE TABLE oauth_clients (
     id         text PRIMARY KEY,
     metadata   jsonb NOT NULL,
@@ -259,7 +282,8 @@ CREATE TABLE oauth_clients (
     expires_at timestamptz NOT NULL
 );
 
--- A request between /authorize and the person's decision, bound to a browser by the cookie.
+-- An authorization request from the call of /authorize to the person's decision. A cookie binds the request to one
+-- browser.
 CREATE TABLE oauth_requests (
     cookie_hash   bytea PRIMARY KEY CHECK (length(cookie_hash) = 32),
     parameters    jsonb NOT NULL,
@@ -274,7 +298,7 @@ CREATE TABLE oauth_requests (
     expires_at    timestamptz NOT NULL
 );
 
--- Authorizations that a person gave to a client. All codes and tokens belong to a grant.
+-- A grant is the authorization that a person gave to a client. Each code and token belongs to a grant.
 CREATE TABLE oauth_grants (
     id          uuid PRIMARY KEY,
     subject     text NOT NULL,
@@ -304,10 +328,11 @@ CREATE TABLE oauth_refresh_tokens (
     grant_id       uuid NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
     expires_at     timestamptz NOT NULL,
     used_at        timestamptz,
-    successor_salt bytea CHECK (length(successor_salt) = 32)  -- the successor is derived from the token and this salt
+    -- the next refresh token is derived from this token and this salt
+    successor_salt bytea CHECK (length(successor_salt) = 32)
 );
 
--- Earlier consents, so that a person is not asked twice for the same client.
+-- The consents that a person has given, so that the consent page is not shown again for the same client.
 CREATE TABLE oauth_consents (
     subject   text NOT NULL,
     client_id text NOT NULL,
@@ -317,28 +342,31 @@ CREATE TABLE oauth_consents (
     PRIMARY KEY (subject, client_id, resource)
 );
 
--- People who may not log in, by address or subject, even if a rule allows them.
+-- Blocked people, by address or subject. A blocked person cannot log in even if a rule allows it.
 CREATE TABLE oauth_blocked_people (
     who        text PRIMARY KEY CHECK (who <> ''),
-    subjects   text[] NOT NULL DEFAULT '{}',  -- of their grants when they were blocked
+    subjects   text[] NOT NULL DEFAULT '{}',  -- subjects of the person's grants at the time of the block
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Filters of a search or a list; null means any. ../functions/04_filters.sql applies them.
+-- Filters of a search or a list. A null filter matches all memories. The function matches_filters in
+-- ../functions/04_filters.sql applies the filters.
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
     metadata jsonpath, metadata_keys integer[], own_any text[], own_all text[], not_session text,
     folded uuid[], shown uuid[]
 );
 
--- Functions that indexes use. A change to one of them needs a migration that rebuilds the index.
+-- The next three functions are used in index expressions. A change to one of these functions needs a migration that
+-- rebuilds its index.
 --
--- An index holds the memories of all namespaces. 32 bits of the namespace's MD5 in every key make a search read only
--- entries of its own namespace, so that neither its cost nor its duration depends on other namespaces. MD5 is the same
--- in all versions of PostgreSQL.
+-- Each of these indexes covers all namespaces, and each index key begins with 32 bits of the MD5 of the namespace. So
+-- a search reads only entries of its own namespace, and its cost does not depend on other namespaces. MD5 gives the
+-- same result in all versions of PostgreSQL.
 
--- Tags prefixed by a hash of the namespace. Built from native array functions, because every insert evaluates it. A tag
--- that contains the separator becomes two entries; `matches_filters` compares the tags themselves as well.
+-- Put a hash of the namespace before each tag. Every insert calls this function, so it uses native array functions,
+-- which are fast. A tag that contains the separator becomes two entries; therefore `matches_filters` also compares the
+-- tags themselves.
 CREATE FUNCTION namespaced_tags(p_namespace text, p_tag_keys text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -350,20 +378,22 @@ BEGIN
 END
 $$;
 
--- The text in lower case and in Unicode normal form NFKC, so that an exact search treats composed and decomposed
--- letters, full-width letters and ligatures alike.
+-- The text in lower case and in Unicode normal form NFKC. In this form an exact search finds a text regardless of
+-- composed letters, full-width letters and ligatures.
 CREATE FUNCTION literal_form(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN lower(p_text)
     ELSE normalize(lower(normalize(p_text, NFKC)), NFKC) END;
 
--- Trigrams of the UTF-8 bytes of the content's literal form, prefixed by namespace; null for fewer than three bytes.
--- Bytes, because reaching the n-th byte costs the same everywhere, unlike the n-th character.
+-- The trigrams of the content's literal form, each prefixed by a hash of the namespace. The result is null if the
+-- content has fewer than three bytes. A trigram consists of three UTF-8 bytes, not characters: reading the n-th byte
+-- takes constant time, reading the n-th character does not.
 CREATE FUNCTION content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    bytes bytea := convert_to(public.literal_form(p_content), 'UTF8');  -- REINDEX and pg_restore set no search_path
+    -- Qualified by schema, because REINDEX and pg_restore set no search_path.
+    bytes bytea := convert_to(public.literal_form(p_content), 'UTF8');
     prefix bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
 BEGIN
     RETURN (
@@ -384,7 +414,7 @@ CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
 CREATE INDEX memory_chunks_embedding ON memory_chunks
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
--- Without fastupdate: every search would read the whole list of pending entries of all namespaces.
+-- With fastupdate, every search would read the list of pending entries of all namespaces.
 -- https://www.postgresql.org/docs/current/gin.html#GIN-FAST-UPDATE
 CREATE INDEX memories_tags ON memories USING gin (namespaced_tags(namespace, tag_keys)) WITH (fastupdate = off);
 CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
@@ -394,7 +424,7 @@ CREATE INDEX memory_words_keys ON memory_words USING gin (keys) WITH (fastupdate
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
 CREATE INDEX ingest_requests_changed ON ingest_requests (namespace, changed_in, request_id) WHERE state <> 'queued';
 CREATE INDEX ingest_requests_without_key ON ingest_requests (namespace, updated_at) WHERE source IS NULL;
--- The digest of the source: an index entry holds 2,704 bytes at most.
+-- The index uses the MD5 of the source, because an index entry has at most 2,704 bytes.
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE state IN ('queued', 'dead_lettered');
@@ -410,8 +440,9 @@ CREATE INDEX oauth_grants_of_person ON oauth_grants (subject, client_id);
 CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_id);
 
--- Row-level security. A transaction sees the rows of the namespace that it has set, even if a query omits the
--- condition. Tables without a policy (api_keys, namespace_words, memory_words) are visible to the owner only.
+-- Row-level security. A transaction sees only the rows of the namespace in its setting mnemosyne.namespace, even if a
+-- query does not compare the namespace. The tables api_keys, namespace_words and memory_words have no policy, so only
+-- their owner sees their rows.
 DO $$
 DECLARE
     name text;
