@@ -4,37 +4,37 @@ output "mcp_url" {
 }
 
 output "console_url" {
-  description = "URL of the console for browsers; null with auth_mode iam and with iap, which a web page cannot pass."
+  description = "URL of the console for browsers. It is null with auth_mode iam and with iap, because a web page cannot log in to these."
   value       = module.mnemosyne.console_url
 }
 
 output "oauth_callback" {
-  description = "Redirect URI to register at the identity provider, for auth_mode oauth; known before that mode is on."
+  description = "Redirect URI to register at the identity provider, for auth_mode oauth. It is known before auth_mode oauth is on."
   value       = module.mnemosyne.oauth_callback
 }
 
 output "open_commands" {
-  description = "With open_by = \"no_invoker_check\": commands to run once, which let everybody reach the functions that identify their callers."
+  description = "Commands to run once with open_by = \"no_invoker_check\". They let everybody reach the functions that identify their callers themselves."
   value       = module.mnemosyne.open_commands
 }
 
 output "domain_address" {
-  description = "Address for the domain's A record; null without a domain."
+  description = "IP address for the A record of the domain; null without a domain."
   value       = module.mnemosyne.domain_address
 }
 
 output "topic" {
-  description = "Topic of mcp, and of importers that may write to every namespace."
+  description = "Topic to which mcp publishes memories. An importer that may publish here can write to every namespace."
   value       = module.mnemosyne.topic
 }
 
 output "publisher_topics" {
-  description = "Topic of each entry of publishers."
+  description = "Topic of each entry of the variable publishers."
   value       = module.mnemosyne.publisher_topics
 }
 
 output "outcome_topic" {
-  description = "Topic of outcomes; null without outcomes."
+  description = "Topic of the outcomes; null if the variable outcomes is false."
   value       = module.mnemosyne.outcome_topic
 }
 
@@ -44,7 +44,7 @@ output "database" {
 }
 
 output "connections_needed" {
-  description = "Database connections that all instances can hold at once; max_connections is the limit."
+  description = "Number of database connections that all instances can hold together. It must be at most max_connections."
   value       = module.mnemosyne.connections_needed
 }
 
@@ -54,7 +54,7 @@ output "region" {
 }
 
 output "name" {
-  description = "Name of the deployment, with which the names of its resources begin."
+  description = "Name of the deployment. The names of its resources begin with it."
   value       = module.mnemosyne.name
 }
 

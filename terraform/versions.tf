@@ -12,14 +12,14 @@ terraform {
     }
   }
 
-  # Each deployment has its own state: `make deploy` sets bucket and prefix. Without it, run
+  # Each deployment has its own Terraform state. `make deploy` sets its bucket and prefix. Without `make deploy`, run
   # terraform init -backend-config="bucket=…" -backend-config="prefix=<name>".
   backend "gcs" {}
 }
 
 locals {
-  # The API of budgets charges its quota to a project, because budgets belong to the billing account. A person's credentials
-  # have no quota project.
+  # Budgets belong to the billing account, so the budget API needs a project to which it charges its quota. The
+  # credentials of a person have no such project.
   quota_project = var.billing_account == "" ? null : var.project
 }
 

@@ -1,4 +1,5 @@
-# The pipeline of a deployment. It has a separate state, so that the deploying account cannot change its own rights.
+# The pipeline of a deployment. The pipeline has its own Terraform state, which the deploying account cannot change. So
+# this account cannot change its own rights.
 
 terraform {
   required_version = ">= 1.11"

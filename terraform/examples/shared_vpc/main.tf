@@ -1,7 +1,8 @@
-# Mnemosyne as a module of another configuration, in a Shared VPC, with the platform team's KMS key and labels.
+# Mnemosyne as a module of another configuration. This example uses a Shared VPC, and the KMS key and labels of a
+# platform team.
 #
-# The host project must grant roles/compute.networkUser on the subnetwork to this project's Cloud Run service agent, and
-# must have private services access for the network.
+# Prepare the host project: grant roles/compute.networkUser on the subnetwork to the Cloud Run service agent of this
+# project, and set up private services access for the network.
 
 terraform {
   required_version = ">= 1.11"
@@ -54,6 +55,6 @@ module "memory" {
 }
 
 output "mcp_url" {
-  description = "Where MCP clients connect."
+  description = "URL that MCP clients connect to."
   value       = module.memory.mcp_url
 }

@@ -1,10 +1,11 @@
-# Google bills each alert condition. So conditions exist only with a receiver, one for each symptom.
+# Google bills each alert condition. So there is one condition per symptom, and none if no e-mail address or
+# notification channel receives alerts.
 
 locals {
   notified = length(var.alert_emails) + length(var.notification_channels) > 0
   channels = concat([for channel in google_monitoring_notification_channel.email : channel.id], var.notification_channels)
 
-  # Callers without a Google identity reach /health only without IAM and Identity-Aware Proxy.
+  # Callers without a Google identity can reach /health unless auth_mode is iam or Identity-Aware Proxy is on.
   has_uptime_check = local.notified && var.auth_mode != "iam" && !var.iap
 
   of_run      = "resource.type = \"cloud_run_revision\""
@@ -13,13 +14,14 @@ locals {
   requests    = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_mcp}"
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
 
-  # Full names of the subscriptions: publishers and buckets have separate ones.
+  # Full names of the subscriptions. Each entry of publishers and buckets has its own subscriptions.
   oldest_message     = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\""
   of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})(-dead-letter)?"
   of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
   of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})(-dead-letter)?\")"
 
-  # Alerts on a value, or the ratio to a denominator, that stays above a threshold for a duration. docs/operations.md has a section with each title.
+  # Each alert fires if a value stays above a threshold for a duration. With a denominator, the value is a ratio.
+  # docs/operations.md has a section for each title.
   value_alerts = {
     lost = {
       title     = "An operator must act"
@@ -165,7 +167,8 @@ resource "google_monitoring_uptime_check_config" "mcp" {
     validate_ssl = true
   }
 
-  # A domain can be used before its certificate is active, so the check uses it only if it is the only address.
+  # The check uses the domain only if mcp has no other address, because a domain can be configured before its
+  # certificate is active.
   monitored_resource {
     type = "uptime_url"
     labels = {
@@ -221,7 +224,7 @@ resource "google_monitoring_alert_policy" "this" {
   depends_on = [time_sleep.metrics]
 }
 
-# Cloud SQL has no metric for backups. It writes a system event to the audit log for each automated backup:
+# Cloud SQL has no metric for backups. For each automated backup, it writes a system event to the audit log:
 # https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
 resource "google_monitoring_alert_policy" "backup_failed" {
   count                 = local.notified ? 1 : 0

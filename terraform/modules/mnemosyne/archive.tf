@@ -1,5 +1,6 @@
 locals {
-  # The archive has only files that the functions need: no tests, no command line, no development dependency.
+  # The archive has only the files that the functions need. Tests, the command line and development dependencies are
+  # not in it.
   repository    = var.source_dir == null ? "${path.module}/../../.." : var.source_dir
   functions_dir = "${local.repository}/functions"
   archive = merge(
@@ -39,7 +40,7 @@ resource "google_storage_bucket" "source" {
     }
   }
 
-  # Each archive has its own name. A replaced archive is deleted after a month; the current one stays.
+  # Each archive has its own name. The bucket deletes an archive one month after a newer one has replaced it.
   lifecycle_rule {
     condition {
       days_since_noncurrent_time = 30
@@ -56,7 +57,8 @@ resource "google_storage_bucket" "source" {
   depends_on = [time_sleep.key_grants]
 }
 
-# The name contains the hash of the content: under a constant name, a change would not be deployed.
+# The name of the archive contains the hash of its content. With a constant name, a change of the content would not be
+# deployed.
 resource "google_storage_bucket_object" "source" {
   name   = "functions-${data.archive_file.functions.output_sha256}.zip"
   bucket = google_storage_bucket.source.name

@@ -1,14 +1,16 @@
-# The authorization server, with auth_mode oauth only: people log in at their identity provider, clients get tokens.
+# The authorization server, which exists only with auth_mode oauth. People log in at their identity provider, and
+# clients get tokens.
 
 locals {
-  # Optional attributes that were left out are null, which the setting does not accept.
+  # An optional attribute that is not set has the value null. The functions' setting does not accept null, so such
+  # attributes are removed.
   oauth_people = [for person in var.oauth_people : { for key, value in person : key => value if value != null }]
 
-  # Clients may use either address of mcp.
+  # Clients may use the domain or the run.app address of mcp.
   oauth_resources = [for host in local.mcp_hosts : "https://${host}/mcp"]
 }
 
-# A key ring's name can never be used again, even after it was removed from the state:
+# The name has a random part, because Google never lets the name of a deleted key ring be used again:
 # https://cloud.google.com/kms/docs/resource-hierarchy
 resource "random_id" "tokens" {
   count       = length(local.auth)
@@ -23,7 +25,8 @@ resource "google_kms_key_ring" "tokens" {
   depends_on = [time_sleep.services]
 }
 
-# Signs access tokens. It encrypts nothing, so losing it loses no data. docs/deployment.md says how to rotate it.
+# This key signs access tokens. No data are encrypted with it, so a lost key loses no data. docs/deployment.md says how
+# to rotate the key.
 resource "google_kms_crypto_key" "tokens" {
   #checkov:skip=CKV_GCP_43: Cloud KMS does not rotate asymmetric keys automatically.
   #checkov:skip=CKV_GCP_82: Losing the key ends access tokens only; clients refresh them.
@@ -39,7 +42,8 @@ resource "google_kms_crypto_key" "tokens" {
   }
 }
 
-# auth signs, publishes the public key, and lists the versions to choose the one that signs.
+# The function auth signs tokens with this key and publishes the public key. It lists the versions of the key to find
+# the one that signs.
 resource "google_kms_crypto_key_iam_member" "auth" {
   for_each      = toset(length(local.auth) == 0 ? [] : ["roles/cloudkms.signerVerifier", "roles/cloudkms.viewer"])
   crypto_key_id = google_kms_crypto_key.tokens[0].id
@@ -71,8 +75,8 @@ resource "google_secret_manager_secret" "oauth_client" {
   depends_on = [time_sleep.key_grants]
 }
 
-# The secret is in no plan and no state. A run that writes a version without oauth_client_secret fails with "Secret Payload
-# cannot be empty".
+# The client secret is neither in a plan nor in the state. A run that writes a new version, but has no
+# oauth_client_secret, fails with "Secret Payload cannot be empty".
 resource "google_secret_manager_secret_version" "oauth_client" {
   count                  = length(local.auth)
   project                = var.project

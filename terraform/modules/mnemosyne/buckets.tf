@@ -1,6 +1,6 @@
-# Import of objects from Cloud Storage, for each entry of buckets.
+# Import objects from Cloud Storage, for each entry of the variable buckets.
 
-# Cloud Storage publishes with its own account.
+# Cloud Storage publishes notifications with its service agent.
 resource "google_pubsub_topic_iam_member" "notifies" {
   for_each = var.buckets
   project  = var.project
@@ -11,7 +11,7 @@ resource "google_pubsub_topic_iam_member" "notifies" {
   depends_on = [data.google_storage_project_service_account.this]
 }
 
-# A notification is refused until the grant has taken effect:
+# Cloud Storage refuses to create a notification until the grant has taken effect:
 # https://github.com/hashicorp/terraform-provider-google/issues/12111
 resource "time_sleep" "notifies" {
   for_each        = var.buckets
@@ -35,8 +35,8 @@ locals {
       for entry in values(var.buckets) : entry.prefix if entry.bucket == bucket && entry.prefix != ""
     ]
   }
-  # Without the right to list a bucket, reading an object that does not exist is forbidden instead of not found:
-  # https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden
+  # If the function has no right to list a bucket, Cloud Storage answers 403 instead of 404 for an object that does not
+  # exist: https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden
   bucket_conditions = {
     for bucket, prefixes in local.bucket_prefixes : bucket => join(" || ", concat(
       ["resource.type == \"storage.googleapis.com/Bucket\""],
@@ -45,8 +45,8 @@ locals {
   }
 }
 
-# import-object reads objects and creates reports, only under the prefixes if there are any. It can neither overwrite nor
-# delete.
+# The function import-object reads objects and creates reports. If an entry has a prefix, these rights apply only to
+# objects with this prefix. The function can neither overwrite nor delete objects.
 resource "google_storage_bucket_iam_member" "reads" {
   for_each = toset([for bucket in values(var.buckets) : bucket.bucket])
   bucket   = each.key

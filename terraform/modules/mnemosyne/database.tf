@@ -1,5 +1,6 @@
 locals {
-  # All instances at their maximum, the migration, and ten for operators and Cloud SQL itself.
+  # The sum of the connections of all instances at their maximum, of the migration, and of ten connections for
+  # operators and Cloud SQL itself.
   connections_needed = (
     var.max_instances.mcp * var.pool_size.mcp +
     var.max_instances.ingest * var.pool_size.ingest +
@@ -11,14 +12,15 @@ locals {
 }
 
 locals {
-  # Memory of each tier in MB, if the name contains it: https://cloud.google.com/sql/docs/postgres/instance-settings
+  # Memory of each tier in MB. The names of custom tiers contain this number:
+  # https://cloud.google.com/sql/docs/postgres/instance-settings
   tier_memory = merge(
     { db-f1-micro = 614, db-g1-small = 1740 },
     can(regex("^db-custom-[0-9]+-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = tonumber(split("-", var.sql_tier)[3]) } : {},
     can(regex("^db-perf-optimized-N-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = 8192 * tonumber(split("-", var.sql_tier)[4]) } : {},
   )
 
-  # A connection takes about ten megabytes of the server, which also needs memory for its cache.
+  # Each connection takes about ten megabytes of memory. The server also needs memory for its cache.
   connections_of_tier = floor(lookup(local.tier_memory, var.sql_tier, 16 * 1000) / 16)
 }
 
@@ -79,7 +81,7 @@ resource "google_sql_database_instance" "this" {
       }
     }
 
-    # The last backup, which Cloud SQL takes when the instance is deleted.
+    # Cloud SQL takes this last backup when the instance is deleted.
     final_backup_config {
       enabled        = var.final_backup_days > 0
       retention_days = var.final_backup_days > 0 ? var.final_backup_days : null
@@ -93,13 +95,14 @@ resource "google_sql_database_instance" "this" {
       name  = "max_connections"
       value = tostring(var.max_connections)
     }
-    # No log_min_duration_statement: it logs slow statements with their parameters, which are memories and questions.
-    # Query Insights shows slow statements without parameters.
+    # log_min_duration_statement is not set, because it logs slow statements with their parameters, which are memories
+    # and questions. Query Insights shows slow statements without parameters.
     database_flags {
       name  = "log_checkpoints"
       value = "on"
     }
-    # PostgreSQL 18 has a list of stages in the place of on and off, and Cloud SQL does not document its values.
+    # In PostgreSQL 18 the value of log_connections is a list of stages instead of on or off. Cloud SQL does not
+    # document which values it accepts.
     dynamic "database_flags" {
       for_each = var.postgres_version == "POSTGRES_18" ? [] : ["log_connections"]
       content {
@@ -115,7 +118,8 @@ resource "google_sql_database_instance" "this" {
       name  = "log_lock_waits"
       value = "on"
     }
-    # The detail of an error can contain a whole row: "Failing row contains (…)".
+    # `terse` leaves out the detail of an error, because the detail can contain a whole row: "Failing row contains
+    # (…)".
     database_flags {
       name  = "log_error_verbosity"
       value = "terse"
@@ -148,7 +152,8 @@ resource "google_sql_database_instance" "this" {
   depends_on = [google_service_networking_connection.services, time_sleep.key_grants]
 }
 
-# Deleted with its instance: neither the database nor its users can be deleted while they own anything.
+# The database and its users are deleted with the instance. Cloud SQL refuses to delete them separately while they own
+# objects.
 resource "google_sql_database" "this" {
   project         = var.project
   name            = "mnemosyne"
@@ -156,7 +161,8 @@ resource "google_sql_database" "this" {
   deletion_policy = "ABANDON"
 }
 
-# The functions log in as their service accounts. The migration grants what each may do in the database.
+# The functions log in to the database as their service accounts. The migration grants each of them its rights in the
+# database.
 resource "google_sql_user" "functions" {
   for_each        = toset(local.serving_names)
   project         = var.project
@@ -166,7 +172,7 @@ resource "google_sql_user" "functions" {
   name            = trimsuffix(google_service_account.functions[each.key].email, ".gserviceaccount.com")
 }
 
-# The schema's owner creates extensions and roles, which an IAM user cannot.
+# This user owns the schema and creates extensions and roles. An IAM user has no right to create these.
 resource "google_sql_user" "owner" {
   project             = var.project
   instance            = google_sql_database_instance.this.name

@@ -1,4 +1,5 @@
-# With domain: a load balancer, a certificate, Cloud Armor and, with iap, Identity-Aware Proxy.
+# These resources exist if domain is set: a load balancer, a certificate and Cloud Armor; with iap also Identity-Aware
+# Proxy.
 
 locals {
   with_domain      = var.domain == "" ? 0 : 1
@@ -13,7 +14,8 @@ resource "google_compute_global_address" "mcp" {
   name       = "${var.name}-mcp"
 }
 
-# The name depends on the domain, because a certificate can neither change its domain nor be deleted while it is used.
+# The name of the certificate depends on the domain. A certificate cannot change its domain, and cannot be deleted
+# while it is in use, so a new domain needs a certificate with another name.
 resource "google_compute_managed_ssl_certificate" "mcp" {
   count      = local.with_domain
   depends_on = [time_sleep.services]
@@ -29,7 +31,7 @@ resource "google_compute_managed_ssl_certificate" "mcp" {
   }
 }
 
-# The domain's addresses in public DNS: https://developers.google.com/speed/public-dns/docs/doh/json
+# Look up the domain's addresses in public DNS: https://developers.google.com/speed/public-dns/docs/doh/json
 data "http" "domain" {
   count = var.domain_only ? 1 : 0
   url   = "https://dns.google/resolve?type=A&name=${var.domain}"
@@ -144,7 +146,8 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
-# The proxy admits the invokers. They send the proxy's token as Proxy-Authorization and their own for mcp as Authorization.
+# Identity-Aware Proxy admits the invokers. They send the token for the proxy in the header Proxy-Authorization, and
+# the token for mcp in the header Authorization.
 resource "google_iap_web_backend_service_iam_member" "mcp" {
   for_each            = var.iap ? toset(var.invokers) : toset([])
   project             = var.project

@@ -1,4 +1,4 @@
-# With kms_key, each Google service that encrypts with the key needs the right to use it.
+# If kms_key is set, each Google service that encrypts with the key needs the right to use it.
 locals {
   key_users = var.kms_key == null ? {} : {
     artifactregistry = "service-${local.project_number}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
@@ -12,7 +12,7 @@ locals {
   storage_agent = "service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
 }
 
-# Reading this account creates it if it does not exist yet.
+# Reading this data source creates the account if it does not exist.
 data "google_storage_project_service_account" "this" {
   count      = var.kms_key == null && length(var.buckets) == 0 ? 0 : 1
   project    = var.project
@@ -27,8 +27,9 @@ resource "google_kms_crypto_key_iam_member" "agents" {
   depends_on    = [data.google_storage_project_service_account.this, google_project_service_identity.agents]
 }
 
-# Everything that encrypts waits for this: a service is refused the key for up to two minutes after the grant
-# (https://github.com/hashicorp/terraform-provider-google/issues/17333). Without kms_key nothing is waited for.
+# All resources that are encrypted with the key wait for this resource. For up to two minutes after the grant, Google
+# still refuses the use of the key (https://github.com/hashicorp/terraform-provider-google/issues/17333). Without
+# kms_key there is no wait.
 resource "time_sleep" "key_grants" {
   create_duration = var.kms_key == null ? "0s" : "120s"
   triggers        = { grants = join(" ", [for grant in google_kms_crypto_key_iam_member.agents : grant.id]) }

@@ -13,7 +13,8 @@ locals {
   auth_connections          = 4
   ingest_timeout            = 120
 
-  # Python 3.14 and newer install with uv, which checks hashes but, unlike pip, also accepts requirements without one.
+  # From Python 3.14 on, the build installs with uv instead of pip. Unlike pip, uv accepts a requirement without a hash
+  # unless this setting forbids it.
   build_environment = { UV_REQUIRE_HASHES = "1" }
   gemini_api_key = var.gemini_api_key_secret == "" ? [] : [
     { key = "GEMINI_API_KEY", secret = var.gemini_api_key_secret, version = var.gemini_api_key_version }
@@ -32,7 +33,7 @@ locals {
       secrets     = local.gemini_api_key
     }
     ingest = {
-      description = "Stores the topic's messages."
+      description = "Stores the memories in the messages of the topic."
       memory      = "1Gi"
       timeout     = local.ingest_timeout
       minimum     = 0
@@ -43,7 +44,7 @@ locals {
       secrets     = local.gemini_api_key
     }
     dead-letter = {
-      description = "Stores messages that ingest gave up, or keeps them."
+      description = "Stores messages that ingest could not store, or keeps them as dead letters."
       memory      = "1Gi"
       timeout     = local.ingest_timeout
       minimum     = 0
@@ -54,7 +55,7 @@ locals {
       secrets     = local.gemini_api_key
     }
     import-object = {
-      description = "Imports objects of buckets, memory by memory."
+      description = "Imports the memories in objects of buckets."
       memory      = "1Gi"
       timeout     = 600
       minimum     = 0
@@ -73,7 +74,7 @@ locals {
       concurrency = 40
       ingress     = "ALLOW_ALL"
       settings    = local.auth_settings
-      # The version's number, so that a new secret creates a new revision.
+      # The setting contains the number of the version, so that a new secret creates a new revision of the function.
       secrets = [for version in google_secret_manager_secret_version.oauth_client : {
         key = "MNEMOSYNE_OAUTH_CLIENT_SECRET", secret = google_secret_manager_secret.oauth_client[0].secret_id, version = version.version
       }]
@@ -142,7 +143,7 @@ resource "google_cloudfunctions2_function" "serving" {
     }
   }
 
-  # These include the migration: if it fails, the apply ends before it changes a running function.
+  # The list includes the migration. If the migration fails, the apply ends before it changes a running function.
   depends_on = [
     google_cloud_run_v2_job.migrate,
     google_kms_crypto_key_iam_member.auth,

@@ -28,19 +28,20 @@ resource "google_service_account" "workflow" {
 }
 
 locals {
-  # Roles in the whole project. Roles on single resources are next to those resources.
+  # Roles of the service accounts in the whole project. Roles on single resources are defined next to these resources.
   project_roles = merge(
     { for name in concat(local.serving_names, ["migrate"]) : "${name} cloudsql.client" => {
       account = name, role = "roles/cloudsql.client"
     } },
-    # The schema's owner logs in with a password, all others as themselves.
+    # The owner of the schema logs in with a password. All other database users log in with their service accounts.
     { for name in local.serving_names : "${name} cloudsql.instanceUser" => {
       account = name, role = "roles/cloudsql.instanceUser"
     } },
     var.gemini_api_key_secret != "" ? {} : { for name in local.embedding_functions : "${name} aiplatform.user" => {
       account = name, role = "roles/aiplatform.user"
     } },
-    # The smallest predefined role that may rank: https://cloud.google.com/iam/docs/roles-permissions/discoveryengine
+    # This is the smallest predefined role that may call the ranking API:
+    # https://cloud.google.com/iam/docs/roles-permissions/discoveryengine
     var.reranking_model == "" ? {} : {
       "mcp discoveryengine.viewer" = { account = "mcp", role = "roles/discoveryengine.viewer" }
     },
@@ -61,7 +62,8 @@ resource "google_project_iam_member" "build" {
   member   = google_service_account.build.member
 }
 
-# Builds read two buckets: ours, and the one that Cloud Functions copies the archive to. The state's bucket is another.
+# A build reads two buckets: the bucket with the archive, and the bucket to which Cloud Functions copies the archive.
+# The condition excludes all other buckets, for example the bucket with Terraform's state.
 resource "google_project_iam_member" "build_sources" {
   project = var.project
   role    = "roles/storage.objectViewer"
@@ -85,7 +87,7 @@ resource "google_artifact_registry_repository_iam_member" "build" {
   member     = google_service_account.build.member
 }
 
-# A grant takes a minute or two to take effect everywhere, and a build that starts earlier fails.
+# A grant takes effect after one or two minutes. A build that starts earlier fails.
 resource "time_sleep" "build_grants" {
   create_duration = "120s"
   triggers = {
@@ -96,7 +98,7 @@ resource "time_sleep" "build_grants" {
   }
 }
 
-# Pub/Sub creates the tokens of its pushes.
+# The service agent of Pub/Sub creates the tokens with which Pub/Sub calls the functions.
 resource "google_service_account_iam_member" "push_tokens" {
   service_account_id = google_service_account.push.name
   role               = "roles/iam.serviceAccountTokenCreator"
@@ -112,7 +114,8 @@ resource "google_cloud_run_v2_service_iam_member" "push" {
   role     = "roles/run.invoker"
   member   = google_service_account.push.member
 
-  # A function that is replaced loses its grants, and only the state still lists them.
+  # A replaced function loses its grants, but Terraform's state still lists them. So the grants are replaced together
+  # with the function.
   lifecycle {
     replace_triggered_by = [google_cloudfunctions2_function.serving[each.key].id]
   }
@@ -131,8 +134,9 @@ resource "google_cloud_run_v2_service_iam_member" "migrate" {
 }
 
 locals {
-  # Cloud Run lets everybody reach a function that identifies its callers itself. An organization may refuse allUsers:
-  # then the operator turns the invoker check off, which this provider cannot do for a function.
+  # A function that identifies its callers itself must be open to everybody in Cloud Run. If the organization refuses
+  # grants to allUsers, the operator turns off the invoker check instead. The provider cannot turn it off for a
+  # function.
   everybody = var.open_by == "all_users" ? ["allUsers"] : []
 }
 
@@ -149,7 +153,7 @@ resource "google_cloud_run_v2_service_iam_member" "mcp" {
   }
 }
 
-# Browsers open auth, and clients fetch tokens, keys and metadata from it.
+# Browsers and clients call auth: browsers open its pages, and clients fetch tokens, keys and metadata.
 resource "google_cloud_run_v2_service_iam_member" "auth" {
   for_each = toset(length(local.auth) == 0 ? [] : local.everybody)
   project  = var.project

@@ -1,5 +1,5 @@
 locals {
-  # Log events that the metric counts. A test checks that the code logs each of them.
+  # The log events that the metric counts. A test checks that the code logs each of these events.
   events = [
     "audit",
     "authentication_unavailable",
@@ -19,7 +19,8 @@ locals {
     "tool_unavailable",
   ]
 
-  # Whole names, so that a deployment `a` does not count the events of a deployment `a-b`.
+  # The filter compares the whole name of a function, so that the deployment `a` does not count the events of the
+  # deployment `a-b`.
   service_names = [for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] : "${var.name}-${name}"]
   metric_type   = "logging.googleapis.com/user/${google_logging_metric.events.name}"
 }
@@ -58,8 +59,8 @@ resource "google_logging_metric" "events" {
   depends_on = [time_sleep.services]
 }
 
-# For up to ten minutes Cloud Monitoring refuses an alert on a new metric with 404:
-# https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait runs while the database is created.
+# For up to ten minutes after a metric was created, Cloud Monitoring refuses an alert on it with 404:
+# https://github.com/hashicorp/terraform-provider-google/issues/11102. This wait runs while the database is created.
 resource "time_sleep" "metrics" {
   create_duration = "600s"
   triggers        = { metrics = google_logging_metric.events.name }
@@ -78,7 +79,7 @@ resource "google_monitoring_dashboard" "this" {
           { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
           { title = "Audit", events = ["audit", "authentication_unavailable", "operator_needed"] },
           ] : merge(
-          # The API leaves zeros out of its answer, so a zero here would be a difference at every plan.
+          # The API omits zeros from its answers. So a zero here would appear as a difference in every plan.
           index % 2 == 0 ? {} : { xPos = 6 },
           index < 2 ? {} : { yPos = 4 * floor(index / 2) },
           {

@@ -1,5 +1,5 @@
-# The migration runs in its own function's image. An apply without gcloud runs it as a Cloud Run job; operators call the
-# function through a workflow.
+# The migration runs in the image of the function `migrate`. By default, an apply runs this image as a Cloud Run job,
+# which needs no gcloud. Operators call the function through a workflow.
 
 resource "google_cloudfunctions2_function" "migrate" {
   project      = var.project
@@ -16,8 +16,10 @@ resource "google_cloudfunctions2_function" "migrate" {
     docker_repository     = google_artifact_registry_repository.images.id
     environment_variables = local.build_environment
 
-    # With automatic updates, the default, the image has no base layers: Cloud Run adds them for services, but not for
-    # jobs (https://cloud.google.com/run/docs/configuring/services/automatic-base-image-updates).
+    # Automatic updates of the base image are the default, and then the image does not contain the base layers. Cloud
+    # Run adds these layers for services, but not for jobs
+    # (https://cloud.google.com/run/docs/configuring/services/automatic-base-image-updates). So the updates are turned
+    # off here.
     on_deploy_update_policy {}
 
     source {
@@ -65,7 +67,8 @@ resource "google_cloudfunctions2_function" "migrate" {
 }
 
 locals {
-  # The version's number, so that a new password creates a new revision: running instances would keep the old password.
+  # The setting contains the number of the version, so that a new password creates a new revision. Otherwise running
+  # instances would keep the old password.
   migrate_secrets = concat(local.gemini_api_key, [{
     key     = "MNEMOSYNE_DB_PASSWORD"
     secret  = google_secret_manager_secret.owner_password.secret_id
@@ -74,7 +77,7 @@ locals {
   by_job = var.migrate_by == "job" ? 1 : 0
 }
 
-# The migration runs again when one of these changes.
+# The migration runs again if one of these values changes.
 resource "terraform_data" "migration" {
   input = sha256(jsonencode([
     data.archive_file.functions.output_sha256, local.migrate_settings, local.migrate_secrets, var.python_runtime,
@@ -88,12 +91,13 @@ data "google_cloud_run_v2_service" "migrate" {
   name     = google_cloudfunctions2_function.migrate.name
   location = var.region
 
-  # This is read after a change of the function, when its service has the new image.
+  # Terraform reads this data source after a change of the function, when the service already has the new image.
   depends_on = [google_cloudfunctions2_function.migrate]
 }
 
-# Creating the job runs it and waits for its end. A job whose execution failed is tainted, so that the next apply creates
-# and runs it again. An update is not enough, because the provider records a failed update as done.
+# The creation of the job runs it and waits for its end. If the execution fails, the job is tainted, and the next apply
+# creates and runs the job again. An update of the job would not be enough, because the provider records a failed
+# update as done.
 resource "google_cloud_run_v2_job" "migrate" {
   count               = local.by_job
   project             = var.project
@@ -102,7 +106,8 @@ resource "google_cloud_run_v2_job" "migrate" {
   labels              = local.labels
   deletion_protection = false
 
-  # The time makes the execution's name unique, also after a failed apply. With the job's name it is under 63 characters.
+  # The time makes the name of the execution unique, even after a failed apply. The time and the name of the job have
+  # less than 63 characters together.
   run_execution_token = formatdate("YYYYMMDDhhmmss", plantimestamp())
 
   template {
@@ -115,8 +120,8 @@ resource "google_cloud_run_v2_job" "migrate" {
       containers {
         image = data.google_cloud_run_v2_service.migrate[0].template[0].containers[0].image
 
-        # The launcher of Cloud Native Buildpacks sets the environment and the directory, and runs what follows "--":
-        # https://github.com/buildpacks/spec/blob/main/platform.md#launcher
+        # The launcher of Cloud Native Buildpacks sets the environment and the directory, and then runs the command
+        # after "--": https://github.com/buildpacks/spec/blob/main/platform.md#launcher
         command = ["/cnb/lifecycle/launcher"]
         args    = ["--", "python3", "-m", "mnemosyne.app.migrate"]
 
@@ -160,18 +165,18 @@ resource "google_cloud_run_v2_job" "migrate" {
   }
 
   lifecycle {
-    # Each plan has another token, and the function may get a new image without a migration.
+    # Each plan has a different token. The function may also get a new image without a new migration.
     ignore_changes       = [run_execution_token, template[0].template[0].containers[0].image]
     replace_triggered_by = [terraform_data.migration]
   }
 }
 
-# Calls the migrate function from within the project, because the function accepts internal calls only.
+# This workflow calls the function migrate from within the project, because the function accepts only internal calls.
 resource "google_workflows_workflow" "operate" {
   project             = var.project
   name                = "${var.name}-operate"
   region              = var.region
-  description         = "Posts body to path of the migrate function: \"\" migrates; keys, quotas and grants manage these."
+  description         = "Sends a POST request with body to a path of the migrate function. The path \"\" migrates; the paths keys, quotas and grants manage these."
   service_account     = google_service_account.workflow.id
   deletion_protection = false
   labels              = local.labels
@@ -185,7 +190,7 @@ resource "google_workflows_workflow" "operate" {
             try = {
               call = "http.post"
               args = {
-                # The fixed slash prevents a path from changing the host.
+                # The fixed slash prevents that a path changes the host.
                 url     = "$${\"${local.urls["migrate"]}/\" + request.path}"
                 body    = "$${request.body}"
                 timeout = 1800
@@ -193,8 +198,8 @@ resource "google_workflows_workflow" "operate" {
               }
               result = "answer"
             }
-            # A grant takes some minutes to take effect: until then Cloud Run answers 401 or 403. A migration may be
-            # repeated, and the function has done nothing when it answers with one of these.
+            # A grant takes effect after some minutes. Until then Cloud Run answers 401 or 403, and the function has
+            # not run. A migration may be repeated.
             retry = {
               predicate   = "$${may_pass}"
               max_retries = 10
@@ -216,7 +221,8 @@ resource "google_workflows_workflow" "operate" {
   depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_service_identity.agents]
 }
 
-# With migrate_by = "gcloud". A provisioner that fails taints this resource, so that the next apply runs it again.
+# This resource runs the migration if migrate_by is "gcloud". If the provisioner fails, the resource is tainted, and
+# the next apply runs the provisioner again.
 resource "terraform_data" "migrated" {
   count            = 1 - local.by_job
   triggers_replace = [terraform_data.migration.output]

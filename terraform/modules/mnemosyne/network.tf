@@ -1,15 +1,17 @@
 locals {
-  # The deployment's own network, or an existing one in this project or in the host project of a Shared VPC.
+  # The deployment uses its own network, or an existing network in this project or in the host project of a Shared VPC.
   own_network   = var.network == null ? 1 : 0
   network_id    = var.network == null ? one(google_compute_network.this[*].id) : var.network.network
   subnetwork_id = var.network == null ? one(google_compute_subnetwork.functions[*].id) : var.network.subnetwork
 
-  # The API returns short names for a network of this project, and full ones for a network of another project.
+  # For a network of this project the API returns its short name. For a network of another project it returns the full
+  # name.
   function_network    = var.network == null ? one(google_compute_network.this[*].name) : var.network.network
   function_subnetwork = var.network == null ? one(google_compute_subnetwork.functions[*].name) : var.network.subnetwork
 
   # During a rollout Cloud Run takes two addresses for each instance, in blocks of sixteen:
-  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google reserves four addresses of every subnetwork.
+  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google also reserves four addresses of each
+  # subnetwork.
   instances_at_most = var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter + length(local.auth) * local.auth_instances + 1
   addresses_needed  = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
   addresses_given   = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
@@ -23,13 +25,13 @@ resource "google_compute_network" "this" {
   auto_create_subnetworks = false
   depends_on              = [time_sleep.services]
 
-  # Every function and the database are in it.
+  # All functions and the database use this network.
   lifecycle {
     prevent_destroy = true
   }
 }
 
-# The functions' addresses. Requests to Google's APIs stay in Google's network.
+# The functions' addresses are in this subnetwork. Their requests to Google's APIs do not leave Google's network.
 resource "google_compute_subnetwork" "functions" {
   #checkov:skip=CKV_GCP_26: Flow logs are charged by the gigabyte and mostly show traffic to Google's APIs.
   count                    = local.own_network
@@ -40,7 +42,7 @@ resource "google_compute_subnetwork" "functions" {
   ip_cidr_range            = var.subnetwork_cidr
   private_ip_google_access = true
 
-  # A range that does not contain the present one would replace the subnetwork while functions use it.
+  # If the new range did not contain the present range, Terraform would replace the subnetwork while functions use it.
   lifecycle {
     prevent_destroy = true
 
@@ -62,8 +64,8 @@ resource "google_compute_global_address" "services" {
   labels        = local.labels
 }
 
-# Google refuses to delete the peering while a deleted database can still be restored, so a destroy abandons it.
-# `make destroy` deletes it. A peering that an earlier deployment left is adopted.
+# Google refuses to delete the peering while a deleted database can still be restored. So `terraform destroy` leaves
+# the peering, and `make destroy` deletes it. If an earlier deployment has left a peering, this deployment uses it.
 resource "google_service_networking_connection" "services" {
   count                   = var.psc ? 0 : local.own_network
   network                 = google_compute_network.this[0].id
@@ -73,7 +75,8 @@ resource "google_service_networking_connection" "services" {
   update_on_creation_fail = true
 }
 
-# Private Service Connect: an address of the database in the network, and the name that the Connector resolves.
+# Private Service Connect gives the database an address in the network, and a name that the Cloud SQL Connector
+# resolves.
 resource "google_compute_address" "database" {
   count        = var.psc ? 1 : 0
   project      = var.project

@@ -1,4 +1,5 @@
-# The outcome of each request, for subscribers. Without a subscription, messages are kept for message_retention_duration.
+# The topic to which the outcome of each ingest request is published. A topic without a subscription keeps messages for
+# message_retention_duration.
 resource "google_pubsub_topic" "outcomes" {
   #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
   count                      = var.outcomes ? 1 : 0

@@ -1,5 +1,5 @@
-# Topics whose messages go to one namespace. The path of the push endpoint has the namespace, for dead letters too, because
-# a dead letter does not name its original topic.
+# Each topic writes to one namespace. The path of its push endpoint contains the namespace. The path for dead letters
+# contains it too, because a dead letter does not name its original topic.
 
 locals {
   entries = merge(
@@ -12,8 +12,8 @@ locals {
       attempts        = var.max_delivery_attempts
       minimum_backoff = "5s"
     } },
-    # Importing a large object takes several deliveries; each continues where the last one ended. Only import-object can
-    # read objects, so it gets the dead letters too.
+    # The import of a large object takes several deliveries, and each delivery continues where the last one ended. The
+    # dead letters of these topics also go to import-object, because no other function may read objects.
     { for name, bucket in var.buckets : "bucket-${name}" => {
       namespace       = bucket.namespace
       function        = "import-object"
@@ -34,7 +34,7 @@ locals {
   }
 }
 
-# Each entry has a topic, and a second one for its dead letters.
+# Each entry has two topics: one for messages and one for dead letters.
 resource "google_pubsub_topic" "entry" {
   #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
   for_each                   = local.entry_topics

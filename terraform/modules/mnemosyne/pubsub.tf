@@ -1,10 +1,11 @@
 locals {
-  # How long a message may wait: `RETENTION` in functions/mnemosyne/service/ingest.py reports `queued` for as long.
+  # How long Pub/Sub keeps a message. `RETENTION` in functions/mnemosyne/service/ingest.py has the same value: until
+  # then a request without an outcome is reported as `queued`.
   retention      = "604800s"
   pubsub_agent   = "serviceAccount:service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"
   storage_policy = length(var.message_storage_regions) == 0 ? [] : [var.message_storage_regions]
 
-  # The topics that functions publish to.
+  # The functions publish to these topics.
   publishes = merge(
     { for name in concat(["mcp"], local.import_object) : "${name} ingest" => {
       account = name, topic = google_pubsub_topic.ingest.name
@@ -57,7 +58,8 @@ resource "google_pubsub_topic" "dead_letter" {
   }
 }
 
-# Not an Eventarc trigger: its subscription cannot have a dead-letter topic, an acknowledgement deadline or a retry policy.
+# The subscription is not an Eventarc trigger, because the subscription of such a trigger cannot have a dead-letter
+# topic, an acknowledgement deadline or a retry policy.
 resource "google_pubsub_subscription" "ingest" {
   project                    = var.project
   name                       = "${var.name}-ingest"
@@ -137,7 +139,7 @@ resource "google_pubsub_topic_iam_member" "publishes" {
   member   = google_service_account.functions[each.value.account].member
 }
 
-# Pub/Sub needs both of these to forward dead letters and to acknowledge them.
+# Pub/Sub needs both grants: one to forward dead letters and one to acknowledge them.
 resource "google_pubsub_topic_iam_member" "agent_forwards" {
   project    = var.project
   topic      = google_pubsub_topic.dead_letter.name

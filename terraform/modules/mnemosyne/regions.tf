@@ -1,5 +1,5 @@
 locals {
-  # Regions that had both Cloud Run functions and Cloud SQL in November 2026:
+  # These regions had both Cloud Run functions and Cloud SQL in November 2026:
   # https://cloud.google.com/functions/docs/locations, https://cloud.google.com/sql/docs/postgres/instance-settings
   regions = [
     "africa-south1",

@@ -1,4 +1,5 @@
-# An ephemeral value: every run makes a new password, but only a run that raises owner_password_version writes it.
+# The password is an ephemeral value. Every run generates a new one, but only a run with a higher
+# owner_password_version writes it.
 ephemeral "random_password" "owner" {
   length  = 40
   special = false
@@ -37,8 +38,8 @@ resource "google_secret_manager_secret_version" "owner_password" {
   secret_data_wo         = ephemeral.random_password.owner.result
   secret_data_wo_version = var.owner_password_version
 
-  # One run writes the password to the database and then to the secret. If it is interrupted in between, the migration
-  # reports "password authentication failed": raise owner_password_version.
+  # A run writes the password to the database first and then to the secret. If the run is interrupted between the two,
+  # the migration fails with "password authentication failed". Then raise owner_password_version.
   depends_on = [google_sql_user.owner]
 }
 
@@ -49,7 +50,7 @@ resource "google_secret_manager_secret_iam_member" "owner_password" {
   member    = google_service_account.functions["migrate"].member
 }
 
-# The operator creates the secret of a Gemini API key.
+# The operator creates this secret, which has the key of the Gemini API.
 resource "google_secret_manager_secret_iam_member" "gemini_api_key" {
   for_each  = var.gemini_api_key_secret == "" ? toset([]) : toset(local.embedding_functions)
   project   = var.project

@@ -1,7 +1,7 @@
-# `terraform destroy` leaves all APIs enabled, because other parts of the project may use them.
+# `terraform destroy` does not disable any API, because other parts of the project may use the APIs.
 
-# This API has its own resource and wait: the project's number must be read after the API works, and must stay known in
-# later plans that add other APIs.
+# This API has its own resource and its own wait. The project number must be read after the API is ready, and must stay
+# known in later plans that enable other APIs.
 resource "google_project_service" "resource_manager" {
   project            = var.project
   service            = "cloudresourcemanager.googleapis.com"
@@ -51,7 +51,7 @@ resource "google_project_service" "this" {
   depends_on = [google_project_service.resource_manager]
 }
 
-# An API answers SERVICE_DISABLED for up to a minute after it was enabled:
+# For up to a minute after it was enabled, an API answers SERVICE_DISABLED:
 # https://registry.terraform.io/providers/hashicorp/google/latest/docs/resources/google_project_service
 resource "time_sleep" "services" {
   create_duration = "60s"
@@ -59,8 +59,8 @@ resource "time_sleep" "services" {
   depends_on      = [google_project_service.this]
 }
 
-# Google creates a service's own account (its service agent) when the service first needs it. Until then a grant to the
-# account is refused, and so is a workflow: "Workflows service agent does not exist".
+# Google creates the account of a service (its service agent) when the service first needs the account. Until then
+# Google refuses a grant to the account. A workflow fails with "Workflows service agent does not exist".
 resource "google_project_service_identity" "agents" {
   for_each = toset(concat(
     ["pubsub", "workflows"],
@@ -77,7 +77,7 @@ locals {
   project_number = var.project_number == "" ? data.google_project.this.number : var.project_number
   labels         = merge({ app = "mnemosyne", deployment = var.name }, var.labels)
 
-  # Cloud Run serves each function at this address too, and it is known before the function exists:
+  # Cloud Run serves each function at this second address. It is known before the function exists:
   # https://cloud.google.com/run/docs/triggering/https-request#deterministic
   urls = {
     for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] :

@@ -1,5 +1,5 @@
 locals {
-  # The functions' environment variables, as functions/mnemosyne/settings.py reads them.
+  # The environment variables of the functions. functions/mnemosyne/settings.py reads them.
   common = merge({
     GOOGLE_CLOUD_PROJECT               = var.project
     MNEMOSYNE_INSTANCE_CONNECTION_NAME = google_sql_database_instance.this.connection_name
@@ -14,7 +14,7 @@ locals {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   })
 
-  # A single region may not have the model. The multi-regions eu and us keep the text on their continent.
+  # A single region may not offer the model. The multi-regions eu and us process the text on their continent.
   default_embedding_location = startswith(var.region, "europe-") ? "eu" : startswith(var.region, "us-") ? "us" : "global"
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"
@@ -28,8 +28,8 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
-    # A load balancer appends its own address after the caller's. Callers that can also reach mcp directly choose every
-    # address except the last one.
+    # A load balancer appends its own address after the address of the caller. If callers can also reach mcp without
+    # the load balancer, they can forge every address except the last one.
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
@@ -51,7 +51,7 @@ locals {
     }
   }
   outcome_settings = var.outcomes ? { MNEMOSYNE_OUTCOME_TOPIC = google_pubsub_topic.outcomes[0].id } : {}
-  # Settings of the functions that store memories.
+  # These settings are for the functions that store memories.
   storing_settings = merge(local.common, local.vertex, local.own_identity, local.outcome_settings, length(var.immutable_sources) == 0 ? {} : {
     MNEMOSYNE_IMMUTABLE_SOURCES = join(",", var.immutable_sources)
   })
@@ -66,7 +66,7 @@ locals {
   import_object_settings = length(local.import_object) == 0 ? {} : merge(local.common, local.own_identity, local.push_settings["import-object"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["import-object"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(local.import_object_connections)
-    # Otherwise the client would request the bucket's metadata, which the function may not read.
+    # Without this setting the client would request the metadata of the bucket, which the function may not read.
     DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
   auth_settings = length(local.auth) == 0 ? {} : merge(local.common, local.own_identity, {
@@ -87,7 +87,7 @@ locals {
     MNEMOSYNE_DB_IAM_AUTH  = "false"
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
-    # The function accepts calls of the workflow only.
+    # The function accepts calls only from the workflow.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
     MNEMOSYNE_PUSH_AUDIENCE        = local.urls["migrate"]
     MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.workflow.email

@@ -10,13 +10,13 @@ variable "alert_emails" {
 }
 
 variable "billing_account" {
-  description = "Billing account of the budget. Empty for no budget."
+  description = "Billing account of the budget; empty: no budget."
   type        = string
   default     = ""
 }
 
 variable "budget" {
-  description = "Monthly budget in the billing account's currency. E-mails are sent at 50, 90 and 100 percent of it."
+  description = "Monthly budget in the currency of the billing account. E-mails are sent at 50, 90 and 100 percent of the budget."
   type        = number
   default     = 100
 
@@ -27,7 +27,7 @@ variable "budget" {
 }
 
 variable "name" {
-  description = "Name of the deployment, with which all resource names begin. Cannot be changed after the first apply."
+  description = "Name of the deployment. The names of all resources begin with it. The name cannot be changed after the first apply."
   type        = string
   default     = "mnemosyne"
 
@@ -35,7 +35,7 @@ variable "name" {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
     error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, and begin with a letter."
   }
-  # A database user is named after its service account, and PostgreSQL limits names to 63 characters.
+  # The name of a database user contains the name of its service account. PostgreSQL limits names to 63 characters.
   validation {
     condition     = length("${var.name}-import-object@${var.project}.iam") <= 63
     error_message = "name and project must have at most 44 characters together, got ${length(var.name) + length(var.project)}: the database user ${var.name}-import-object@${var.project}.iam would be longer than the 63 characters of PostgreSQL."
@@ -43,7 +43,7 @@ variable "name" {
 }
 
 variable "project" {
-  description = "Id of the Google Cloud project. Cannot be changed after the first apply."
+  description = "Id of the Google Cloud project. The project cannot be changed after the first apply."
   type        = string
 
   validation {
@@ -64,7 +64,7 @@ variable "project_number" {
 }
 
 variable "region" {
-  description = "Region of all resources. Cannot be changed after the first apply."
+  description = "Region of all resources. The region cannot be changed after the first apply."
   type        = string
   default     = "europe-west1"
 
@@ -75,7 +75,7 @@ variable "region" {
 }
 
 variable "labels" {
-  description = "Labels for all resources that can have labels, in addition to app and deployment."
+  description = "Labels for all resources that can have labels. The labels app and deployment are always added."
   type        = map(string)
   default     = {}
 
@@ -86,7 +86,7 @@ variable "labels" {
 }
 
 variable "kms_key" {
-  description = "Cloud KMS key that encrypts the database, topics, secrets, archives, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's keys. Cannot be changed after the first apply."
+  description = "Cloud KMS key that encrypts the database, topics, secrets, archives, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's own keys. The key cannot be changed after the first apply."
   type        = string
   default     = null
 
@@ -101,7 +101,7 @@ variable "kms_key" {
 }
 
 variable "migrate_by" {
-  description = "How an apply runs the migration: job, as a Cloud Run job; or gcloud, with gcloud and bash on the machine that runs Terraform."
+  description = "How an apply runs the migration. job: as a Cloud Run job. gcloud: with gcloud and bash on the machine that runs Terraform."
   type        = string
   default     = "job"
 
@@ -112,7 +112,7 @@ variable "migrate_by" {
 }
 
 variable "keep_traffic" {
-  description = "Functions whose traffic stays on the revision that serves now, such as [\"mcp\"] after a rollback with `gcloud run services update-traffic`. Their new revisions get no traffic until the function is removed from the list."
+  description = "Functions whose traffic stays on the current revision, such as [\"mcp\"] after a rollback with `gcloud run services update-traffic`. The new revisions of a function get no traffic until the function is removed from the list."
   type        = set(string)
   default     = []
 
@@ -170,7 +170,7 @@ variable "max_instances" {
 }
 
 variable "mcp_min_instances" {
-  description = "Number of instances of mcp that are always running. With 0 an idle deployment costs nothing for mcp, and the first call takes a second longer."
+  description = "Number of instances of mcp that always run. With 0, mcp costs nothing while it is idle, and the first call after a pause takes a second longer."
   type        = number
   default     = 0
 

@@ -1,5 +1,5 @@
 variable "auth_mode" {
-  description = "How mcp identifies its callers: api_key; oauth, with which people log in and API keys work too; oidc, with tokens of your own issuer; or iam, with which Cloud Run admits the invokers only."
+  description = "How mcp identifies its callers. api_key: by API keys. oauth: people log in; API keys work too. oidc: by tokens of your own issuer. iam: Cloud Run admits only the invokers."
   type        = string
   default     = "api_key"
 
@@ -10,7 +10,7 @@ variable "auth_mode" {
 }
 
 variable "open_by" {
-  description = "How everybody can reach the functions that identify their callers themselves: all_users, by a grant to allUsers; or no_invoker_check, if the organization refuses allUsers: then run the commands of `terraform output open_commands` once."
+  description = "How Cloud Run lets everybody reach the functions that identify their callers themselves. all_users: by a grant to allUsers. no_invoker_check: without the invoker check, if the organization forbids allUsers; run the commands of `terraform output open_commands` once."
   type        = string
   default     = "all_users"
 
@@ -32,7 +32,7 @@ variable "domain" {
 }
 
 variable "domain_only" {
-  description = "Whether mcp is reachable at its domain only. Set it when the domain's certificate is ACTIVE."
+  description = "Whether mcp is reachable only at its domain. Set it to true after the certificate of the domain is ACTIVE."
   type        = bool
   default     = false
 
@@ -43,7 +43,7 @@ variable "domain_only" {
 }
 
 variable "iap" {
-  description = "Whether Identity-Aware Proxy admits only the invokers at the load balancer; needs domain."
+  description = "Whether Identity-Aware Proxy protects the load balancer and admits only the invokers. It needs domain."
   type        = bool
   default     = false
 
@@ -54,7 +54,7 @@ variable "iap" {
 }
 
 variable "invokers" {
-  description = "Members that may call mcp with auth_mode iam, or pass iap, such as user:ada@example.com."
+  description = "Members that may call mcp with auth_mode iam, or through Identity-Aware Proxy, such as user:ada@example.com."
   type        = list(string)
   default     = []
 
@@ -65,7 +65,7 @@ variable "invokers" {
 }
 
 variable "oidc_audience" {
-  description = "Audiences, separated by commas. A token must be for one of them, with auth_mode oidc."
+  description = "Audiences, separated by commas. With auth_mode oidc, a token must be for one of these audiences."
   type        = string
   default     = ""
 
@@ -76,7 +76,7 @@ variable "oidc_audience" {
 }
 
 variable "oidc_issuer" {
-  description = "Issuer whose tokens are accepted, with auth_mode oidc."
+  description = "Issuer of the tokens that mcp accepts with auth_mode oidc."
   type        = string
   default     = ""
 
@@ -87,13 +87,13 @@ variable "oidc_issuer" {
 }
 
 variable "oidc_namespace_claim" {
-  description = "Claim of the token that contains the namespace, with auth_mode oidc."
+  description = "Claim of the token that contains the namespace, for auth_mode oidc."
   type        = string
   default     = "namespace"
 }
 
 variable "rate_limit_per_minute" {
-  description = "Rate limit in units per principal, minute and instance; a plain request costs one unit. 0: no limit."
+  description = "Maximum number of units that each principal may use per minute on each instance; a simple request costs one unit. 0: no limit."
   type        = number
   default     = 600
 

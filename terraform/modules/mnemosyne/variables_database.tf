@@ -1,5 +1,5 @@
 variable "availability_type" {
-  description = "ZONAL, or REGIONAL for a standby in a second zone at twice the price."
+  description = "Availability of the database. ZONAL: one zone. REGIONAL: a standby in a second zone, at twice the price."
   type        = string
   default     = "ZONAL"
 
@@ -10,13 +10,13 @@ variable "availability_type" {
 }
 
 variable "backup_location" {
-  description = "Location of the database's backups, a region or a multi-region such as eu; empty: the multi-region closest to the region."
+  description = "Location of the database's backups: a region, or a multi-region such as eu; empty: the closest multi-region."
   type        = string
   default     = ""
 }
 
 variable "database_instance_name" {
-  description = "Name of the database instance; empty: a generated name. Set it when the instance was deleted, because its name cannot be used again for a week."
+  description = "Name of the database instance; empty: a generated name. Set another name after the instance was deleted, because a name cannot be used again for a week."
   type        = string
   default     = ""
 
@@ -44,7 +44,7 @@ variable "disk_limit_gb" {
 }
 
 variable "final_backup_days" {
-  description = "Days that Cloud SQL keeps the backup it takes when the instance is deleted; 0: no such backup."
+  description = "Number of days for which Cloud SQL keeps the last backup, which it takes when the instance is deleted; 0: no last backup."
   type        = number
   default     = 30
 
@@ -55,7 +55,7 @@ variable "final_backup_days" {
 }
 
 variable "max_connections" {
-  description = "Limit of connections to the database. The pools of all instances must fit."
+  description = "Maximum number of connections to the database. It must be enough for the connection pools of all instances."
   type        = number
   default     = 100
 
@@ -66,7 +66,7 @@ variable "max_connections" {
 }
 
 variable "owner_password_version" {
-  description = "Raise it to set a new password for the owner of the schema."
+  description = "Version of the password of the schema's owner. A higher number sets a new password."
   type        = number
   default     = 1
 
@@ -77,7 +77,7 @@ variable "owner_password_version" {
 }
 
 variable "pool_size" {
-  description = "Database connections of one instance of each function."
+  description = "Number of database connections of one instance of each function."
   type = object({
     mcp         = number
     ingest      = number
@@ -107,7 +107,7 @@ variable "postgres_version" {
 }
 
 variable "sql_edition" {
-  description = "ENTERPRISE, or ENTERPRISE_PLUS for larger machines."
+  description = "Edition of Cloud SQL: ENTERPRISE, or ENTERPRISE_PLUS for larger machines."
   type        = string
   default     = "ENTERPRISE"
 
@@ -122,7 +122,7 @@ variable "sql_edition" {
 }
 
 variable "sql_tier" {
-  description = "Machine of the database: db-g1-small to begin with, db-custom-2-8192 for a million memories."
+  description = "Machine type of the database: db-g1-small for a start, db-custom-2-8192 for a million memories."
   type        = string
   default     = "db-g1-small"
 

@@ -1,5 +1,5 @@
 variable "embedding_model" {
-  description = "Gemini model that embeds text: gemini-embedding-2 or gemini-embedding-001. `mnemosyne reembed` moves the memories from one to the other."
+  description = "Gemini model that embeds text: gemini-embedding-2 or gemini-embedding-001. To change the model of stored memories, run `mnemosyne reembed`."
   type        = string
   default     = "gemini-embedding-2"
 
@@ -10,7 +10,7 @@ variable "embedding_model" {
 }
 
 variable "embedding_dimension" {
-  description = "Length of the embeddings. The first apply fixes it in the schema; `mnemosyne reembed` changes it."
+  description = "Length of the embeddings. The first apply creates the schema with this length; `mnemosyne reembed` changes it."
   type        = number
   default     = 768
 
@@ -21,7 +21,7 @@ variable "embedding_dimension" {
 }
 
 variable "embedding_location" {
-  description = "Vertex AI location that embeds text: eu, us, global or a region; empty: eu for a region in Europe, us for one in the United States, otherwise global. No region has every model: the migration embeds one word, and fails if the location does not have embedding_model."
+  description = "Vertex AI location that embeds text: eu, us, global or a region. Empty: eu for a region in Europe, us for a region in the United States, otherwise global. A region may lack a model. The migration embeds one word, and fails if the location does not have embedding_model."
   type        = string
   default     = ""
 
@@ -36,13 +36,13 @@ variable "embedding_location" {
 }
 
 variable "gemini_api_key_secret" {
-  description = "Secret Manager secret with a key of the Gemini API; empty: Vertex AI, with the functions' service accounts."
+  description = "Secret of Secret Manager that contains a key of the Gemini API; empty: Vertex AI, with the service accounts of the functions."
   type        = string
   default     = ""
 }
 
 variable "gemini_api_key_version" {
-  description = "Version of gemini_api_key_secret. A new number makes a new revision; with latest, only new instances read a new key."
+  description = "Version of gemini_api_key_secret. A new number creates new revisions, which read the new key. With latest, running instances keep the old key and only new instances read the new key."
   type        = string
   default     = "latest"
 
@@ -53,7 +53,7 @@ variable "gemini_api_key_version" {
 }
 
 variable "reranking_model" {
-  description = "Model of Vertex AI's ranking API that reorders search results, such as semantic-ranker-fast-004. Queries and results are sent to the API's global endpoint. Empty: no reranking."
+  description = "Model of Vertex AI's ranking API that reorders search results, such as semantic-ranker-fast-004; empty: no reranking. Queries and results are sent to the global endpoint of this API."
   type        = string
   default     = ""
 

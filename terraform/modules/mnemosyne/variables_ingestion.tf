@@ -1,5 +1,5 @@
 variable "buckets" {
-  description = "Buckets of this project whose new objects are imported. The key is a name of your choice; prefix limits the import to objects whose name begins with it, and the rights to read and write; the bucket must then have uniform bucket-level access. The report of an import is written next to the object."
+  description = "Buckets of this project whose new objects are imported. The key is a name of your choice. prefix limits the import, and the rights to read and write, to objects whose name begins with prefix; with a prefix, the bucket must have uniform bucket-level access. The report of an import is written next to the object."
   type = map(object({
     bucket    = string
     namespace = string
@@ -30,7 +30,7 @@ variable "buckets" {
 }
 
 variable "max_delivery_attempts" {
-  description = "Number of deliveries after which dead-letter receives a message that ingest could not store."
+  description = "Number of deliveries to ingest after which a message that could not be stored goes to dead-letter."
   type        = number
   default     = 20
 
@@ -52,13 +52,13 @@ variable "message_storage_regions" {
 }
 
 variable "outcomes" {
-  description = "Whether the outcome of each request is published to a topic."
+  description = "Whether the outcome of each ingest request is published to a topic."
   type        = bool
   default     = false
 }
 
 variable "immutable_sources" {
-  description = "Sources whose records keep the first content stored: a version with other content fails."
+  description = "Sources whose records never change: a record keeps its first stored content, and a version with other content fails."
   type        = list(string)
   default     = []
 
@@ -69,7 +69,7 @@ variable "immutable_sources" {
 }
 
 variable "publishers" {
-  description = "Topics for importers that may write to one namespace. The key is a name of your choice; members are the accounts that may publish, such as serviceAccount:… or group:…."
+  description = "Topics for importers, each of which writes to one namespace. The key is a name of your choice. members are the accounts that may publish, such as serviceAccount:… or group:…."
   type = map(object({
     namespace = string
     members   = list(string)

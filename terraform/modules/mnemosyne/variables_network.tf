@@ -1,5 +1,5 @@
 variable "network" {
-  description = "Full ids of an existing network and of its subnetwork in the region, as projects/P/global/networks/N and projects/P/regions/R/subnetworks/S, also in a Shared VPC's host project; null: a new network. Without psc it needs private services access. Cannot be changed after the first apply."
+  description = "Existing network and its subnetwork in the region, by their full ids: projects/P/global/networks/N and projects/P/regions/R/subnetworks/S. They may be in the host project of a Shared VPC. null: a new network. Without psc, an existing network needs private services access. The network cannot be changed after the first apply."
   type = object({
     network    = string
     subnetwork = string
@@ -17,13 +17,13 @@ variable "network" {
 }
 
 variable "psc" {
-  description = "Whether the functions reach the database through Private Service Connect instead of private services access. Cannot be changed after the first apply."
+  description = "Whether the functions reach the database through Private Service Connect instead of private services access. It cannot be changed after the first apply."
   type        = bool
   default     = false
 }
 
 variable "subnetwork_cidr" {
-  description = "Range of the new network's subnetwork: two addresses for each instance. It can be widened but not moved, and must not be 192.168.1.0/24."
+  description = "Address range of the new network's subnetwork. It needs two addresses for each instance. The range can be widened but not moved, and must not be 192.168.1.0/24."
   type        = string
   default     = "10.10.0.0/24"
 
@@ -34,7 +34,7 @@ variable "subnetwork_cidr" {
 }
 
 variable "vpc_egress" {
-  description = "Traffic that the functions send through the network: PRIVATE_RANGES_ONLY, or ALL_TRAFFIC for a network that controls what leaves it. With ALL_TRAFFIC the network needs a NAT gateway for addresses outside Google."
+  description = "Traffic that the functions send through the network: PRIVATE_RANGES_ONLY; or ALL_TRAFFIC, so that the network can control all outgoing traffic. With ALL_TRAFFIC, the network needs a NAT gateway for addresses outside Google."
   type        = string
   default     = "PRIVATE_RANGES_ONLY"
 

@@ -1,5 +1,5 @@
 variable "oauth_access_token_seconds" {
-  description = "Lifetime of access tokens with auth_mode oauth, in seconds. Some clients do not refresh within a conversation. A revoked grant ends its tokens within 30 seconds whatever their lifetime."
+  description = "Lifetime of access tokens with auth_mode oauth, in seconds. Some clients do not refresh within a conversation. The tokens of a revoked grant end within 30 seconds, whatever their lifetime."
   type        = number
   default     = 86400
 
@@ -10,7 +10,7 @@ variable "oauth_access_token_seconds" {
 }
 
 variable "oauth_client_id" {
-  description = "Client id of the web application that is registered at oauth_upstream_issuer with the redirect URI of `terraform output oauth_callback`; for auth_mode oauth."
+  description = "Client id of a web application at oauth_upstream_issuer, for auth_mode oauth. Register the application with the redirect URI of `terraform output oauth_callback`."
   type        = string
   default     = ""
 
@@ -21,7 +21,7 @@ variable "oauth_client_id" {
 }
 
 variable "oauth_client_secret" {
-  description = "Client secret of that application. It is in no plan and no state: set TF_VAR_oauth_client_secret for the run that turns auth_mode oauth on or raises oauth_client_secret_version."
+  description = "Client secret of the application of oauth_client_id. Neither a plan nor the state contains the secret. Set TF_VAR_oauth_client_secret for the run that turns on auth_mode oauth or raises oauth_client_secret_version."
   type        = string
   default     = null
   sensitive   = true
@@ -34,13 +34,13 @@ variable "oauth_client_secret" {
 }
 
 variable "oauth_client_secret_version" {
-  description = "Raise it to write a new oauth_client_secret."
+  description = "Version of oauth_client_secret. A higher number writes a new secret."
   type        = number
   default     = 1
 }
 
 variable "oauth_people" {
-  description = "Log-in rules of auth_mode oauth; the first rule that matches applies. `who` is an address, @domain, claim:value or *. Without namespace, each person has their own. scopes are read, write and operate (redrive); the default is read and write."
+  description = "Log-in rules for auth_mode oauth. The first rule that matches a person applies. `who` is an address, @domain, claim:value or *. Without `namespace`, each person has a separate namespace. `scopes` are read, write and operate (redrive dead letters); the default is read and write."
   type = list(object({
     who       = string
     namespace = optional(string)

@@ -1,15 +1,16 @@
 terraform {
-  # Terraform 1.11 is the first version with write-only arguments, which keep the database password out of the state.
+  # Write-only arguments keep the database password out of the state. Terraform 1.11 is the first version that has
+  # them.
   required_version = ">= 1.11"
 
   required_providers {
-    # One major version, because each major version may remove arguments. Version 8 is the current one, and 8.7 is the
-    # oldest version that the tests check the configuration against.
+    # Only one major version is allowed, because each major version may remove arguments. Version 8 is the current one.
+    # Version 8.7 is the oldest version with which the tests check the configuration.
     google = {
       source  = "hashicorp/google"
       version = "~> 8.7"
     }
-    # Only for google_project_service_identity, which the google provider does not have.
+    # This provider is used only for google_project_service_identity, which the google provider does not have.
     google-beta = {
       source  = "hashicorp/google-beta"
       version = "~> 8.7"

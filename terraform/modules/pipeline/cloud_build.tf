@@ -1,5 +1,5 @@
-# Two triggers, because all steps of a build run as one account: tests run the code of a commit and of its development
-# dependencies, and must not have the rights of a deployment.
+# There are two triggers, because all steps of a build run as one account. The tests run the code of a commit and of
+# its development dependencies, so their account must not have the right to deploy.
 
 resource "google_service_account" "test" {
   count        = local.on_cloud_build
@@ -16,7 +16,8 @@ resource "google_project_iam_member" "test" {
   member  = google_service_account.test[0].member
 }
 
-# The API key of the smoke test. Terraform never sees the key: docs/deployment.md has the command that adds it.
+# The secret for the API key of the smoke test. docs/deployment.md has the command that adds the key, so the key is
+# never in Terraform's state.
 resource "google_secret_manager_secret" "smoke_key" {
   count     = local.on_cloud_build
   project   = var.project
@@ -37,7 +38,7 @@ resource "google_secret_manager_secret_iam_member" "smoke_key" {
   member    = google_service_account.deploy.member
 }
 
-# Cloud Build publishes the end of each build to the topic of this name:
+# Cloud Build publishes the end of each build to the topic with this name:
 # https://cloud.google.com/build/docs/subscribe-build-notifications
 resource "google_pubsub_topic" "builds" {
   #checkov:skip=CKV_GCP_83: The messages describe builds and contain no memories.

@@ -1,8 +1,9 @@
-# A workflow run exchanges its GitHub token for a token of the deploying account, so the account needs no key:
+# A workflow run exchanges its GitHub token for a token of the deploying account. So this account needs no key:
 # https://cloud.google.com/iam/docs/workload-identity-federation-with-deployment-pipelines
 
 locals {
-  # workflow_ref names file and branch. A run for a pull request has the event pull_request or pull_request_target.
+  # workflow_ref contains the file and the branch of the workflow. A run for a pull request is refused by its event,
+  # pull_request or pull_request_target.
   github_condition = join(" && ", concat(
     [
       "assertion.repository == '${var.repository}'",

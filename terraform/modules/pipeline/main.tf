@@ -1,4 +1,5 @@
-# The accounts of the pipeline and their rights. The first `make deploy` must come before, because it creates the buckets.
+# The accounts of the pipeline and their rights. Run `make deploy` once before you apply this module, because it
+# creates the buckets.
 
 locals {
   state_bucket   = coalesce(var.state_bucket, "${var.project}-terraform")
@@ -21,7 +22,7 @@ locals {
       "roles/serviceusage.serviceUsageAdmin",
       "roles/workflows.admin",
     ],
-    # A build writes its log, and reads the result of the tests from Cloud Build.
+    # A build writes its own log, and reads the result of the tests from Cloud Build.
     var.runner == "cloud_build" ? ["roles/cloudbuild.builds.viewer", "roles/logging.logWriter"] : [],
     contains(var.features, "domain") || contains(var.features, "iap") ? ["roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"] : [],
     contains(var.features, "iap") ? ["roles/iap.admin"] : [],
@@ -29,7 +30,7 @@ locals {
     contains(var.features, "psc") ? ["roles/dns.admin"] : [],
   )
 
-  # Roles in the project that the deployment gives to its own accounts.
+  # The roles in the project that the deployment grants to its own accounts.
   granted_roles = [
     "roles/aiplatform.user",
     "roles/cloudsql.client",
@@ -61,7 +62,7 @@ resource "google_project_iam_member" "deploy" {
   member   = google_service_account.deploy.member
 }
 
-# Without the condition the account could make itself an owner:
+# Without this condition the account could grant itself the role of owner:
 # https://cloud.google.com/iam/docs/setting-limits-on-granting-roles
 resource "google_project_iam_member" "deploy_grants" {
   project = var.project
@@ -75,7 +76,7 @@ resource "google_project_iam_member" "deploy_grants" {
   }
 }
 
-# In Cloud Storage the account has no role in the project, only roles on single buckets.
+# The account has no Cloud Storage role in the project, only roles on single buckets.
 resource "google_storage_bucket_iam_member" "state" {
   bucket = local.state_bucket
   role   = "roles/storage.objectUser"
@@ -88,7 +89,7 @@ resource "google_storage_bucket_iam_member" "source" {
   member = google_service_account.deploy.member
 }
 
-# This role changes a bucket's grants and notifications, and cannot read objects.
+# This role lets the account change the grants and notifications of a bucket, but not read its objects.
 resource "google_storage_bucket_iam_member" "imports" {
   for_each = toset(var.buckets)
   bucket   = each.key

@@ -9,6 +9,6 @@ output "workload_identity_provider" {
 }
 
 output "smoke_key" {
-  description = "Secret for the API key of the smoke test; null with github_actions, where it is a secret of the repository."
+  description = "Secret for the API key of the smoke test. It is null with github_actions, because the key is then a secret of the repository."
   value       = one(google_secret_manager_secret.smoke_key[*].secret_id)
 }

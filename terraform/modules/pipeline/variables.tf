@@ -1,11 +1,11 @@
 variable "billing_account" {
-  description = "Billing account of the deployment's budget, as in the deployment's variables; empty: no budget."
+  description = "Billing account of the budget, as in the variables of the deployment; empty: no budget."
   type        = string
   default     = ""
 }
 
 variable "branch" {
-  description = "Branch that is deployed."
+  description = "Branch that the pipeline deploys."
   type        = string
   default     = "main"
 
@@ -16,17 +16,17 @@ variable "branch" {
 }
 
 variable "buckets" {
-  description = "Names of the buckets that the deployment imports from."
+  description = "Names of the buckets from which the deployment imports objects."
   type        = list(string)
   default     = []
 }
 
 variable "deployment" {
-  description = "Name of the deployment, as in its variable name."
+  description = "Name of the deployment: the value of its variable `name`."
   type        = string
   default     = "mnemosyne"
 
-  # The names of the accounts contain it, and an account's name has at most 30 characters.
+  # The names of the accounts contain the name of the deployment, and the name of an account has at most 30 characters.
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.deployment))
     error_message = "deployment must be 3 to 16 lower-case letters, digits and hyphens, beginning with a letter, got ${var.deployment}."
@@ -45,7 +45,7 @@ variable "features" {
 }
 
 variable "kms_key" {
-  description = "Cloud KMS key of the deployment, as in its variable kms_key; null: none."
+  description = "Cloud KMS key of the deployment: the value of its variable `kms_key`; null: none."
   type        = string
   default     = null
 }
@@ -66,7 +66,7 @@ variable "repository" {
 }
 
 variable "repository_id" {
-  description = "GitHub's number of the repository, for github_actions; null: only the name is checked, which a stranger can register after you rename or delete the repository."
+  description = "Number of the repository at GitHub, for github_actions. null: only the name is checked; a stranger can register the name after you rename or delete the repository."
   type        = string
   default     = null
 
