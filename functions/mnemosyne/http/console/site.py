@@ -18,8 +18,11 @@ from mnemosyne.mcp.app import time_script
 from mnemosyne.mcp.icon import SVG
 
 STATIC = Path(__file__).parent / "static"
+FORMER = ("/newest", "/store", "/files")
+"""Addresses of the former pages. The script leads to the pages that replaced them."""
 PAGES = {
-    **dict.fromkeys(("/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/{id}"), "index.html"),
+    **dict.fromkeys(("/", "/add", "/tags", "/activity", "/overview", "/import", "/connect", *FORMER), "index.html"),
+    **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
     "/console/callback": "callback.html",
 }
 """Files by path. The script of `index.html` selects the page by the path."""

@@ -2,7 +2,10 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { authorizationServer, logIn, refresh, revoke } from "./log_in.js";
 import { client } from "./mcp.js";
-import { Button, Heading, Problem, useAction } from "./components.js";
+import { Button, Heading, Icon, Note, Problem, useAction } from "./components.js";
+import { Logo } from "./icons.js";
+import { useValue } from "./observable.js";
+import { setTheme, theme, THEME_NAMES, themeAfter } from "./preferences.js";
 
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;
@@ -66,21 +69,32 @@ export function checkKey(key) {
 
 // `isExpired` is whether somebody was logged in and their page is kept below.
 export function LogIn({ refused, isExpired, onCredential }) {
-  if (refused.status === 401 || refused.status === 403) {
-    return html`<${Form} refused=${refused} isExpired=${isExpired} onCredential=${onCredential} />`;
-  }
-  return html`<${Heading}>Not available</><${Problem} error=${refused} />
-    <button onClick=${onCredential}>Try again</button>`;
+  const isCredential = refused.status === 401 || refused.status === 403;
+  const body = isCredential
+    ? html`<${Form} refused=${refused} isExpired=${isExpired} onCredential=${onCredential} />`
+    : html`<h2>Not available</h2><${Problem} error=${refused} /><${Button} class="btn main"
+      onClick=${onCredential}>Try again</>`;
+  return html`<main class="gate"><div class="brand"><${Logo} /><${Heading}>Mnemosyne</></div>
+    <div class="panel gate-card stack">${body}</div><${Appearance} /></main>`;
+}
+
+function Appearance() {
+  const name = useValue(theme);
+  return html`<${Button} class="btn quiet small" icon="half" onClick=${() => setTheme(themeAfter(name))}>
+    Appearance: ${THEME_NAMES[name]}</>`;
 }
 
 function Form({ refused, isExpired, onCredential }) {
   const [server, setServer] = useState(null);
   useEffect(() => void authorizationServer().then(setServer, () => setServer(null)), []);
-  return html`
-    <${Heading}>Log in</>
-    ${isExpired && html`<p role="alert">You have been logged out. Log in to continue.</p>`}
-    ${server && html`<${WithServer} server=${server} onCredential=${onCredential} /><h2>Or use an API key</h2>`}
-    <${WithKey} refused=${refused} onCredential=${onCredential} />`;
+  return html`<div class="stack-s"><h2>Log in</h2><p class="soft small">${location.host}</p></div>
+    ${isExpired && html`<${Note} kind="warn" role="alert">
+      <p>You have been logged out. Log in again to go on. What you typed
+      is kept.</p></>`}
+    ${server && html`<${WithServer} server=${server} onCredential=${onCredential} /><p class="or">or</p>`}
+    <${WithKey} refused=${refused} onCredential=${onCredential} />
+    <p class="help">The key stays in this tab only and is forgotten when the tab is closed. The operator of this server
+      makes keys: <span class="mono">mnemosyne keys create</span></p>`;
 }
 
 function WithServer({ server, onCredential }) {
@@ -91,11 +105,9 @@ function WithServer({ server, onCredential }) {
     start(server, tokens);
     await onCredential();
   });
-  return html`
-    <p>Log in and allow this page to use your memory.</p>
-    <button onClick=${opening.run}>Log in</button>
-    ${opening.busy && html`<p role="status" class="note">
-      Continue in the new window, or press Log in for another one.</p>`}
+  return html`<button class="btn main" onClick=${opening.run}>Log in</button>
+    ${opening.busy && html`<p role="status"
+      class="help">Continue in the new window, or press Log in for another one.</p>`}
     <${Problem} error=${opening.error} />`;
 }
 
@@ -114,13 +126,13 @@ function WithKey({ refused, onCredential }) {
     event.preventDefault();
     using.run();
   };
-  return html`
-    <form onSubmit=${submit}>
-      <label for="key">API key</label>
-      <input id="key" type="password" autocomplete="off" required value=${key}
+  const error = using.error ?? (isTried || refused.status === 403 ? refused : null);
+  return html`<form class="stack" onSubmit=${submit}>
+    <div class="field"><label for="key">API key</label>
+      <input class="input mono" id="key" type="password" autocomplete="off" spellcheck="false" required value=${key}
+        aria-invalid=${error ? "true" : null} aria-describedby=${error ? "wrong" : null}
         onInput=${(event) => setKey(event.target.value.trim())} />
-      <p class="note">The key is kept in this tab only and forgotten when the tab is closed.</p>
-      <${Button} busy=${using.busy}>Use key</>
-    </form>
-    <${Problem} error=${using.error ?? (isTried || refused.status === 403 ? refused : null)} />`;
+      ${error && html`<p class="wrong" id="wrong" role="alert"><${Icon} name="alert" small />
+        ${error.message}</p>`}</div>
+    <${Button} type="submit" busy=${using.busy}>Use the key</></form>`;
 }

@@ -1,18 +1,24 @@
-// Navigation within the page, and the lists and scroll positions to restore when the person goes back.
+// Navigation within the page, and the lists, scroll positions and focus to restore when the person goes back.
 import { useEffect, useState } from "./vendor/htm-preact.js";
 
 const WAIT_MS = 3000;
 const MOST_LISTS = 10;
 
-// `lists` has the items of lists by address and name.
-const navigation = { isBack: false, onChange: () => {}, lists: new Map() };
+// `lists` has the items of lists by address and name, `results` the list from which a memory was opened.
+const navigation = { isBack: false, onChange: () => {}, lists: new Map(), results: null };
 
-// Go to an address of the console. The current address is loaded again.
-export function go(address) {
+const height = () => document.documentElement.scrollHeight;
+const place = (link = null) => ({ y: scrollY, height: height(), link });
+
+// Go to an address of the console. The current address is loaded again. `isReplaced` replaces it in the history.
+export function go(address, { isReplaced = false, link = null } = {}) {
   navigation.isBack = false;
-  history.replaceState({ y: scrollY, height: height() }, "");
   const isSame = new URL(address, location.href).href === location.href;
-  if (!isSame) history.pushState(null, "", address);
+  if (isReplaced) history.replaceState(null, "", address);
+  else {
+    history.replaceState(place(link), "");
+    if (!isSame) history.pushState(null, "", address);
+  }
   navigation.onChange(isSame);
 }
 
@@ -29,10 +35,21 @@ export function saveList(name, list) {
 // Call this after a change, so that no list shows the state before it.
 export const forgetLists = () => navigation.lists.clear();
 
-const height = () => document.documentElement.scrollHeight;
+// The list that a memory belongs to: its address, name and ids. j and k go through it.
+export const setResults = (results) => { navigation.results = results; };
+export const results = () => navigation.results;
 
-// Scroll back as soon as the page is as high as before, unless the person scrolls in the meantime.
-function scrollBack({ y, height: before }) {
+// Forget the lists of a person, before another one logs in.
+export function forgetPerson() {
+  forgetLists();
+  navigation.results = null;
+}
+
+const linkTo = (address) => document.querySelector(`main a[href="${address.replace(/["\\]/gu, "\\$&")}"]`);
+
+// Scroll back as soon as the page is as high as before, unless the person scrolls in the meantime, and move the focus
+// back to the link that was followed.
+function scrollBack({ y, height: before, link }) {
   const deadline = performance.now() + WAIT_MS;
   const stop = new AbortController();
   for (const name of ["wheel", "keydown", "pointerdown"]) {
@@ -41,8 +58,10 @@ function scrollBack({ y, height: before }) {
   const look = () => {
     if (stop.signal.aborted) return;
     scrollTo(0, y);
-    if (height() >= before || performance.now() > deadline) stop.abort();
-    else requestAnimationFrame(look);
+    if (height() >= before || performance.now() > deadline) {
+      stop.abort();
+      if (link) linkTo(link)?.focus({ preventScroll: true });
+    } else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
 }
@@ -55,7 +74,7 @@ function follow(event) {
   const link = event.target.closest?.("a[href^='/']");
   if (!link || !isPlainClick(event)) return;
   event.preventDefault();
-  go(link.getAttribute("href"));
+  go(link.getAttribute("href"), { link: link.getAttribute("href") });
   scrollTo(0, 0);
 }
 
@@ -69,7 +88,7 @@ export function useAddress() {
     const onPopState = ({ isTrusted, state }) => {
       navigation.isBack = isTrusted;
       navigation.onChange();
-      scrollBack(state ?? { y: 0, height: 0 });
+      scrollBack(state ?? { y: 0, height: 0, link: null });
     };
     addEventListener("popstate", onPopState);
     document.addEventListener("click", follow);

@@ -1,32 +1,44 @@
 // The console: its pages, their addresses, and the log-in.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { logOut, LogIn, renew } from "./account.js";
-import { forgetLists, useAddress } from "./address.js";
-import { Files } from "./files.js";
-import { Figures } from "./figures.js";
-import { client, Refused } from "./mcp.js";
-import { Memory } from "./memory.js";
-import { Newest } from "./newest.js";
-import { Outcomes } from "./outcomes.js";
+import { forgetPerson, go, useAddress } from "./address.js";
+import { Activity } from "./activity.js";
+import { Add } from "./add.js";
+import { Connect } from "./connect.js";
+import { Edit } from "./edit.js";
+import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
-import { Search } from "./search.js";
-import { Store } from "./store.js";
+import { isReachable, loadPerson } from "./health.js";
+import { Icons } from "./icons.js";
+import { useKeyboard, useKeys } from "./keys.js";
+import { client, Refused } from "./mcp.js";
+import { Memories } from "./memories.js";
+import { Memory } from "./memory.js";
+import { Overview } from "./overview.js";
+import { Foot, Help, Outage, TabBar, Top, Watch } from "./shell.js";
+import { TagList } from "./tag_list.js";
+import { Transfer } from "./transfer.js";
 
 const PAGES = [
-  { path: "/", name: "Search", page: Search, tool: "memory_search" },
-  { path: "/newest", name: "Newest", page: Newest, tool: "list_memories" },
-  { path: "/store", name: "Store", page: Store, tool: "ingest_memory" },
-  { path: "/files", name: "Files", page: Files, tool: "export_memories" },
-  { path: "/activity", name: "Activity", page: Outcomes, tool: "list_requests" },
-  { path: "/overview", name: "Overview", page: Figures, tool: "memory_stats" },
+  { path: "/", name: "Memories", icon: "stack", page: Memories, tool: "list_memories", tab: true },
+  { path: "/tags", name: "Tags", icon: "tag", page: TagList, tool: "memory_facets", tab: true },
+  { path: "/activity", name: "Activity", icon: "pulse", page: Activity, tool: "list_requests", tab: true },
+  { path: "/overview", name: "Overview", icon: "chart", page: Overview, tool: "memory_stats" },
+  { path: "/import", name: "Import & export", icon: "transfer", page: Transfer, tool: "export_memories" },
 ];
+const ADD = { path: "/add", page: Add, tool: "ingest_memory" };
+const OTHERS = [ADD, { path: "/connect", page: Connect, tool: "list_memories" }];
 const MEMORY = { page: Memory, tool: "get_memory" };
+const EDIT = { page: Edit, tool: "update_memory" };
+// Addresses of the former console.
+const FORMER = { "/newest": "/", "/store": "/add", "/files": "/import" };
 
 // Move the keyboard's focus to the heading of the page that a link leads to.
 function useFocus(path) {
   const before = useRef(path);
   useEffect(() => {
-    if (before.current !== path) document.querySelector("h1")?.focus({ preventScroll: true });
+    const isTaken = document.activeElement?.matches("input, textarea");
+    if (before.current !== path && !isTaken) document.querySelector("h1")?.focus({ preventScroll: true });
     before.current = path;
   }, [path]);
 }
@@ -42,17 +54,20 @@ function decode(part) {
 
 const NO_SCOPE = "Your key has neither the scope read nor write, so no page is available.";
 const OTHER_SCOPE = "Your key does not have the scope for this page. The menu has the pages that are available.";
-const NotAllowed = ({ may }) => html`<div><${Heading}>Not allowed</><p>${may.size ? OTHER_SCOPE : NO_SCOPE}</p></div>`;
+const NotAllowed = ({ may }) => html`<div class="narrow stack"><${Heading}>Not allowed</>
+  <p>${may.size ? OTHER_SCOPE : NO_SCOPE}</p></div>`;
 
 function Page({ address, may }) {
-  const [, id] = address.pathname.match(/^\/memories\/(.+)$/) ?? [];
-  const wanted = id ? MEMORY : PAGES.find(({ path }) => path === address.pathname);
+  const [, id, edit] = address.pathname.match(/^\/memories\/([^/]+)(\/edit)?$/) ?? [];
+  const memory = edit ? EDIT : MEMORY;
+  const wanted = id ? memory : [...PAGES, ...OTHERS].find(({ path }) => path === address.pathname);
   if (!wanted) return null;
-  // A key that may only write starts at the page Store.
-  const first = address.pathname === "/" && !address.search && PAGES.find(({ tool }) => may.has(tool));
+  // A key that may only write starts at the page Add.
+  const first = address.pathname === "/" && !address.search && [...PAGES, ADD].find(({ tool }) => may.has(tool));
   const allowed = may.has(wanted.tool) ? wanted : first;
   if (!allowed) return html`<${NotAllowed} may=${may} />`;
-  return html`<${allowed.page} key=${id ?? allowed.path} id=${id && decode(id)} address=${address} may=${may} />`;
+  const key = id ? `${id}${edit ?? ""}` : allowed.path;
+  return html`<${allowed.page} key=${key} id=${id && decode(id)} address=${address} may=${may} />`;
 }
 
 // The account: `may` has the tools that may be called, `refused` the error if a log-in is needed, and `logIns` is the
@@ -65,9 +80,13 @@ function useAccount() {
   const load = async () => {
     try {
       const names = await client.tools();
-      if (waiting.current.length) forgetLists(); // lists may be another person's
+      if (waiting.current.length) {
+        forgetPerson(); // lists may be another person's
+        deletedIds.set(new Set());
+      }
       setMay(names);
       setRefused(null);
+      loadPerson(names);
       if (!waiting.current.length) return;
       setLogIns((before) => before + 1);
       const error = new Refused("You have logged in again: repeat the action.", 401);
@@ -82,36 +101,53 @@ function useAccount() {
       setRefused(error);
     });
     client.onUnauthorized = async (error, attempt) => (attempt === 0 && (await renew())) || askToLogIn(error);
+    client.onReach = (isThere) => isThere !== isReachable.get() && isReachable.set(isThere);
     load();
   }, []);
   return { may, refused, logIns, load };
 }
 
+// Pages left with unsent deletions keep the memories, because nothing is sent while a page is closed.
 const leave = () => logOut().then(() => location.reload());
 
-function Menu({ may, path }) {
-  const links = PAGES.filter(({ tool }) => may.has(tool)).map(
-    (page) => html`<a href=${page.path} aria-current=${page.path === path ? "page" : null}>${page.name}</a>`,
-  );
-  return html`<nav aria-label="Pages">${links}</nav>
-    ${client.hasCredential() && html`<button class="other end" onClick=${leave}>Log out</button>`}`;
+function focusSearch() {
+  const field = document.querySelector("main .search input");
+  if (field) field.focus();
+  else go("/");
+}
+
+function useShortcuts(may, onHelp) {
+  useKeys({
+    "/": focusSearch,
+    "Ctrl+k": focusSearch,
+    a: () => (may?.has("ingest_memory") ? go("/add") : false),
+    "?": onHelp,
+  });
+  useKeyboard();
 }
 
 function App() {
   const { address, times } = useAddress();
   const { may, refused, logIns, load } = useAccount();
-  useFocus(address.pathname);
-  return html`
-    <header>
+  const [hasHelp, setHasHelp] = useState(false);
+  const path = address.pathname;
+  useEffect(() => { if (FORMER[path]) go(FORMER[path] + address.search, { isReplaced: true }); }, [path]);
+  useFocus(path);
+  const isIn = Boolean(may && !refused);
+  const help = () => setHasHelp(true);
+  useShortcuts(isIn ? may : null, help);
+  const pages = may ? PAGES.filter(({ tool }) => may.has(tool)) : [];
+  return html`<${Icons} />
+    ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}
+    ${may && html`<div hidden=${!isIn} class="app">
       <a class="skip" href="#main">Skip to content</a>
-      <strong>Mnemosyne</strong>
-      ${may && html`<${Menu} may=${may} path=${address.pathname} />`}
-    </header>
-    <main id="main">
-      ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}
-      ${may && html`<div hidden=${Boolean(refused)}>
-        <${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></div>`}
-    </main>`;
+      <${Top} ...${{ pages, may, path }} onHelp=${help} onLogOut=${leave} />
+      <main id="main"><${Outage} />
+        <${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></main>
+      <${TabBar} ...${{ pages, may, path }} />
+      <${Watch} key=${logIns} may=${may} /></div>`}
+    ${isIn && html`<${Foot} />`}
+    ${hasHelp && html`<${Help} onClose=${() => setHasHelp(false)} />`}`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -1,6 +1,8 @@
 // Buckets of the timeline: days, weeks, months or years in the local time zone.
 
 const MOST_BUCKETS = 2000;
+const AXIS_LABELS = 7;
+const DAY_MS = 86_400_000;
 const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
 const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
 const STEPS = {
@@ -51,6 +53,36 @@ export function fillBuckets({ per, buckets }) {
   return times.map((time) => ({ time, memories: counts.get(time) ?? 0 }));
 }
 
+const DAYS = { day: 1, week: 7, month: 30, year: 365 };
+const UNITS = Object.keys(DAYS);
+const pad = (value) => String(value).padStart(2, "0");
+const dateText = (date) =>
+  `${String(date.getFullYear()).padStart(4, "0")}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+
+// The start of the longer bucket that a bucket is part of.
+function coarserStart(start, per) {
+  if (per === "year") return `${start.slice(0, 4)}-01-01`;
+  if (per === "month") return `${start.slice(0, 7)}-01`;
+  const date = new Date(midnight(start));
+  date.setDate(date.getDate() - ((date.getDay() + 6) % 7));
+  return dateText(date);
+}
+
+// The timeline in the shortest unit that needs at most `most` bars: days, weeks, months or years.
+export function coarsen({ per, buckets }, most) {
+  if (!buckets.length) return { per, buckets };
+  const days = (midnight(buckets.at(-1).start) - midnight(buckets[0].start)) / DAY_MS;
+  const units = UNITS.slice(UNITS.indexOf(per));
+  const unit = units.find((name) => days / DAYS[name] < most) ?? units.at(-1);
+  if (unit === per) return { per, buckets };
+  const counts = new Map();
+  for (const { start, memories } of buckets) {
+    const longer = coarserStart(start, unit);
+    counts.set(longer, (counts.get(longer) ?? 0) + memories);
+  }
+  return { per: unit, buckets: [...counts].map(([start, memories]) => ({ start, memories })) };
+}
+
 // Name of a bucket in the list: the year, the month or the date of its start.
 export const bucketName = (start, per) => ({ month: start.slice(0, -3), year: start.slice(0, -6) })[per] ?? start;
 
@@ -63,6 +95,12 @@ export function filtersOfSelection(filled, per, start, end) {
   const first = within.findLast(({ time }) => time <= start) ?? filled[0];
   const last = within.at(-1) ?? first;
   return timeFilters(first.time, bucketEnd(last.time, per));
+}
+
+// Times at even distances for the axis below a strip: seven, or fewer of a short time.
+export function axisTimes(start, end) {
+  const count = Math.max(2, Math.min(AXIS_LABELS, Math.floor((end - start) / DAY_MS)));
+  return Array.from({ length: count }, (_, index) => start + ((end - 1 - start) * index) / (count - 1));
 }
 
 // At most four round numbers between 0 and `most` for the axis of counts.

@@ -1,46 +1,132 @@
 // Components that several pages use.
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { saveList, savedList } from "./address.js";
-import { tagAddress } from "./tags.js";
-import { formatTime } from "./time.js";
+import { useCutLine } from "./cut_lines.js";
+import { dayAndTime, fullDate } from "./dates.js";
+import { Icon } from "./icons.js";
+import { codeSegments } from "./text.js";
 
-export const Time = ({ at }) => html`<time datetime=${at}>${formatTime(at)}</time>`;
+export { Icon };
 
-// Heading of a page, which is also the title of the window. Links move the focus here.
-export function Heading({ children }) {
+export const Time = ({ at, name = dayAndTime, ...rest }) =>
+  html`<time datetime=${at} title=${fullDate(at)} ...${rest}>${name(at)}</time>`;
+
+const headings = { hadFocus: false };
+
+// Heading of a page, which is also the title of the window. Links move the focus here, and a heading that replaces a
+// focused one, after loading, takes its focus over.
+export function Heading({ children, ...rest }) {
   const heading = useRef(null);
+  useLayoutEffect(() => {
+    const { current } = heading;
+    if (headings.hadFocus) current.focus({ preventScroll: true });
+    headings.hadFocus = false;
+    return () => { headings.hadFocus = document.activeElement === current; };
+  }, []);
   useEffect(() => { document.title = `${heading.current.textContent} · Mnemosyne`; });
-  return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
+  return html`<h1 tabindex="-1" ref=${heading} ...${rest}>${children}</h1>`;
 }
 
 // A button that keeps the focus while its action runs, unlike a disabled one, and ignores clicks in the meantime.
-export function Button({ busy = false, onClick, children, ...rest }) {
+export function Button({ busy = false, onClick, icon, children, class: kind = "btn", type = "button", ...rest }) {
   const press = (event) => (busy ? event.preventDefault() : onClick?.(event));
-  return html`<button ...${rest} aria-disabled=${busy ? "true" : null} onClick=${press}>${children}</button>`;
+  return html`<button class=${kind} type=${type} ...${rest} aria-disabled=${busy ? "true" : null} onClick=${press}>
+    ${icon && html`<${Icon} name=${icon} small />`}${children}</button>`;
 }
 
-export const Tags = ({ tags }) => html`<ul class="tags" aria-label="Tags">${tags.map(
-  (tag) => html`<li><a href=${tagAddress(tag)}>${tag}</a></li>`,
-)}</ul>`;
+export const IconButton = ({ name, label, size = "small", ...rest }) =>
+  html`<${Button} class=${`btn quiet icon ${size}`} icon=${name} aria-label=${label} title=${label} ...${rest} />`;
 
-export const Problem = ({ error }) => (error ? html`<p class="problem" role="alert">${error.message}</p>` : null);
+const NOTE_ICONS = { info: "info", warn: "alert", bad: "alert", good: "check", "": "info" };
 
-export const Loading = () => html`<p class="note" role="status">Loading …</p>`;
+// One sentence in a box, with at most one button. Only errors interrupt a screen reader.
+export const Note = ({ kind = "", icon = NOTE_ICONS[kind], role = null, children, button = null }) =>
+  html`<div class=${`note ${kind}`} role=${role}><${Icon} name=${icon} /><div class="grow">${children}</div>
+    ${button}</div>`;
 
-// Confidence of a search result in words.
-export const matchLabel = (confidence) => `${confidence} match`;
+export const Problem = ({ error }) =>
+  (error ? html`<${Note} kind="bad" role="alert">${error.message}</>` : null);
 
-// An entry of a list. Title, text and tags may be hostile: they are shown as text only.
-export function Entry({ memory, text, children }) {
-  return html`<li class="entry">
-    <h2><a href=${`/memories/${memory.id}`}>${memory.title || "Untitled"}</a></h2>
-    ${text && html`<p class="text">${text}</p>`}
-    <p class="note">
-      ${memory.confidence && html`<span class="confidence">${matchLabel(memory.confidence)}</span> · `}
-      <${Time} at=${memory.timestamp} />${memory.superseded_by && html` · superseded`}</p>
-    ${memory.tags?.length ? html`<${Tags} tags=${memory.tags} />` : null}
-    ${children}
-  </li>`;
+const WAIT_MS = 300;
+
+// Grey rows of the real height, if loading takes longer than 0.3 s.
+export function Loading({ rows = 6 }) {
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<div role="status" class="loading"><span class="sr">Loading …</span>
+    ${isLate && html`<div class="rows" aria-hidden="true">
+      ${Array.from({ length: rows }, () => html`<div class="row ghost"><span
+        class="bone"></span></div>`)}</div>`}</div>`;
+}
+
+// Stored text on one line, its code marked, cut at a whole word.
+export function Line({ title, text, badge = null, class: kind = "" }) {
+  const line = useCutLine();
+  return html`<span class=${`line ${kind}`} ref=${line}><span class="fit" dir="auto">${title && html`<b>${title}</b>`}
+    ${text && html`<span class=${title ? "rest" : ""}>${withCode(text)}</span>`}
+    ${badge && html`<span class="badge">${badge}</span>`}</span></span>`;
+}
+
+// A text with its matched words in `mark`.
+export const Marked = ({ segments }) =>
+  segments.map(({ text, isMark }) => (isMark ? html`<mark>${text}</mark>` : text));
+
+export const withCode = (text) =>
+  codeSegments(text).map(({ text: part, isCode }) => (isCode ? html`<code>${part}</code>` : part));
+
+const STATES = {
+  queued: ["waiting", "clock", "Waiting"],
+  stored: ["stored", "check", "Stored"],
+  duplicate: ["known", "same", "Already known"],
+  deleted: ["known", "trash", "Deleted"],
+  failed: ["failed", "alert", "Failed"],
+  dead_lettered: ["failed", "alert", "Given up"],
+};
+export const stateName = (state) => STATES[state]?.[2] ?? state;
+
+export function State({ state, children }) {
+  const [kind, icon, name] = STATES[state] ?? ["known", "info", state];
+  return html`<span class=${`state ${kind}`}><${Icon} name=${icon} />${children ?? name}</span>`;
+}
+
+// A menu that closes after a choice, at Escape and at a click elsewhere.
+export function Menu({ label, summary, kind = "btn icon", up = false, current = false, children }) {
+  const menu = useRef(null);
+  useEffect(() => {
+    const close = ({ target }) => {
+      if (!menu.current?.contains(target) || target.closest(".menu-list :is(a, button)")) menu.current.open = false;
+    };
+    document.addEventListener("click", close);
+    return () => document.removeEventListener("click", close);
+  }, []);
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !menu.current.open) return;
+    menu.current.open = false;
+    menu.current.querySelector("summary").focus();
+    event.preventDefault();
+  };
+  return html`<details class=${up ? "menu up" : "menu"} ref=${menu} onKeyDown=${onKeyDown}>
+    <summary class=${kind} aria-label=${label} aria-current=${current ? "page" : null}>${summary}</summary>
+    <div class="menu-list">${children}</div></details>`;
+}
+
+// A modal dialog. The browser keeps the focus within it and returns it at the end.
+export function Dialog({ title, onClose, children, foot = null }) {
+  const dialog = useRef(null);
+  useEffect(() => {
+    const { current } = dialog;
+    current.showModal();
+    return () => current.close();
+  }, []);
+  const onPointerDown = (event) => event.target === dialog.current && onClose();
+  return html`<dialog ref=${dialog} aria-labelledby="dialog-name" onCancel=${onClose} onPointerDown=${onPointerDown}>
+    <div class="dialog-head"><h2 id="dialog-name">${title}</h2>
+      <${IconButton} name="x" label="Close" size="" onClick=${onClose} /></div>
+    <div class="dialog-body">${children}</div>
+    ${foot && html`<div class="dialog-foot">${foot}</div>`}</dialog>`;
 }
 
 // An action with its state: `busy`, `error`, `done` (its result) and `run`. If it runs again before it has ended, the
@@ -66,7 +152,8 @@ export function useAction(work) {
 }
 
 // A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and
-// the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page.
+// the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page;
+// `change` replaces the items.
 export function usePages(name, loadPage) {
   const [list, setList] = useState({ items: [], next: undefined }); // `next` is "" after the last page
   const action = useAction(loadPage);
@@ -75,7 +162,7 @@ export function usePages(name, loadPage) {
     if (!cursor) setList(({ items }) => ({ items, next: undefined }));
     const page = await action.run(cursor);
     if (!page) return;
-    const loaded = { items: [...before, ...page.items], next: page.next ?? "" };
+    const loaded = { ...page, items: [...before, ...page.items], next: page.next ?? "" };
     saveList(key, loaded);
     setList(loaded);
   };
@@ -84,13 +171,18 @@ export function usePages(name, loadPage) {
     return saved ? setList(saved) : load();
   };
   const more = (cursor) => load(cursor, cursor ? list.items : []);
+  const change = (items) => {
+    const changed = { ...list, items };
+    saveList(`${location.href} ${name}`, changed);
+    setList(changed);
+  };
   const isEmpty = list.next === "" && !list.items.length;
-  return { ...list, isEmpty, error: action.error, busy: action.busy, start, more };
+  const { error, busy } = action;
+  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more, change };
 }
 
-export const More = ({ pages, children }) => html`<div>
+export const More = ({ pages, children = "Load more" }) => html`<div class="list-end">
   <${Problem} error=${pages.error} />
-  ${pages.busy && html`<${Loading} />`}
   ${pages.next && html`<${Button} onClick=${() => pages.more(pages.next)} busy=${pages.busy}>${children}</>`}</div>`;
 
 // Save a file from this page, without a request.

@@ -38,6 +38,7 @@ export class Client {
     // Called with (error, attempt) when a credential is rejected. Returns once there is another credential of the same
     // person. Throws once somebody has logged in again.
     this.onUnauthorized = null;
+    this.onReach = () => {}; // called with whether the server could be reached
   }
 
   hasCredential() {
@@ -123,8 +124,10 @@ export class Client {
     try {
       response = await this.request("/mcp", { method: "POST", headers, body, credentials: "omit", cache: "no-store" });
     } catch {
+      this.onReach(false);
       throw new Refused("The server cannot be reached.", 0);
     }
+    this.onReach(response.status !== 502 && response.status !== 503 && response.status !== 504);
     const answer = await response.json().catch(() => null);
     const seconds = Number(response.headers.get("Retry-After"));
     if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);

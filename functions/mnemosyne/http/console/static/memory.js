@@ -1,132 +1,170 @@
-// One memory: read, rate, edit, supersede and delete it.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { forgetLists } from "./address.js";
-import { Delete } from "./delete.js";
-import { History } from "./history.js";
+// One memory: its text, its context, and what can be done with it.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { go, results } from "./address.js";
+import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
+import { copy } from "./copy.js";
+import { deletedIds, deleteLater } from "./deletions.js";
+import { useKeys } from "./keys.js";
+import { MOST_CHARACTERS, parseMarkdown, render } from "./markdown.js";
 import { call } from "./mcp.js";
-import { Button, Heading, Loading, Problem, Tags, Time, useAction } from "./components.js";
-import { formatTags, parseTags } from "./tags.js";
-
-const RATINGS = [[1, "Helpful"], [0, "Neutral"], [-1, "Misleading"]];
+import { useValue } from "./observable.js";
+import { Rate, useRatings } from "./rating.js";
+import { Replace } from "./replace.js";
+import { nameOf } from "./row.js";
+import { Side } from "./side.js";
+import { bodyOf } from "./text.js";
+import { showToast } from "./toast.js";
 
 export function Memory({ id, may }) {
-  const [isDeleted, setIsDeleted] = useState(false);
-  const reading = useAction(() => call("get_memory", { id }));
-  useEffect(() => void reading.run(), []);
+  const reading = useAction(() => call("get_memory", { id, neighbours: true }));
+  const history = useAction(() => call("memory_history", { id }));
+  const load = () => Promise.all([reading.run(), may.has("memory_history") && history.run()]);
+  useEffect(() => void load(), []);
+  const isDeleted = useValue(deletedIds).has(id);
   const memory = reading.done;
-  const title = memory ? memory.title || "Untitled" : "Memory";
-  let body;
-  if (isDeleted) body = html`<p role="status">The memory was deleted.</p>`;
-  else if (memory) body = html`<${Content} ...${{ id, may, memory, reading }} onDeleted=${() => setIsDeleted(true)} />`;
-  else body = html`<${Problem} error=${reading.error} />${reading.busy && html`<${Loading} />`}`;
-  // The heading is one element in all states, so that it keeps the focus.
-  return html`<div><${Heading}>${isDeleted ? "Deleted" : title}</>${body}</div>`;
+  if (memory) return html`<${Sheet} ...${{ id, may, memory, isDeleted, load }} history=${history.done} />`;
+  // The heading is an element in all states, so that it keeps the focus.
+  return html`<${Position} id=${id} /><div class="stack"><${Heading}>Memory</>
+    <${Problem} error=${reading.error} />${reading.busy && html`<${Loading} rows=${4} />`}</div>`;
 }
 
-function Content({ id, may, memory, reading, onDeleted }) {
-  const successor = memory.superseded_by;
-  return html`<div>
-    <article>
-      <p class="note"><${Time} at=${memory.timestamp} /></p>
-      ${successor && html`<p>Superseded by <a href=${`/memories/${successor}`}>a newer memory</a>.</p>`}
-      <pre class="content" tabindex="0" aria-label="Content" dir="auto">${memory.content}</pre>
-      ${memory.tags.length ? html`<${Tags} tags=${memory.tags} />` : null}
-      <${Details} memory=${memory} />
-    </article>
-    ${may.has("memory_history") && html`<${History} key=${memory.quality + memory.superseded_by} id=${id} />`}
-    ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${reading.run} />`}
-    ${may.has("update_memory") && html`<${Edit} memory=${memory} onChanged=${reading.run} />`}
-    ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${onDeleted} />`}
-  </div>`;
+// The place in the list that the memory was opened from, with links to its neighbours there.
+function usePosition(id) {
+  const list = results();
+  const index = list ? list.ids.indexOf(id) : -1;
+  if (index < 0) return { href: "/", name: "Memories" };
+  const at = (step) => list.ids[index + step];
+  return { ...list, index, count: list.ids.length, before: at(-1), after: at(1) };
 }
 
-function Details({ memory }) {
-  const rows = {
-    Id: memory.id,
-    Session: memory.session,
-    Quality: memory.quality.toFixed(3),
-    Stored: memory.created_at,
-    "Last read": memory.last_seen_at,
-    "SHA-256": memory.content_hash,
-    "Embedding model": memory.embedding_model,
-    Metadata: formatMetadata(memory.metadata) || null,
-  };
-  return html`<details><summary>Details</summary><dl class="record">${Object.entries(rows)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></details>`;
+// Go to another memory of the list. Going back leads to the list, not through all of them.
+const open = (id) => go(`/memories/${id}`, { isReplaced: true });
+
+function Position({ id }) {
+  const { href, name, index, count, before, after } = usePosition(id);
+  const step = (icon, label, other) => html`<${Button} class="btn small icon" icon=${icon} aria-label=${label}
+    busy=${!other} onClick=${() => open(other)} />`;
+  return html`<div class="bar-top"><div class="grow">
+    <a class="btn quiet" href=${href}><${Icon} name="left" small />${name}</a>
+    ${count > 1 && html`<span class="faint small num wide">${index + 1} of ${count}</span>
+      <span class="joined">
+        ${step("left", "Previous result (k)", before)}${step("right", "Next result (j)", after)}</span>`}
+  </div></div>`;
 }
 
-function Rate({ memory, onRated }) {
-  const rating = useAction(async (value) => {
-    const result = await call("rate_memory", { id: memory.id, rating: value });
-    await onRated();
-    return result;
+function Sheet({ id, may, memory, history, isDeleted, load }) {
+  const [isReplacing, setIsReplacing] = useState(false);
+  const [isSource, setIsSource] = useState(memory.content.length > MOST_CHARACTERS);
+  const ratings = useRatings(id, history, may);
+  const position = usePosition(id);
+  const actions = useActions({ id, may, memory, position, onReplace: () => setIsReplacing(true) });
+  useKeys({
+    s: () => setIsSource(!isSource),
+    "+": () => ratings.rate(1),
+    "-": () => ratings.rate(-1),
+    "−": () => ratings.rate(-1),
+    j: () => (position.after ? open(position.after) : false),
+    k: () => (position.before ? open(position.before) : false),
+    Escape: () => go(position.href),
   });
-  const { busy, done } = rating;
-  const button = ([value, name]) =>
-    html`<${Button} class="other" busy=${busy} onClick=${() => rating.run(value)}>${name}</>`;
-  return html`<section aria-labelledby="rate"><h2 id="rate">Rate</h2>
-    <div class="row">${RATINGS.map(button)}</div>
-    ${done && html`<p role="status">Quality ${done.quality_before.toFixed(2)} → ${done.quality_after.toFixed(2)}</p>`}
-    <${Problem} error=${rating.error} /></section>`;
+  return html`<${Bar} ...${{ id, may, actions, isDeleted }} />
+    ${isDeleted && html`<div class="results"><${Note} kind="warn" role="status">
+      <p>This memory is deleted.</p></></div>`}
+    <div class="with-side"><article class="panel sheet" aria-labelledby="title">
+      <${Head} ...${{ memory, history, ratings }} />
+      <${Content} memory=${memory} isSource=${isSource} />
+      <footer class="sheet-foot"><${Rate} ratings=${ratings} /><span class="grow"></span>
+        <${View} isSource=${isSource} onChange=${setIsSource} /></footer></article>
+      <${Side} ...${{ id, may, memory, history, load }} /></div>
+    ${isReplacing && html`<${Replace} memory=${memory} onClose=${() => setIsReplacing(false)} onReplaced=${load} />`}`;
 }
 
-// Metadata as a person edits it. No metadata is an empty text.
-export const formatMetadata = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
+// What can be done with the memory, as functions by name; undefined if the caller may not.
+function useActions({ id, may, memory, position, onReplace }) {
+  const mayChange = may.has("update_memory");
+  const named = { id, title: nameOf({ ...memory, preview: bodyOf(memory.content) }) };
+  const remove = () => {
+    deleteLater([named]);
+    go(position.href);
+  };
+  const actions = {
+    edit: mayChange && (() => go(`/memories/${id}/edit`)),
+    replace: mayChange && onReplace,
+    correct: mayChange && may.has("ingest_memory") && (() => go(`/add?replaces=${id}`)),
+    copyText: () => copy(memory.content, "Text copied."),
+    copyLink: () => copy(`${location.origin}/memories/${id}`, "Link copied."),
+    exportMarkdown: may.has("export_memories") && (() => exportMarkdown(id)),
+    remove: may.has("delete_memory") && remove,
+  };
+  useKeys({
+    e: actions.edit || undefined,
+    r: actions.replace || undefined,
+    c: actions.copyText,
+    Delete: actions.remove || undefined,
+  });
+  return actions;
+}
 
-// The inverse of formatMetadata. Throws if the text is not a JSON object.
-export function parseMetadata(text) {
-  let metadata;
+// Save the memory as a Markdown file.
+async function exportMarkdown(id) {
   try {
-    metadata = JSON.parse(text.trim() || "{}");
+    const { files: [{ name, text }] } = await call("export_memories", { ids: [id], format: "markdown" });
+    save(name, [text], "text/markdown");
   } catch (error) {
-    throw new Error(`The metadata cannot be read: ${error.message}`, { cause: error });
+    showToast(`Not exported: ${error.message}`);
   }
-  if (typeof metadata !== "object" || Array.isArray(metadata) || metadata === null) {
-    throw new Error('The metadata must be a JSON object, such as {"mood": "calm"}.');
-  }
-  return metadata;
 }
 
-// The form of a memory's labels.
-export const labelsOf = ({ title, tags, metadata, superseded_by: successor }) =>
-  ({ title, tags: formatTags(tags), metadata: formatMetadata(metadata), successor: successor ?? "" });
-
-// Arguments of update_memory: the fields that differ in the form. Throws if none differs.
-export function changesOf(memory, form) {
-  const before = labelsOf(memory);
-  const tags = parseTags(form.tags);
-  const successor = form.successor.trim();
-  const changes = {};
-  if (form.title !== before.title) changes.title = form.title;
-  if (formatTags(tags) !== before.tags) changes.tags = tags.length ? tags : ["none"];
-  if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
-  if (successor !== before.successor) changes.superseded_by = successor || "none";
-  if (!Object.keys(changes).length) throw new Error("Nothing was changed in the form.");
-  return { id: memory.id, ...changes };
+function Bar({ id, actions, isDeleted }) {
+  const item = (icon, name, action, key, kind = "") => action && html`<button class=${kind} onClick=${action}>
+    <${Icon} name=${icon} />${name}${key && html`<kbd>${key}</kbd>`}</button>`;
+  const more = html`<${Icon} name="more" />`;
+  return html`<div class="bar-with-actions"><${Position} id=${id} />${!isDeleted && html`<div class="btns">
+    <${Button} class="btn quiet wide" icon="copy" onClick=${actions.copyText}>Copy</>
+    ${actions.edit && html`<a class="btn" href=${`/memories/${id}/edit`}><${Icon} name="edit" small />Edit</a>`}
+    <${Menu} label="More" summary=${more}>
+      ${item("swap", "Replace with…", actions.replace, "r")}
+      ${item("edit", "Write a correction", actions.correct)}
+      ${actions.replace && html`<hr />`}
+      ${item("link", "Copy link", actions.copyLink)}
+      ${item("copy", "Copy text", actions.copyText, "c")}
+      ${item("download", "Export as Markdown", actions.exportMarkdown)}
+      ${actions.remove && html`<hr />${item("trash", "Delete", actions.remove, "Del", "danger")}`}</></div>`}</div>`;
 }
 
-function Edit({ memory, onChanged }) {
-  const [form, setForm] = useState(labelsOf(memory));
-  const changing = useAction(async () => {
-    await call("update_memory", changesOf(memory, form));
-    forgetLists();
-    const changed = await onChanged();
-    if (changed) setForm(labelsOf(changed));
-    return true;
-  });
-  const submit = (event) => {
-    event.preventDefault();
-    if (!changing.busy) changing.run();
-  };
-  const field = (name) => ({ value: form[name], onInput: (event) => setForm({ ...form, [name]: event.target.value }) });
-  return html`<section aria-labelledby="edit"><h2 id="edit">Edit</h2><form onSubmit=${submit}>
-    <label for="title">Title</label><input id="title" required ...${field("title")} />
-    <label for="new-tags">Tags</label><input id="new-tags" ...${field("tags")} />
-    <label for="metadata">Metadata, as a JSON object</label>
-    <textarea id="metadata" rows="2" class="code" ...${field("metadata")}></textarea>
-    <label for="successor">Id of the memory that supersedes this one</label>
-    <input id="successor" ...${field("successor")} />
-    <${Button} busy=${changing.busy}>Save changes</>
-    ${changing.done && html`<p role="status">Saved.</p>`}<${Problem} error=${changing.error} /></form></section>`;
+function Head({ memory, history, ratings }) {
+  const { superseded_by: successor, title_given: isGiven } = memory;
+  const title = memory.title || "Untitled";
+  const replaced = history?.supersedes?.[0];
+  return html`<header class="sheet-head"><div class="grow">
+    <${Heading} id="title" class=${isGiven === false ? "sr" : ""} dir="auto">${title}</>
+    <p class="meta"><${Time} at=${memory.timestamp} />
+      ${ratings.helped > 0 && html`<span class="badge good"><${Icon} name="up" small />
+        ${timesText("Helped", ratings.helped)}</span>`}
+      ${ratings.misled > 0 && html`<span class="badge bad"><${Icon} name="thumbdown" small />
+        ${timesText("Misled", ratings.misled)}</span>`}
+      ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>another one</a></span>`}</p>
+    ${successor && html`<p class="results"><${Note} kind="warn"><p>This memory was replaced.${" "}
+      <a href=${`/memories/${successor}`}>Read the current one</a></p></></p>`}</div></header>`;
+}
+
+export function timesText(word, count) {
+  if (count === 1) return `${word} once`;
+  return count === 2 ? `${word} twice` : `${word} ${count} times`;
+}
+
+function Content({ memory, isSource }) {
+  const place = useRef(null);
+  if (isSource) {
+    return html`<pre class="read source" tabindex="0" aria-label="Source" dir="auto" ref=${place}>
+      ${memory.content}</pre>`;
+  }
+  return html`<div class="read" dir="auto" ref=${place}>${parseMarkdown(bodyOf(memory.content)).map(render)}</div>`;
+}
+
+function View({ isSource, onChange }) {
+  const button = (name, value) => html`<${Button} class="btn small" aria-pressed=${String(isSource === value)}
+    onClick=${() => onChange(value)}>${name}</>`;
+  return html`<span class="joined" role="group" aria-label="Show as">
+    ${button("Formatted", false)}${button("Source", true)}</span>`;
 }

@@ -1,0 +1,203 @@
+// Add a memory, and show the outcomes of the latest ones.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { forgetLists, go } from "./address.js";
+import { Button, Heading, Icon, Note, Problem, State, Time, useAction } from "./components.js";
+import { deleteLater } from "./deletions.js";
+import { useKeys } from "./keys.js";
+import { call, client } from "./mcp.js";
+import { parseMetadata } from "./metadata.js";
+import { observable, useValue } from "./observable.js";
+import { TagField } from "./tag_field.js";
+import { number, plain, shorten } from "./text.js";
+import { ZONE } from "./time.js";
+
+const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadata: "", replaces: "" };
+const WAIT_MS = 500;
+const MOST_CHARACTERS = 100_000;
+const MOST_ADDED = 10;
+const LEAST_CHECKED = 12; // characters
+
+// The form and the latest memories are kept while another page is open.
+const draft = { current: EMPTY };
+const added = observable([]);
+
+const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
+
+// Arguments of ingest_memory for a form. `start` is the beginning of the time in words.
+export function argumentsOf({ content, title, tags, when, session, metadata }, start = null) {
+  const args = { content };
+  if (title) args.title = title;
+  if (tags.length) args.tags = tags;
+  if (session) args.session = session;
+  if (metadata.trim()) args.metadata = parseMetadata(metadata);
+  if (start) args.timestamp = start;
+  else if (when.trim()) Object.assign(args, { timestamp: when.trim(), timezone: ZONE });
+  return args;
+}
+
+// The beginning of a time in words, as the server understands it; null for a date or no text.
+async function startOf(when) {
+  if (!when.trim() || isTimestamp(when.trim())) return null;
+  const { window: times } = await call("list_memories", { time_expr: when.trim(), timezone: ZONE, limit: 1 });
+  return times.after ?? times.before;
+}
+
+// Memories with the same or similar content as the form. Nothing is stored.
+function useSimilar(form, may) {
+  const checking = useAction(({ content }) =>
+    (content.trim().length < LEAST_CHECKED ? null : call("similar_memories", { content })));
+  useEffect(() => {
+    if (!may.has("similar_memories")) return undefined;
+    const timer = setTimeout(() => checking.run(form), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [form.content]);
+  return checking.done;
+}
+
+export function Add({ address, may }) {
+  const [form, setForm] = useState(() => startForm(address));
+  const change = (fields) => {
+    draft.current = { ...draft.current, ...fields };
+    setForm(draft.current);
+  };
+  const similar = useSimilar(form, may);
+  const field = useRef(null);
+  const storing = useAction(async () => {
+    const args = argumentsOf(form, await startOf(form.when));
+    const { request_id: id } = await call("ingest_memory", args);
+    follow({ id, content: form.content, replaces: form.replaces }, may);
+    draft.current = EMPTY;
+    setForm(EMPTY);
+    field.current.focus();
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    if (!storing.busy && form.content.trim()) storing.run();
+  };
+  useKeys({ "Ctrl+Enter": submit, Escape: () => history.back() });
+  useEffect(() => field.current.focus(), []);
+  return html`<div class="page-head"><${Heading}>Add a memory</></div>
+    <div class="with-side"><form class="stack" onSubmit=${submit}>
+      <div class="field"><label class="sr" for="content">What should be remembered?</label>
+        <textarea class="input read" id="content" rows="8" ref=${field}
+          placeholder="What should be remembered? Markdown is fine."
+          value=${form.content} onInput=${(event) => change({ content: event.target.value })}></textarea></div>
+      <${Known} ...${{ similar, form, change, may }} />
+      <${Labels} form=${form} change=${change} />
+      <${Problem} error=${storing.error} />
+      <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>Add</>
+        <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
+        <span class="help num">
+          ${number(form.content.length)} of ${number(MOST_CHARACTERS)} characters</span></div></form>
+    <${Added} may=${may} /></div>`;
+}
+
+// The form of an address: a query that nothing matched, or a correction of a memory.
+function startForm({ searchParams }) {
+  const [content, replaces] = [searchParams.get("content"), searchParams.get("replaces")];
+  if (content) draft.current = { ...draft.current, content, replaces: "" };
+  if (replaces) draft.current = { ...draft.current, replaces };
+  return draft.current;
+}
+
+function Known({ similar, form, change, may }) {
+  const memory = similar?.same ?? similar?.similar[0];
+  const isSame = Boolean(similar?.same);
+  const isReplaced = memory && form.replaces === memory.id;
+  if (!memory || !form.content.trim()) {
+    return form.replaces && html`<${Note} kind="info" icon="swap"><p>It replaces <a
+      href=${`/memories/${form.replaces}`}>
+      this memory</a>. <button class="link" type="button"
+        onClick=${() => change({ replaces: "" })}>Keep both</button></p></>`;
+  }
+  return html`<${Note} kind="info" icon="same" role="status"><div class="stack-s">
+    <p><strong>${isSame ? "This is stored already" : "Similar memory"}</strong>${" "}
+      <span class="soft">· <${Time} at=${memory.timestamp} /></span></p>
+    <p dir="auto">${memory.title}</p>
+    <p class="btns"><a class="btn small" href=${`/memories/${memory.id}`}>Open it</a>
+      ${!isSame && may.has("update_memory") && html`<${Button} class="btn small" aria-pressed=${String(isReplaced)}
+        onClick=${() => change({ replaces: isReplaced ? "" : memory.id })}>Replace it with this</>`}</p></div></>`;
+}
+
+function Labels({ form, change }) {
+  const set = (name) => (event) => change({ [name]: event.target.value });
+  return html`<div class="cols">
+    <div class="field"><label for="add-tags">Tags</label>
+      <${TagField} id="add-tags" tags=${form.tags} onChange=${(tags) => change({ tags })} /></div>
+    <div class="field"><label for="when">When it happened</label>
+      <input class="input" id="when" value=${form.when} placeholder="yesterday around noon" onInput=${set("when")}
+        aria-describedby="when-help" />
+      <span class="help" id="when-help"><${When} text=${form.when} /></span></div></div>
+    <details class="fold"><summary><${Icon} name="right" small />Title, session, metadata</summary><div class="cols">
+      <div class="field"><label for="add-title">Title</label><input class="input" id="add-title" value=${form.title}
+        placeholder="Else its first words" onInput=${set("title")} /></div>
+      <div class="field"><label for="add-session">Session</label>
+        <input class="input" id="add-session" value=${form.session} onInput=${set("session")} /></div>
+      <div class="field"><label for="add-metadata">Metadata <span class="faint">a JSON object</span></label>
+        <textarea class="input mono" id="add-metadata" rows="2" spellcheck="false" value=${form.metadata}
+          onInput=${set("metadata")}></textarea></div></div></details>`;
+}
+
+// The time that a text stands for: the start of its window is stored.
+function When({ text }) {
+  const reading = useAction(startOf);
+  useEffect(() => {
+    const timer = setTimeout(() => reading.run(text), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  if (!text.trim()) return "Empty is now.";
+  if (reading.error) return reading.error.message;
+  return reading.done ? html`Stored as <${Time} at=${reading.done} />.` : "";
+}
+
+const update = (id, fields) =>
+  added.set(added.get().map((entry) => (entry.id === id ? { ...entry, ...fields } : entry)));
+
+// Follow a request to its outcome, and replace the memory that it corrects.
+async function follow({ id, content, replaces }, may) {
+  const callTool = client.retrying();
+  added.set([{ id, content, state: "queued" }, ...added.get()].slice(0, MOST_ADDED));
+  forgetLists();
+  if (!may.has("ingest_status")) return;
+  try {
+    let outcome = null;
+    await client.outcomes([id], ([status]) => { outcome = status; }, callTool);
+    update(id, { state: outcome.state, error: outcome.error, memory: outcome.memory_id });
+    if (replaces && outcome.memory_id && outcome.memory_id !== replaces) {
+      await callTool("update_memory", { id: replaces, superseded_by: outcome.memory_id });
+    }
+  } catch (error) {
+    update(id, { error: error.message });
+  }
+  forgetLists();
+}
+
+function Added({ may }) {
+  const entries = useValue(added);
+  if (!entries.length) return html`<aside class="side" aria-label="Files"><p class="help">A file goes to${" "}
+    <a href="/import">Import</a>.</p></aside>`;
+  return html`<aside class="side" aria-label="Added just now"><section><h2>Added just now</h2>
+    <ul class="panel" role="status">${entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry}
+      may=${may} />`)}</ul>
+    </section></aside>`;
+}
+
+function Entry({ entry, may }) {
+  const { state, error, memory, content } = entry;
+  const undo = () => {
+    deleteLater([{ id: memory, title: plain(content) }]);
+    added.set(added.get().filter((other) => other !== entry));
+  };
+  const again = () => {
+    draft.current = { ...EMPTY, content };
+    go("/add");
+  };
+  const isStored = state === "stored";
+  return html`<li class="pad stack-s"><${State} state=${state}>${state === "queued" ? "Waiting to be stored" : null}</>
+    <p class="small" dir="auto">${shorten(plain(content), 120)}</p>
+    ${error && html`<p class="small wrong">${error}</p>`}
+    <p class="small btns">${memory && may.has("get_memory") && html`<a href=${`/memories/${memory}`}>
+      ${isStored ? "Open" : "Open the existing memory"}</a>`}
+      ${isStored && memory && may.has("delete_memory") && html`<button class="link" onClick=${undo}>Delete</button>`}
+      ${state === "failed" && html`<button class="link" onClick=${again}>Edit and add again</button>`}</p></li>`;
+}

@@ -1,0 +1,76 @@
+// What to do with picked memories: tag, export, delete.
+import { html, useState } from "./vendor/htm-preact.js";
+import { forgetLists } from "./address.js";
+import { Button, Dialog, Icon, Problem, save, useAction } from "./components.js";
+import { call } from "./mcp.js";
+import { TagField } from "./tag_field.js";
+import { memories as countMemories } from "./text.js";
+import { showToast } from "./toast.js";
+
+const MOST_IDS = 100; // of a call
+
+// Split a list into parts of at most 100.
+export function partsOf(ids) {
+  const parts = [];
+  for (let start = 0; start < ids.length; start += MOST_IDS) parts.push(ids.slice(start, start + MOST_IDS));
+  return parts;
+}
+
+async function exportMemories(ids) {
+  try {
+    const pieces = [];
+    for (const part of partsOf(ids)) pieces.push((await call("export_memories", { ids: part })).lines);
+    save("memories.jsonl", pieces);
+    showToast(`${countMemories(ids.length)} exported.`);
+  } catch (error) {
+    showToast(`Not exported: ${error.message}`);
+  }
+}
+
+export function BulkBar({ memories, may, onTag, onDelete, onClear }) {
+  const ids = memories.map(({ id }) => id);
+  const action = (tool, icon, name, onClick, kind = "") => may.has(tool) && html`
+    <button class=${kind} onClick=${onClick}><${Icon} name=${icon} small />${name}</button>`;
+  return html`<div class="bulk" role="toolbar" aria-label="Actions on the picked memories">
+    <span class="count">${memories.length} picked</span>
+    ${action("update_memory", "tag", "Tag", onTag)}
+    ${action("export_memories", "download", "Export", () => exportMemories(ids), "wide")}
+    ${action("delete_memory", "trash", "Delete", onDelete)}
+    <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;
+}
+
+// Tags that at least one of the memories has, most frequent first.
+export function tagsOf(memories) {
+  const counts = new Map();
+  for (const tag of memories.flatMap(({ tags = [] }) => tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  return [...counts.keys()].sort((one, other) => counts.get(other) - counts.get(one));
+}
+
+export function TagDialog({ memories, onClose, onTagged }) {
+  const [added, setAdded] = useState([]);
+  const [removed, setRemoved] = useState([]);
+  const present = tagsOf(memories);
+  const ids = memories.map(({ id }) => id);
+  const tagging = useAction(async () => {
+    const tags = { ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
+    if (!Object.keys(tags).length) throw new Error("Add a tag, or choose one to remove.");
+    for (const part of partsOf(ids)) await call("update_memory", { ids: part, ...tags });
+    forgetLists();
+    onTagged(ids, added, removed);
+    showToast(`Tags of ${countMemories(ids.length)} changed.`);
+    onClose();
+  });
+  const toggle = (tag) =>
+    setRemoved(removed.includes(tag) ? removed.filter((other) => other !== tag) : [...removed, tag]);
+  const foot = html`<${Button} onClick=${onClose}>Cancel</>
+    <${Button} class="btn main" busy=${tagging.busy} onClick=${tagging.run}>Save</>`;
+  return html`<${Dialog} title=${`Tag ${countMemories(memories.length)}`} onClose=${onClose} foot=${foot}>
+    <div class="stack">
+      <div class="field"><label for="bulk-tags">Add tags</label>
+        <${TagField} id="bulk-tags" tags=${added} onChange=${setAdded} /></div>
+      ${present.length > 0 && html`<fieldset class="field plain"><legend class="label">Remove tags</legend>
+        ${present.map((tag) => html`<label class="check"><input type="checkbox" checked=${removed.includes(tag)}
+          onChange=${() => toggle(tag)} /> ${tag}</label>`)}</fieldset>`}
+      <${Problem} error=${tagging.error} />
+    </div></>`;
+}

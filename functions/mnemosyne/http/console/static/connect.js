@@ -1,0 +1,93 @@
+// How to begin: connect a client, write the first memory, import notes. The empty page, and the page Connect a client.
+import { html, useState } from "./vendor/htm-preact.js";
+import { go } from "./address.js";
+import { Button, Heading, Icon, Problem, useAction } from "./components.js";
+import { copy } from "./copy.js";
+import { call } from "./mcp.js";
+import { usePoll } from "./poll.js";
+
+const mcpAddress = () => `${location.origin}/mcp`;
+const json = (value) => JSON.stringify(value, null, 1).replaceAll(/\n\s*/gu, " ");
+
+// What to paste into each client, by its name.
+export const snippets = (url) => ({
+  "Claude Code": `claude mcp add --transport http mnemosyne ${url}`,
+  Cursor: json({ mcpServers: { mnemosyne: { url } } }),
+  "VS Code": json({ servers: { mnemosyne: { type: "http", url } } }),
+  "Any other": url,
+});
+
+export function Connect({ may }) {
+  return html`<div class="narrow"><div class="page-head"><${Heading}>Connect a client</>
+    <p>Any client of the Model Context Protocol can use this memory.</p></div><${Steps} may=${may} /></div>`;
+}
+
+export function Steps({ may, isEmpty = false }) {
+  const mayWrite = may.has("ingest_memory");
+  return html`<div class="steps">
+    ${isEmpty && html`<div class="page-head none"><h2>No memories yet</h2>
+      <p>Memories come from your assistants and agents once they are connected, or from you.</p></div>`}
+    <section class="panel step"><span class="step-no" aria-hidden="true">1</span><div class="stack">
+      <div class="stack-s"><h2>Connect a client</h2>
+        <p class="soft small">Then say to it: “Remember that I take my tea without milk.”</p></div>
+      <${Clients} />${isEmpty && html`<${Waiting} />`}</div></section>
+    ${mayWrite && html`<section class="panel step"><span class="step-no" aria-hidden="true">2</span>
+      <${First} /></section>`}
+    ${mayWrite && may.has("import_memories") && html`<section class="panel step">
+      <span class="step-no" aria-hidden="true">3</span>
+      <div class="btns"><div class="grow"><h2>Or import your notes</h2>
+        <p class="soft small">Markdown notes, chronicles, or an export of another Mnemosyne.</p></div>
+        <a class="btn" href="/import"><${Icon} name="upload" small />Import files</a></div></section>`}</div>`;
+}
+
+// Tabs, as the ARIA Authoring Practices describe them: arrow keys move between them.
+function Clients() {
+  const texts = Object.entries(snippets(mcpAddress()));
+  const [at, setAt] = useState(0);
+  const onKeyDown = (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = (at + step + texts.length) % texts.length;
+    setAt(next);
+    event.currentTarget.children[next].focus();
+    event.preventDefault();
+  };
+  const [name, text] = texts[at];
+  return html`<div><div class="tabs" role="tablist" aria-label="Client" onKeyDown=${onKeyDown}>
+    ${texts.map(([client], index) => html`<button role="tab" id=${`client-${index}`} aria-controls="snippet"
+      aria-selected=${String(index === at)} tabindex=${index === at ? 0 : -1} onClick=${() => setAt(index)}>
+        ${client}</button>`)}</div>
+    <div role="tabpanel" id="snippet" aria-labelledby=${`client-${at}`}><p class="snippet">${text}
+      <${Button} class="btn small icon quiet" icon="copy" aria-label=${`Copy the text for ${name}`}
+        onClick=${() => copy(text)} /></p></div></div>`;
+}
+
+function Waiting() {
+  usePoll(async () => {
+    const { memories } = await call("list_memories", { limit: 1 });
+    if (memories.length) go("/");
+    return memories.length > 0;
+  });
+  return html`<p class="live" role="status">Waiting for the first memory; it will appear here</p>`;
+}
+
+function First() {
+  const [text, setText] = useState("");
+  const storing = useAction(async () => {
+    await call("ingest_memory", { content: text, wait: 5 });
+    setText("");
+    go("/");
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    if (!storing.busy && text.trim()) storing.run();
+  };
+  const onKeyDown = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
+  return html`<div class="stack"><h2>Or write the first one</h2><form class="stack" onSubmit=${submit}>
+    <label class="sr" for="first">What should be remembered?</label>
+    <textarea class="input" id="first" rows="2" placeholder="I take my tea without milk." value=${text}
+      onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown}></textarea>
+    <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>Add</>
+      <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span></div><${Problem}
+        error=${storing.error} /></form></div>`;
+}

@@ -1,0 +1,11 @@
+// Copy a text to the clipboard, and say so.
+import { showToast } from "./toast.js";
+
+export async function copy(text, said = "Copied.") {
+  try {
+    await navigator.clipboard.writeText(text);
+    showToast(said);
+  } catch {
+    showToast("The browser does not let this page copy: select the text and copy it.");
+  }
+}

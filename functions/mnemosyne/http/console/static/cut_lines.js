@@ -1,0 +1,71 @@
+// Mark lines that are longer than their place, so that they end with a whole word and dots: lists.css, `.line`.
+import { useEffect, useRef } from "./vendor/htm-preact.js";
+
+// `visible` are the lines on the screen, `waiting` the lines to measure.
+const lines = { visible: new Set(), waiting: new Set(), observers: null };
+
+// How far the last word of a cut line ends before the edge, in pixels.
+function dotsOf(line) {
+  const box = line.getBoundingClientRect();
+  const size = parseFloat(getComputedStyle(line).fontSize);
+  const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  let end = box.left;
+  while (texts.nextNode()) {
+    range.selectNodeContents(texts.currentNode);
+    for (const { bottom, right } of range.getClientRects()) {
+      if (bottom < box.bottom + 3 && bottom > box.bottom - 9) end = Math.max(end, right);
+    }
+  }
+  return Math.round(Math.min(0, end - box.right + size));
+}
+
+// Read all sizes before the first change, or the browser lays out the page once per line.
+function measure() {
+  const measured = [...lines.waiting].filter((line) => line.isConnected);
+  lines.waiting.clear();
+  const cut = measured.map((line) => line.firstElementChild?.offsetHeight > line.clientHeight + 2);
+  const dots = measured.map((line, index) => (cut[index] ? dotsOf(line) : 0));
+  measured.forEach((line, index) => {
+    line.classList.toggle("cut", cut[index]);
+    if (cut[index]) line.style.setProperty("--dots", `${dots[index]}px`);
+  });
+}
+
+function queue(line) {
+  if (!lines.visible.has(line)) return;
+  if (!lines.waiting.size) requestAnimationFrame(measure);
+  lines.waiting.add(line);
+}
+
+function observers() {
+  lines.observers ??= {
+    sight: new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) lines.visible.add(target);
+        else lines.visible.delete(target);
+        queue(target);
+      }
+    }, { rootMargin: "200px" }),
+    size: new ResizeObserver((entries) => { for (const { target } of entries) queue(target); }),
+  };
+  return lines.observers;
+}
+
+// A reference for an element of the class `line`.
+export function useCutLine() {
+  const line = useRef(null);
+  useEffect(() => {
+    const { current } = line;
+    const { sight, size } = observers();
+    sight.observe(current);
+    size.observe(current);
+    return () => {
+      sight.unobserve(current);
+      size.unobserve(current);
+      lines.visible.delete(current);
+    };
+  }, []);
+  useEffect(() => queue(line.current));
+  return line;
+}

@@ -1,0 +1,86 @@
+// Dates as people read them in lists.
+
+const DAY_MS = 86_400_000;
+const format = (options) => new Intl.DateTimeFormat(undefined, options);
+const TIME = format({ hour: "2-digit", minute: "2-digit" });
+const WEEKDAY = format({ weekday: "short" });
+const DAY = format({ day: "numeric", month: "short" });
+const DATE = format({ day: "numeric", month: "short", year: "numeric" });
+const MONTH = format({ month: "long" });
+const FULL = format({ dateStyle: "full", timeStyle: "short" });
+
+const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+// Whole days between two local dates. Days have 23 to 25 hours.
+export const daysBetween = (earlier, later) => Math.round((midnight(later) - midnight(earlier)) / DAY_MS);
+
+// Start of the local week, a Monday.
+function weekStart(date) {
+  const start = midnight(date);
+  start.setDate(start.getDate() - ((start.getDay() + 6) % 7));
+  return start;
+}
+
+const isThisWeek = (date, now) => date >= weekStart(now) && daysBetween(date, now) >= 0;
+
+// Date in a row: the time, then the weekday, then the day, then the year.
+export function rowDate(timestamp, now = new Date()) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return timestamp;
+  const days = daysBetween(date, now);
+  if (days === 0 || days === 1) return TIME.format(date);
+  if (isThisWeek(date, now)) return `${WEEKDAY.format(date)} ${TIME.format(date)}`;
+  return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DATE.format(date);
+}
+
+// Date without the time of day, for search results.
+export function dayName(timestamp, now = new Date()) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return timestamp;
+  const days = daysBetween(date, now);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DATE.format(date);
+}
+
+// Day and time: "Today, 11:47".
+export const dayAndTime = (timestamp, now = new Date()) =>
+  (Number.isNaN(Date.parse(timestamp)) ? timestamp : `${dayName(timestamp, now)}, ${TIME.format(new Date(timestamp))}`);
+
+export const fullDate = (timestamp) =>
+  (Number.isNaN(Date.parse(timestamp)) ? timestamp : FULL.format(new Date(timestamp)));
+
+// Name of the group of a row: Today, Yesterday, This week, Earlier in November, October, 2025.
+export function groupName(timestamp, now = new Date()) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return "Without a date";
+  const days = daysBetween(date, now);
+  if (days < 0) return "Later";
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (isThisWeek(date, now)) return "This week";
+  if (date.getFullYear() !== now.getFullYear()) return String(date.getFullYear());
+  return date.getMonth() === now.getMonth() ? `Earlier in ${MONTH.format(date)}` : MONTH.format(date);
+}
+
+// Put rows in groups, in their order. Each group has `name` and `items`.
+export function groupsOf(items, now = new Date()) {
+  const groups = [];
+  for (const item of items) {
+    const name = groupName(item.timestamp, now);
+    if (groups.at(-1)?.name === name) groups.at(-1).items.push(item);
+    else groups.push({ name, items: [item] });
+  }
+  return groups;
+}
+
+// Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".
+export function windowName({ after, before }) {
+  const [start, end] = [after, before].map((time) => time && new Date(time));
+  if (!start && !end) return "Any time";
+  if (!end) return `Since ${dayWithYear(start)}`;
+  if (!start) return `Until ${dayWithYear(end)}`;
+  if (midnight(start).getTime() === midnight(end).getTime()) return dayWithYear(start);
+  return `${dayWithYear(start)} to ${dayWithYear(end)}`;
+}
+
+const dayWithYear = (date) => (date.getFullYear() === new Date().getFullYear() ? DAY : DATE).format(date);

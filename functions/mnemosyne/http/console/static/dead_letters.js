@@ -1,0 +1,103 @@
+// Dead letters: messages that were given up, singly and by cause. Operators redrive and delete them.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { Button, Dialog, More, Problem, Time, useAction, usePages } from "./components.js";
+import { call } from "./mcp.js";
+import { counted } from "./text.js";
+
+const LIMIT = 50;
+
+const isDue = (letter) => new Date(letter.due_at) <= new Date();
+export const letterCount = (count) => counted(count, "dead letter");
+
+export function DeadLetters({ may, onChanged }) {
+  const [causes, setCauses] = useState([]);
+  const pages = usePages("dead letters", async (cursor) => {
+    const page = await call("list_dead_letters", { limit: LIMIT, ...(cursor ? { cursor } : {}) });
+    if (page.causes) setCauses(page.causes);
+    return { items: page.dead_letters, next: page.next_cursor };
+  });
+  useEffect(() => void pages.start(), []);
+  const actions = useActions(may, () => Promise.all([pages.more(), onChanged()]));
+  const groups = causes.filter(({ letters }) => letters > 1);
+  if (!pages.items.length && !actions.redriving.done && actions.deleting.done === null) {
+    return html`<${Problem} error=${pages.error} />`;
+  }
+  return html`<section class="stack" aria-labelledby="dead"><h2 id="dead">Dead letters</h2>
+    <${Results} actions=${actions} />
+    ${pages.isEmpty && html`<p class="soft">No dead letters.</p>`}
+    ${groups.length > 0 && html`<ul class="panel">${groups.map((cause) => html`
+      <${Cause} key=${cause.cause} cause=${cause} actions=${actions} />`)}</ul>`}
+    ${pages.items.length > 0 && html`<ul class="panel">${pages.items.map((letter) => html`
+      <${Letter} key=${letter.message_id} letter=${letter} actions=${actions} />`)}</ul>`}
+    <${More} pages=${pages} />
+    ${actions.question}</section>`;
+}
+
+// Redrive and delete dead letters, as far as the caller may.
+function useActions(may, onChanged) {
+  const [asked, setAsked] = useState(null); // the deletion that waits for a confirmation: arguments and count
+  const redriving = useAction(async (which) => {
+    const { request_ids: ids, problems, remaining } = await call("redrive", which);
+    await onChanged();
+    return { requests: ids.length, problems, remaining };
+  });
+  const deleting = useAction(async ({ which }) => {
+    const { dropped } = await call("drop_dead_letters", which);
+    await onChanged();
+    return dropped;
+  });
+  const ask = async (which) => {
+    const { would_drop: count } = await call("drop_dead_letters", { ...which, dry_run: true });
+    setAsked({ which, count });
+  };
+  const confirm = () => {
+    deleting.run(asked);
+    setAsked(null);
+  };
+  const close = () => setAsked(null);
+  const foot = html`<${Button} onClick=${close}>Cancel</>
+    <${Button} class="btn danger" onClick=${confirm}>Delete permanently</>`;
+  const question = asked && html`<${Dialog} title=${`Delete ${letterCount(asked.count)}?`} onClose=${close}
+    foot=${foot}>
+    <p>Their memories are not stored, and they cannot be redriven any longer.</p></>`;
+  const [mayRedrive, mayDelete] = [may.has("redrive"), may.has("drop_dead_letters")];
+  return { redriving, deleting, ask, question, mayRedrive, mayDelete };
+}
+
+function Results({ actions: { redriving, deleting } }) {
+  const { done } = redriving;
+  return html`
+    ${done && html`<p role="status">Published again: ${counted(done.requests, "request")}.
+      ${done.remaining > 0 && ` ${letterCount(done.remaining)} of this cause remain: redrive again.`}</p>`}
+    ${done?.problems.map((problem) => html`<${Problem} error=${new Error(problem)} />`)}
+    ${deleting.done !== null && html`<p role="status">${`Deleted ${letterCount(deleting.done)}.`}</p>`}
+    <${Problem} error=${redriving.error} /><${Problem} error=${deleting.error} />`;
+}
+
+// The buttons of one or more dead letters. `redrive` and `drop` are the tools' arguments; without `redrive` there is no
+// such button.
+function Actions({ name, redrive, drop, actions: { redriving, deleting, ask, mayRedrive, mayDelete } }) {
+  return html`<div class="btns">
+    ${mayRedrive && redrive && html`<${Button} class="btn small" icon="retry" busy=${redriving.busy}
+      onClick=${() => redriving.run(redrive)} aria-label=${`Redrive ${name}`}>Redrive</>`}
+    ${mayDelete && html`<${Button} class="btn small danger" icon="trash" busy=${deleting.busy}
+      onClick=${() => ask(drop)} aria-label=${`Delete ${name}`}>Delete …</>`}</div>`;
+}
+
+function Cause({ cause: { cause, letters, in_flight: inFlight, oldest }, actions }) {
+  return html`<li class="pad stack-s"><p>${cause}</p>
+    <p class="soft small">${letterCount(letters)}, ${inFlight} in flight; first failure <${Time} at=${oldest} /></p>
+    <${Actions} name=${`all of the cause ${cause}`} redrive=${{ cause }} drop=${{ cause }} actions=${actions} /></li>`;
+}
+
+function Letter({ letter, actions }) {
+  const { message_id: id, failures, redriven_at: redriven } = letter;
+  const redrive = !redriven || isDue(letter) ? { message_id: id } : null;
+  return html`<li class="pad stack-s"><p>${letter.cause}</p>
+    <p class="soft small">Message ${id}, ${counted(letter.bytes, "byte")}, first failure <${Time}
+      at=${letter.dead_lettered_at} />
+      ${failures > 1 && html`, ${failures} failures, the last <${Time} at=${letter.last_failed_at} />`}
+      ${redriven && html`; in flight since <${Time} at=${redriven} />`}
+      ${!redriven && !isDue(letter) && html`; not redriven by cause until <${Time} at=${letter.due_at} />`}</p>
+    <${Actions} name=${`message ${id}`} redrive=${redrive} drop=${{ message_ids: [id] }} actions=${actions} /></li>`;
+}

@@ -1,0 +1,51 @@
+// Deletions wait for ten seconds, because the server has no undo. The queue survives navigation within the console;
+// closing the tab keeps the memories.
+import { forgetLists } from "./address.js";
+import { client } from "./mcp.js";
+import { observable } from "./observable.js";
+import { showToast } from "./toast.js";
+
+const MOST_IDS = 100; // of delete_memory
+
+// Ids of memories that wait for their deletion or were deleted: lists leave them out.
+export const deletedIds = observable(new Set());
+
+const keep = (ids) => deletedIds.set(deletedIds.get().difference?.(new Set(ids)) ?? without(ids));
+const without = (ids) => new Set([...deletedIds.get()].filter((id) => !ids.includes(id)));
+
+// The message of a deletion.
+export function deletionText(memories) {
+  if (memories.length > 1) return `${memories.length} memories deleted. Closing the tab keeps them.`;
+  const [title] = memories[0].title.match(/^.{0,40}(?=\s|$)/u) ?? [memories[0].title.slice(0, 40)];
+  const name = title.length < memories[0].title.length ? `${title}…` : title;
+  return `“${name}” deleted. Closing the tab keeps it.`;
+}
+
+// Delete memories after ten seconds, unless the person undoes it. Each memory has `id` and `title`.
+export function deleteLater(memories, { onUndo = () => {} } = {}) {
+  const ids = memories.map(({ id }) => id);
+  const callTool = client.retrying(); // fails once somebody else has logged in
+  showToast(deletionText(memories), {
+    onAction: () => {
+      keep(ids);
+      onUndo();
+    },
+    onEnd: () => commit(ids, callTool),
+  });
+  deletedIds.set(new Set([...deletedIds.get(), ...ids]));
+}
+
+async function commit(ids, callTool) {
+  try {
+    for (let start = 0; start < ids.length; start += MOST_IDS) {
+      await remove(ids.slice(start, start + MOST_IDS), callTool);
+    }
+    forgetLists();
+  } catch (error) {
+    keep(ids);
+    showToast(`Not deleted: ${error.message}`);
+  }
+}
+
+const remove = (ids, callTool) =>
+  (ids.length === 1 ? callTool("delete_memory", { id: ids[0] }) : callTool("delete_memory", { ids }));

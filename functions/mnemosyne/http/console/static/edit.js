@@ -1,0 +1,68 @@
+// Edit title, tags and metadata of a memory. Its text cannot be changed: a correction replaces it.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { forgetLists, go } from "./address.js";
+import { Button, Heading, Icon, Loading, Note, Problem, useAction } from "./components.js";
+import { useKeys } from "./keys.js";
+import { call } from "./mcp.js";
+import { formatMetadata, parseMetadata } from "./metadata.js";
+import { TagField } from "./tag_field.js";
+import { showToast } from "./toast.js";
+
+// The form of a memory's labels.
+export const labelsOf = ({ title, tags, metadata }) => ({ title, tags, metadata: formatMetadata(metadata) });
+
+// Arguments of update_memory: the fields that differ in the form; null if none differs.
+export function changesOf(memory, form) {
+  const before = labelsOf(memory);
+  const changes = {};
+  if (form.title !== before.title) changes.title = form.title;
+  if (JSON.stringify(form.tags) !== JSON.stringify(before.tags)) changes.tags = form.tags.length ? form.tags : ["none"];
+  if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
+  return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
+}
+
+export function Edit({ id, may }) {
+  const reading = useAction(() => call("get_memory", { id }));
+  useEffect(() => void reading.run(), []);
+  if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
+  return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
+    ${reading.busy && html`<${Loading} rows=${3} />`}</div>`;
+}
+
+function Form({ id, memory, may }) {
+  const [form, setForm] = useState(labelsOf(memory));
+  const address = `/memories/${id}`;
+  const saving = useAction(async () => {
+    const changes = changesOf(memory, form);
+    if (changes) {
+      await call("update_memory", changes);
+      forgetLists();
+      showToast("Saved.");
+    }
+    go(address, { isReplaced: true });
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    if (!saving.busy) saving.run();
+  };
+  useKeys({ "Ctrl+Enter": submit, Escape: () => go(address, { isReplaced: true }) });
+  const change = (name, value) => setForm({ ...form, [name]: value });
+  return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address}>
+      <${Icon} name="left" small />Cancel</a></div><span class="wide help"><kbd>Ctrl</kbd><kbd>Enter</kbd></span>
+      <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
+    <div class="with-side"><form class="panel sheet stack" onSubmit=${submit}>
+      <${Heading} class="sr">Edit: ${memory.title}</>
+      <div class="field"><label for="title">Title</label><input class="input" id="title" required value=${form.title}
+        onInput=${(event) => change("title", event.target.value)} /></div>
+      <div class="field"><label for="new-tags">Tags</label>
+        <${TagField} id="new-tags" tags=${form.tags} onChange=${(tags) => change("tags", tags)} /></div>
+      <div class="field"><label for="metadata">Metadata <span class="faint">a JSON object</span></label>
+        <textarea class="input mono" id="metadata" rows="4" spellcheck="false" value=${form.metadata}
+          onInput=${(event) => change("metadata", event.target.value)}></textarea></div>
+      <${Problem} error=${saving.error} /></form>
+    <aside class="side" aria-label="The text"><${Note}><div class="stack-s">
+      <p><strong>The text itself stays as it is.</strong></p>
+      <p class="soft">A correction replaces this memory in every search. This one stays in its history.</p>
+      ${may.has("ingest_memory") && html`<p><a class="btn small" href=${`/add?replaces=${id}`}>
+        <${Icon} name="edit" small />Write a correction</a></p>`}</div></></aside></div>`;
+}

@@ -1,0 +1,132 @@
+// Filters of the page Memories, as chips. A chip that is on names its filter and removes it; the others open a dialog.
+import { html, useState } from "./vendor/htm-preact.js";
+import { go } from "./address.js";
+import { Button, Dialog, Icon } from "./components.js";
+import { windowName } from "./dates.js";
+import { addressOf, hasFilter, MODES, QUALITY, toggleTag, withoutFilters } from "./search_form.js";
+import { parseTags } from "./tags.js";
+import { number } from "./text.js";
+
+const WORDS = ["today", "yesterday", "last 7 days", "this month", "last month", "this year", "last year"];
+const apply = (form) => go(addressOf(form));
+
+function Chip({ icon, name, isOn = false, onClick }) {
+  if (isOn) {
+    return html`<button class="chip on" onClick=${onClick}>${name}<${Icon} name="x" />
+      <span class="sr">, remove this filter</span></button>`;
+  }
+  return html`<button class="chip" aria-haspopup="dialog" onClick=${onClick}>${icon && html`<${Icon} name=${icon} />`}
+    ${name}<${Icon} name="down" /></button>`;
+}
+
+const hasTime = ({ time, after, before }) => Boolean(time || after || before);
+
+// The name of the time filter: the dates that the server understood, or the words until it has answered.
+function timeName({ time, after, before }, times) {
+  if (times) return windowName(times);
+  return time || windowName({ after, before });
+}
+
+// `facets` are the tags and sessions within the filters, `times` the window that the server understood.
+export function Filters({ form, facets, times }) {
+  const [open, setOpen] = useState("");
+  const close = () => setOpen("");
+  const choose = (next) => {
+    close();
+    apply(next);
+  };
+  const tags = parseTags(form.tags);
+  const dialogs = { time: TimeDialog, tag: TagsDialog, session: SessionDialog, more: MoreDialog };
+  const isMore = form.mode !== "hybrid" || form.quality || form.old;
+  const noTime = { ...form, time: "", after: "", before: "" };
+  return html`<div class="filters" role="group" aria-label="Filters">
+    <${Chip} icon="clock" name=${hasTime(form) ? timeName(form, times) : "Any time"} isOn=${hasTime(form)}
+      onClick=${() => (hasTime(form) ? apply(noTime) : setOpen("time"))} />
+    ${tags.map((tag) => html`<${Chip} name=${tag} isOn onClick=${() => apply(toggleTag(form, tag))} />`)}
+    <${Chip} icon="tag" name=${tags.length ? "Or another tag" : "Any tag"} onClick=${() => setOpen("tag")} />
+    <${Chip} icon="thread" name=${form.session ? `Session ${form.session}` : "Any session"}
+      isOn=${Boolean(form.session)}
+      onClick=${() => (form.session ? apply({ ...form, session: "" }) : setOpen("session"))} />
+    ${form.old && html`<${Chip} name="With replaced memories" isOn onClick=${() => apply({ ...form, old: "" })} />`}
+    ${form.query && form.mode !== "hybrid" && html`<${Chip} name=${MODES[form.mode] ?? form.mode} isOn
+      onClick=${() => apply({ ...form, mode: "hybrid" })} />`}
+    <${Chip} name="More filters" onClick=${() => setOpen("more")} />
+    ${(hasFilter(form) || isMore) && html`<button class="chip" onClick=${() =>
+      apply({ ...withoutFilters(form), mode: "hybrid", quality: "" })}>Clear all</button>`}
+    ${dialogs[open] && html`<${dialogs[open]} ...${{ form, facets, choose }} onClose=${close} />`}</div>`;
+}
+
+const submitting = (action) => (event) => {
+  event.preventDefault();
+  action();
+};
+
+function TimeDialog({ form, choose, onClose }) {
+  const [typed, setTyped] = useState({ time: form.time, after: form.after, before: form.before });
+  const change = (name) => (event) => setTyped({ ...typed, [name]: event.target.value });
+  const use = submitting(() => choose({ ...form, ...typed }));
+  const words = (text) => html`<button class="chip" type="button"
+    onClick=${() => choose({ ...form, time: text, after: "", before: "" })}>${text}</button>`;
+  return html`<${Dialog} title="When" onClose=${onClose}><form class="stack" onSubmit=${use}>
+    <div class="btns" role="group" aria-label="Common times">${WORDS.map(words)}</div>
+    <div class="field"><label for="time">In words</label>
+      <input class="input" id="time" value=${typed.time} placeholder="between March and May"
+        onInput=${change("time")} /></div>
+    <div class="cols">
+      <div class="field"><label for="after">From</label>
+        <input class="input" id="after" type="date" value=${typed.after.slice(0, 10)}
+          onInput=${change("after")} /></div>
+      <div class="field"><label for="before">To</label>
+        <input class="input" id="before" type="date" value=${typed.before.slice(0, 10)}
+          onInput=${change("before")} /></div>
+    </div>
+    <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
+}
+
+// A list to choose from, and a field that narrows it.
+function Choices({ label, options, onChoose }) {
+  const [typed, setTyped] = useState("");
+  const shown = options.filter(({ name }) => name.toLowerCase().includes(typed.trim().toLowerCase()));
+  const use = submitting(() => typed.trim() && onChoose(shown.length === 1 ? shown[0].name : typed.trim()));
+  return html`<form class="stack" onSubmit=${use}>
+    <input class="input" aria-label=${label} placeholder=${label} value=${typed} autofocus
+      onInput=${(event) => setTyped(event.target.value)} />
+    <ul class="facet choices">${shown.map(({ name, count, isOn }) => html`<li>
+      <button type="button" aria-pressed=${String(Boolean(isOn))} onClick=${() => onChoose(name)}><span>${name}</span>
+        <span class="num">${number(count)}</span></button></li>`)}</ul>
+    ${!shown.length && html`<p class="help">${options.length ? "None in this list." : "None yet."}
+      ${typed.trim() && ` Press Enter to filter by “${typed.trim()}”.`}</p>`}</form>`;
+}
+
+function TagsDialog({ form, facets, choose, onClose }) {
+  const on = parseTags(form.tags);
+  const options = (facets?.tags ?? [])
+    .map(({ tag, memories }) => ({ name: tag, count: memories, isOn: on.includes(tag) }));
+  return html`<${Dialog} title="Tag" onClose=${onClose}>
+    <${Choices} label="Find a tag" options=${options} onChoose=${(tag) => choose(toggleTag(form, tag))} /></>`;
+}
+
+function SessionDialog({ form, facets, choose, onClose }) {
+  const options = (facets?.sessions ?? []).map(({ session, memories }) => ({ name: session, count: memories }));
+  return html`<${Dialog} title="Session" onClose=${onClose}>
+    <${Choices} label="Name of a session" options=${options}
+      onChoose=${(session) => choose({ ...form, session })} /></>`;
+}
+
+function MoreDialog({ form, choose, onClose }) {
+  const [typed, setTyped] = useState({ mode: form.mode, quality: form.quality, old: form.old });
+  const change = (name) => (event) => setTyped({ ...typed, [name]: event.target.value });
+  const setOld = (event) => setTyped({ ...typed, old: event.target.checked ? "yes" : "" });
+  const option = ([value, name]) => html`<option value=${value}>${name}</option>`;
+  const use = submitting(() => choose({ ...form, ...typed }));
+  return html`<${Dialog} title="More filters" onClose=${onClose}><form class="stack" onSubmit=${use}>
+    <label class="check"><input type="checkbox" checked=${typed.old === "yes"} onChange=${setOld} />
+      ${" "}Include replaced memories</label>
+    <div class="cols">
+      <div class="field"><label for="mode">Search by</label><select class="input" id="mode" value=${typed.mode}
+        onChange=${change("mode")}>${Object.entries(MODES).map(option)}</select></div>
+      <div class="field"><label for="quality">Weight of quality</label><select class="input" id="quality"
+        value=${typed.quality} onChange=${change("quality")}>${QUALITY.map(option)}</select></div></div>
+    <p class="help">Both choices apply to searches with a query.</p>
+    <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
+}

@@ -1,0 +1,85 @@
+// Imports of this tab, latest first. They go on while other pages are shown.
+import { forgetLists } from "./address.js";
+import { emptyReason } from "./file_chunks.js";
+import { count, Import } from "./import_file.js";
+import { observable } from "./observable.js";
+import { counted, number } from "./text.js";
+
+const REFRESH_MS = 250; // a line may end every millisecond
+
+// `version` counts the changes, because the entries are changed in place.
+export const imports = observable({ list: [], version: 0 });
+
+const redraw = () => imports.set({ list: imports.get().list, version: imports.get().version + 1 });
+
+const warnBeforeClose = (event) => {
+  if (imports.get().list.some(({ isRunning }) => isRunning)) event.preventDefault();
+};
+
+export async function importFiles(files) {
+  addEventListener("beforeunload", warnBeforeClose); // once, however often it is added
+  const entries = [...files].map((file) =>
+    ({ name: file.name, file, total: 0, done: 0, lines: [], error: null, state: "Waits." }));
+  for (const entry of entries) {
+    const onLine = (line) => {
+      entry.done += line.memories ?? 1;
+      entry.lines.push(line);
+    };
+    const onWait = (reason) => { entry.state = reason ? `Waiting: ${reason}` : "Importing …"; };
+    entry.work = new Import(entry.file, onLine, onWait);
+  }
+  imports.get().list.unshift(...entries.toReversed());
+  redraw();
+  for (const entry of entries) await run(entry);
+}
+
+// Run an import, or resume it.
+export async function run(entry) {
+  Object.assign(entry, { isRunning: true, isStopped: false, state: "Importing …", error: null });
+  Object.assign(entry, { start: performance.now(), doneBefore: entry.done });
+  const timer = setInterval(redraw, REFRESH_MS);
+  redraw();
+  try {
+    if (!entry.total) entry.total = await countMemories(entry.file);
+    entry.isStopped = !(await entry.work.run());
+    entry.state = entry.isStopped ? "Stopped." : "Done.";
+  } catch (error) {
+    Object.assign(entry, { state: "Stopped.", isStopped: entry.total > 0, error });
+  }
+  clearInterval(timer);
+  entry.isRunning = false;
+  forgetLists();
+  redraw();
+}
+
+// Number of memories in a file. Throws if there are none.
+async function countMemories(file) {
+  try {
+    const total = await count(file);
+    if (!total) throw new Error(emptyReason(file.name));
+    return total;
+  } catch (error) {
+    throw new Error(`${file.name} cannot be read: ${error.message}`, { cause: error });
+  }
+}
+
+export const isFailure = ({ state }) => !["stored", "duplicate", "deleted"].includes(state);
+
+// Numbers of memories by what became of them.
+export function countsOf(lines) {
+  const counts = { stored: 0, known: 0, failed: 0 };
+  for (const line of lines) {
+    const kind = isFailure(line) ? "failed" : line.state === "stored" ? "stored" : "known";
+    counts[kind] += line.memories ?? 1;
+  }
+  return counts;
+}
+
+// The remaining time in words; empty until a twentieth is done.
+export function timeLeft({ total, done, doneBefore = 0, start }, now = performance.now()) {
+  const advance = done - doneBefore;
+  if (!total || done >= total || advance < total / 20) return "";
+  const seconds = Math.ceil(((now - start) / 1000 / advance) * (total - done));
+  if (seconds < 90) return `about ${counted(seconds, "second")} left`;
+  return `about ${number(Math.ceil(seconds / 60))} minutes left`;
+}

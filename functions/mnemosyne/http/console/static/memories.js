@@ -1,0 +1,182 @@
+// Memories: search and newest on one page. Without a query the newest by day, with one the best by confidence.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { go, setResults } from "./address.js";
+import { Button, Heading, Icon, Loading, More, Note, Problem, useAction, usePages } from "./components.js";
+import { Steps } from "./connect.js";
+import { groupsOf } from "./dates.js";
+import { deletedIds } from "./deletions.js";
+import { Filters } from "./filters.js";
+import { call } from "./mcp.js";
+import { useValue } from "./observable.js";
+import { usePoll } from "./poll.js";
+import { Results } from "./results.js";
+import { Row } from "./row.js";
+import { addressOf, filtersOf, formOf, hasFilter, listArguments, toggleTag, withoutFilters } from "./search_form.js";
+import { useSelection } from "./selection.js";
+import { Strip } from "./strip.js";
+import { parseTags } from "./tags.js";
+import { memories as countMemories, number } from "./text.js";
+
+const LIMIT = 50;
+const RAIL_TAGS = 12;
+const FACETS = 100;
+const TOP_PX = 200; // above it new memories are inserted, below it they are announced
+
+export function Memories({ address, may }) {
+  const form = formOf(address);
+  const facets = useFacets(form, may);
+  const [times, setTimes] = useState(null); // the window that the server understood
+  useEffect(() => setTimes(null), [address.search]);
+  const name = form.query ? `Results for: ${form.query}` : "Memories";
+  const body = form.query ? Results : Recent;
+  return html`<${Heading} class="sr">${name}</>
+    <div class="with-rail"><div>
+      ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form} />`}
+      <${Filters} form=${form} facets=${facets} times=${times} />
+      <${body} key=${address.search} ...${{ form, may, facets }} onTimes=${setTimes} />
+    </div><${Rail} form=${form} facets=${facets} /></div>`;
+}
+
+function useFacets(form, may) {
+  const filters = filtersOf(form);
+  const counting = useAction(() => call("memory_facets", { ...filters, limit: FACETS }));
+  useEffect(() => { if (may.has("memory_facets")) counting.run(); }, [JSON.stringify(filters)]);
+  return counting.done;
+}
+
+function SearchField({ form }) {
+  const [query, setQuery] = useState(form.query);
+  const field = useRef(null);
+  const submit = (event) => {
+    event.preventDefault();
+    go(addressOf({ ...form, query: query.trim() }));
+  };
+  const clear = () => {
+    setQuery("");
+    field.current.focus();
+    if (form.query) go(addressOf({ ...form, query: "", mode: "hybrid", quality: "" }));
+  };
+  const onKeyDown = (event) => {
+    if (event.key === "Escape" && query) clear();
+    else if (event.key === "Escape") field.current.blur();
+    else return;
+    event.preventDefault();
+  };
+  return html`<form role="search" class="search" onSubmit=${submit}><${Icon} name="search" />
+    <input type="search" id="query" aria-label="Search memories" placeholder="Search, or ask a question" ref=${field}
+      autocomplete="off" enterkeyhint="search" value=${query} onKeyDown=${onKeyDown}
+      onInput=${(event) => setQuery(event.target.value)} />
+    ${query ? html`<${Button} class="btn quiet icon small" icon="x" aria-label="Clear" onClick=${clear} />`
+      : html`<span class="wide"><kbd>/</kbd></span>`}</form>`;
+}
+
+function Rail({ form, facets }) {
+  if (!facets?.tags.length) return html`<div></div>`;
+  const on = parseTags(form.tags);
+  const total = facets.total_tags ?? facets.tags.length;
+  return html`<aside class="rail" aria-label="Tags"><h2>Tags <a
+    href="/tags">All ${total >= FACETS ? "" : number(total)}</a></h2>
+    <ul class="facet">${facets.tags.slice(0, RAIL_TAGS).map(({ tag, memories }) => html`<li key=${tag}>
+      <a href=${addressOf(toggleTag(form, tag))} aria-current=${on.includes(tag) ? "true" : null}><span>${tag}</span>
+        <span class="num">${number(memories)}</span></a></li>`)}</ul></aside>`;
+}
+
+// Memories without a query, page by page, by day.
+function Recent({ form, may, facets, onTimes }) {
+  const hidden = useValue(deletedIds);
+  const load = async (cursor) => {
+    const page = await call("list_memories", { ...listArguments(form, LIMIT), ...(cursor ? { cursor } : {}) });
+    return { items: page.memories, next: page.next_cursor, times: page.window };
+  };
+  const pages = usePages("memories", load);
+  useEffect(() => void pages.start(), []);
+  useEffect(() => onTimes(pages.times ?? null), [pages.times]);
+  const items = pages.items.filter(({ id }) => !hidden.has(id));
+  useEffect(() => setResults({ href: addressOf(form), name: "Memories", ids: items.map(({ id }) => id) }));
+  const onTagged = (...changed) => pages.change(withTags(pages.items, ...changed));
+  const selection = useSelection({ items, may, onTagged });
+  const { fresh, show } = useFresh(pages, load);
+  const select = ({ after, before }) => go(addressOf({ ...form, time: "", after, before }));
+  const isEmpty = pages.isEmpty || (pages.next === "" && !items.length);
+  if (isEmpty && !hasFilter(form)) return html`<${Nothing} may=${may} form=${form} />`;
+  return html`
+    ${may.has("memory_timeline") && html`<${Strip} filters=${filtersOf({ ...form, time: "", after: "", before: "" })}
+      selection=${pages.times ?? form} onSelect=${select} />`}
+    <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
+    ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
+    <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${groups(items, pages).map((group) => html`
+      <section class="group" key=${group.name}><h2 class="group-name">${group.name}${" "}
+        ${group.isWhole && html`<span class="num">${number(group.items.length)}</span>`}</h2>
+        <ul class="rows">${group.items.map((memory) => html`<${Row} key=${memory.id} memory=${memory}
+          row=${selection.rowOf(memory.id)} />`)}</ul></section>`)}</div>
+    ${isEmpty && html`<${NoMatch} form=${form} />`}
+    <${More} pages=${pages} />${selection.dialog}`;
+}
+
+// Groups by day. The last one is not whole as long as there are more pages.
+const groups = (items, { next }) =>
+  groupsOf(items).map((group, index, all) => ({ ...group, isWhole: next === "" || index < all.length - 1 }));
+
+// Items after a change of tags.
+export const withTags = (items, ids, added, removed) =>
+  items.map((item) => (ids.includes(item.id)
+    ? { ...item, tags: [...new Set([...(item.tags ?? []).filter((tag) => !removed.includes(tag)), ...added])] }
+    : item));
+
+// New memories, which are inserted while the top of the page is in view and otherwise announced.
+function useFresh(pages, load) {
+  const [fresh, setFresh] = useState([]);
+  const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
+  const insert = (items) => {
+    setFresh([]);
+    pages.change([...items, ...pages.items]);
+  };
+  usePoll(async () => {
+    if (!pages.isLoaded || pages.busy) return false;
+    const { items } = await load();
+    const end = items.findIndex(({ id }) => known.has(id)); // later items are older than the first known one
+    const added = items.slice(0, end < 0 ? items.length : end);
+    if (!added.length) return false;
+    if (scrollY < TOP_PX) insert([...added, ...fresh]);
+    else setFresh([...added, ...fresh]);
+    return true;
+  });
+  const show = () => {
+    insert(fresh);
+    scrollTo(0, 0);
+  };
+  return { fresh, show };
+}
+
+function ListHead({ form, facets, selection, fresh, show, pages }) {
+  const count = facets?.memories;
+  const isOldest = form.order === "oldest";
+  if (!pages.items.length) return null;
+  return html`<div class="list-head"><span class="grow" role="status">
+      ${count === undefined ? "" : html`<strong class="num">${number(count)}</strong>
+        ${countMemories(count).replace(number(count), "")}`}</span>
+    ${fresh.length > 0 && html`<${Button} class="btn small" icon="up" onClick=${show}>${number(fresh.length)} new</>`}
+    <${Button} class="btn quiet small" icon="check" aria-pressed=${String(selection.isPicking)}
+      onClick=${() => selection.setIsPicking(!selection.isPicking)}>Pick</>
+    <${Button} class="btn quiet small" icon="sort"
+      onClick=${() => go(addressOf({ ...form, order: isOldest ? "" : "oldest" }))}>
+      ${isOldest ? "Oldest first" : "Newest first"}</></div>`;
+}
+
+const NoMatch = ({ form }) => html`<div class="panel pad stack none" role="status"><div class="stack-s">
+    <h2>No memories match</h2><p class="soft">No memory is within these filters.</p></div>
+  <div class="btns"><a class="btn" href=${addressOf(withoutFilters(form))}>Clear the filters</a>
+    ${!form.old && html`<a class="btn" href=${addressOf({ ...form, old: "yes" })}><${Icon} name="clock" small />
+      Include replaced memories</a>`}</div></div>`;
+
+// An empty list: there are no memories, or all of them were replaced.
+function Nothing({ may, form }) {
+  const counting = useAction(() => call("memory_stats"));
+  useEffect(() => void counting.run(), []);
+  if (!counting.done) return html`<${Problem} error=${counting.error} />`;
+  if (counting.done.memories > 0) {
+    return html`<${Note} kind="info" button=${html`<a class="btn small" href=${addressOf({ ...form, old: "yes" })}>Show
+      them</a>`}><p>All ${countMemories(counting.done.memories)} were replaced or wait for their deletion.</p></>`;
+  }
+  return html`<${Steps} may=${may} isEmpty />`;
+}

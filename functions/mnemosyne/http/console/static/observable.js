@@ -1,0 +1,28 @@
+// Values of the whole page that components follow.
+import { useLayoutEffect, useState } from "./vendor/htm-preact.js";
+
+export function observable(initial) {
+  const state = { value: initial };
+  const listeners = new Set();
+  return {
+    get: () => state.value,
+    set(value) {
+      state.value = value;
+      for (const listener of [...listeners]) listener(value);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+// The value of an observable. The component is rendered again when the value changes.
+export function useValue(source) {
+  const [, setValue] = useState(source.get);
+  useLayoutEffect(() => {
+    setValue(source.get); // it may have changed since the first rendering
+    return source.subscribe((value) => setValue(() => value));
+  }, [source]);
+  return source.get();
+}

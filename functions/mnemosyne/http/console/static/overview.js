@@ -1,0 +1,145 @@
+// Overview: whether all is well, and how full the limits are.
+import { html, useEffect } from "./vendor/htm-preact.js";
+import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
+import { Heading, Icon, Loading, Problem, State, useAction } from "./components.js";
+import { failures, isReachable, needsLook, person } from "./health.js";
+import { call } from "./mcp.js";
+import { useValue } from "./observable.js";
+import { tagAddress } from "./tags.js";
+import { memories as countMemories, number } from "./text.js";
+import { formatTime, ZONE } from "./time.js";
+
+const NEARLY_FULL = 0.8;
+const MONTHS = 12;
+const TAGS = 7;
+const RESET = ", resets at midnight UTC";
+const CHART_HEIGHT = 100;
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+// A number of bytes in the largest unit that it reaches: "3.1 MiB".
+export function bytesText(bytes) {
+  const power = bytes ? Math.min(Math.floor(Math.log2(bytes) / 10), UNITS.length - 1) : 0;
+  const value = bytes / 1024 ** power;
+  const format = new Intl.NumberFormat(undefined, { maximumFractionDigits: power && value < 100 ? 1 : 0 });
+  return `${format.format(value)} ${UNITS[power]}`;
+}
+
+// Limits that are set, with their shares.
+export function limitsOf(quota) {
+  const limits = [
+    { name: "Memories", used: quota.memories, limit: quota.memories_limit, text: number },
+    { name: "Storage", used: quota.bytes, limit: quota.bytes_limit, text: bytesText },
+    { name: "New texts today", used: quota.texts_today, limit: quota.texts_limit, text: number, after: RESET },
+  ];
+  return limits
+    .filter(({ limit }) => limit !== null && limit !== undefined)
+    .map((entry) => ({ ...entry, used: entry.used ?? 0, share: entry.limit ? (entry.used ?? 0) / entry.limit : 1 }));
+}
+
+export function Overview({ may }) {
+  const stats = useAction(() => call("memory_stats", { limit: TAGS }));
+  const months = useAction(() => call("memory_timeline", { per: "month", timezone: ZONE }));
+  const tags = useAction(() => call("memory_facets", { limit: TAGS }));
+  useEffect(() => {
+    stats.run();
+    if (may.has("memory_timeline")) months.run();
+    if (may.has("memory_facets")) tags.run();
+  }, []);
+  const isWell = useValue(isReachable) && !needsLook(useValue(failures));
+  return html`<div class="page-head"><${Heading} class="grow">Overview</>
+      ${stats.done && (isWell ? html`<${State} state="stored">All systems work</>`
+        : html`<${State} state="failed">Some requests need a look</>`)}</div>
+    <${Problem} error=${stats.error} />${stats.busy && !stats.done && html`<${Loading} rows=${4} />`}
+    ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
+      <div class="halves">
+        ${months.done?.buckets.length > 0 && html`<${Months} timeline=${months.done} />`}
+        <${TopTags} tags=${tags.done?.tags ?? []} /></div>
+      <div class="halves"><${Limits} quota=${stats.done.quota} /><${About} stats=${stats.done}
+        may=${may} /></div></div>`}`;
+}
+
+const Tile = ({ label, value, children }) => html`<div class="panel tile"><span class="label">${label}</span>
+  <span class="big">${value}</span><span class="small soft">${children}</span></div>`;
+
+function Tiles({ stats }) {
+  const counts = useValue(failures);
+  const look = needsLook(counts) || stats.dead_lettered;
+  const [fullest] = limitsOf(stats.quota).sort((one, other) => other.share - one.share);
+  return html`<div class="tiles">
+    <${Tile} label="Memories" value=${number(stats.memories)}>
+      ${stats.oldest && `since ${formatTime(stats.oldest).split(",")[0]}`}</>
+    <${Tile} label="Waiting" value=${number(stats.pending)}>${stats.pending ? "to be stored" : "nothing waits"}</>
+    <${Tile} label="Need a look" value=${number(look)}>${look ? html`<a href="/activity?state=dead_lettered">
+      See Activity</a>` : "nothing failed"}</>
+    ${fullest ? html`<${Tile} label="Fullest limit" value=${`${Math.round(fullest.share * 100)} %`}>
+        ${fullest.name}: ${fullest.text(fullest.used)} of ${fullest.text(fullest.limit)}</>`
+      : html`<${Tile} label="Storage" value=${bytesText(stats.storage_bytes)}>no limits are set</>`}</div>`;
+}
+
+function Months({ timeline }) {
+  const filled = fillBuckets({ ...timeline, per: "month" }).slice(-MONTHS);
+  const most = Math.max(...filled.map(({ memories }) => memories), 1);
+  const marks = axisMarks(most);
+  const top = Math.max(most, marks.at(-1) ?? 1);
+  const y = (count) => CHART_HEIGHT * (1 - count / top);
+  const [first, last] = [filled[0], filled.at(-1)]
+    .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
+  const label = `Memories by month, from ${first} to ${last}`;
+  const step = 1200 / filled.length;
+  const short = new Intl.DateTimeFormat(undefined, { month: "short" });
+  return html`<section class="panel pad stack"><h2>Memories by month</h2><figure class="chart">
+    <div class="chart-y" aria-hidden="true">${[top, top / 2, 0].map((count) => html`<span>
+      ${number(Math.round(count))}</span>`)}</div>
+    <svg viewBox="0 0 1200 100" preserveAspectRatio="none" role="img" aria-label=${label}>
+      ${[0, 50, 100].map((line) => html`<line x1="0" x2="1200" y1=${line} y2=${line} />`)}
+      ${filled.map(({ time, memories }, index) => html`<rect class=${index === filled.length - 1 ? "now" : ""}
+        x=${index * step + step * 0.16} width=${step * 0.68} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
+        <title>${bucketLabel(time, "month")}: ${countMemories(memories)}</title></rect>`)}</svg>
+    <figcaption class="chart-x" aria-hidden="true">${filled.map(({ time }, index) => html`
+      <span class=${index % 2 ? "" : "thin"}>${short.format(new Date(time))}</span>`)}</figcaption></figure></section>`;
+}
+
+function TopTags({ tags }) {
+  const most = Math.max(...tags.map(({ memories }) => memories), 1);
+  return html`<section class="panel pad stack"><h2>Most used tags</h2>
+    ${!tags.length && html`<p class="soft small">No tags yet.</p>`}
+    ${tags.length > 0 && html`<dl class="tagbars">${tags.map(({ tag, memories }) => html`
+      <dt><a href=${tagAddress(tag)}>${tag}</a></dt><dd><progress max=${most} value=${memories}
+        aria-label=${`${tag}: ${number(memories)}`}></progress><span class="num">
+          ${number(memories)}</span></dd>`)}</dl>`}</section>`;
+}
+
+function Limits({ quota }) {
+  const limits = limitsOf(quota);
+  return html`<section class="panel pad stack"><h2>Limits</h2>
+    ${!limits.length && html`<p class="soft small">No limits are set.</p>`}
+    ${limits.length > 0 && html`<ul class="stack small">
+      ${limits.map(({ name, used, limit, share, text, after = "" }) => html`
+      <li class="stack-s"><p class="btns"><span class="grow">${name}</span>
+        <span class="num soft">${text(used)} of ${text(limit)}${after}</span></p>
+        <progress class=${share >= NEARLY_FULL ? "warn" : ""} max=${limit || 1} value=${used}
+          aria-label=${name}></progress></li>`)}</ul>`}
+  </section>`;
+}
+
+function About({ stats, may }) {
+  const who = useValue(person);
+  const rows = [
+    ["Namespace", who?.namespace],
+    ["Credential", who?.name],
+    ["Valid until", who?.expires_at && formatTime(who.expires_at)],
+    ["You may", who?.scopes?.join(", ")],
+    ["Address", `${location.host}/mcp`],
+    ["Model", `${stats.embedding_model}, ${stats.embedding_dimension}`],
+    ["Oldest", stats.oldest && formatTime(stats.oldest)],
+    ["Newest", stats.newest && formatTime(stats.newest)],
+    ["Storage", bytesText(stats.storage_bytes)],
+  ];
+  return html`<section class="panel pad stack"><h2>This memory</h2>
+    <dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<dt>${name}</dt><dd>
+      ${value}</dd>`)}</dl>
+    ${stats.warning && html`<p class="small wrong">${stats.warning}</p>`}
+    ${may.has("list_memories") && html`<p class="btns"><a class="btn small" href="/connect"><${Icon}
+      name="link" small />
+      Connect a client</a></p>`}</section>`;
+}

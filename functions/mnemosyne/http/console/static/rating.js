@@ -1,0 +1,39 @@
+// The rating of a memory: one per person, which another replaces and the same again withdraws.
+import { html, useState } from "./vendor/htm-preact.js";
+import { Button, Problem, useAction } from "./components.js";
+import { call } from "./mcp.js";
+
+// Counts of ratings, and the person's own one if the server tells it.
+export function countRatings(ratings = []) {
+  const mine = ratings.find((rating) => rating.mine)?.rating ?? null;
+  const count = (value) => ratings.filter(({ rating }) => rating === value).length;
+  return { helped: count(1), misled: count(-1), mine };
+}
+
+export function useRatings(id, history, may) {
+  const [changed, setChanged] = useState(null);
+  const counts = changed ?? countRatings(history?.ratings);
+  const rating = useAction(async (value) => {
+    const isSame = counts.mine === value;
+    const answer = await call("rate_memory", { id, rating: isSame ? "none" : value });
+    const known = countRatings(history?.ratings);
+    setChanged({
+      mine: answer.rating === undefined ? value : answer.rating,
+      helped: answer.helped ?? known.helped + (value === 1 ? 1 : 0),
+      misled: answer.misled ?? known.misled + (value === -1 ? 1 : 0),
+    });
+  });
+  const mayRate = may.has("rate_memory");
+  const rate = (value) => (mayRate && !rating.busy ? void rating.run(value) : false);
+  return { ...counts, mayRate, rate, busy: rating.busy, error: rating.error };
+}
+
+export function Rate({ ratings }) {
+  if (!ratings.mayRate) return null;
+  const button = (value, icon, name) => html`<${Button} class="btn small" icon=${icon} busy=${ratings.busy}
+    aria-pressed=${String(ratings.mine === value)} onClick=${() => ratings.rate(value)}>${name}</>`;
+  return html`<span class="soft small">Did it help?</span>
+    <span class="joined" role="group" aria-label="Rate">
+      ${button(1, "up", "It helped")}${button(-1, "thumbdown", "It misled")}</span>
+    <${Problem} error=${ratings.error} />`;
+}

@@ -1,0 +1,65 @@
+// Choose the memory that replaces this one.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { forgetLists } from "./address.js";
+import { Button, Dialog, Icon, Line, Problem, Time, useAction } from "./components.js";
+import { rowDate } from "./dates.js";
+import { call } from "./mcp.js";
+import { labelsOf } from "./row.js";
+import { bodyOf, plain, shorten } from "./text.js";
+import { showToast } from "./toast.js";
+
+const LIMIT = 6;
+const WAIT_MS = 300;
+const MOST_TEXT = 200;
+
+// Candidates: memories of a search, without this one.
+async function candidates(query, id) {
+  const { memories } = await call("memory_search", { query, limit: LIMIT + 1 });
+  return memories.filter((memory) => memory.id !== id).slice(0, LIMIT);
+}
+
+const textOf = ({ content }) => shorten(plain(bodyOf(content)), MOST_TEXT);
+
+export function Replace({ memory, onClose, onReplaced }) {
+  const [query, setQuery] = useState("");
+  const [chosen, setChosen] = useState(null);
+  const searching = useAction((text) => candidates(text, memory.id));
+  useEffect(() => {
+    const text = query.trim() || shorten(textOf(memory), 100);
+    const timer = setTimeout(() => searching.run(text), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [query]);
+  const replacing = useAction(async () => {
+    await change(chosen.id);
+    showToast("Replaced.", { onAction: () => change(memory.superseded_by ?? "none") });
+    onClose();
+  });
+  const change = async (successor) => {
+    await call("update_memory", { id: memory.id, superseded_by: successor });
+    forgetLists();
+    await onReplaced();
+  };
+  const replace = () => chosen && replacing.run();
+  const foot = html`<${Button} onClick=${onClose}>Cancel</>
+    <${Button} class="btn main" busy=${replacing.busy || !chosen} onClick=${replace}>Replace it</>`;
+  return html`<${Dialog} title="Replace with…" onClose=${onClose} foot=${foot}>
+    <form role="search" class="search" onSubmit=${(event) => event.preventDefault()}><${Icon} name="search" />
+      <input type="search" aria-label="Which memory is current?" placeholder="Which memory is current?" autofocus
+        value=${query} onInput=${(event) => setQuery(event.target.value)} /></form>
+    <${Options} found=${searching.done ?? []} ...${{ chosen, setChosen }} />
+    ${chosen && html`<div class="swap"><div><span class="label">Will be replaced</span>${textOf(memory)}</div>
+      <${Icon} name="arrow" /><div><span class="label">Current from now on</span>${textOf(chosen)}</div></div>`}
+    <p class="help">The replaced memory stays readable under History.</p>
+    <${Problem} error=${searching.error ?? replacing.error} /></>`;
+}
+
+function Options({ found, chosen, setChosen }) {
+  if (!found.length) return html`<p class="help" role="status">No other memories.</p>`;
+  return html`<div class="options-list" role="radiogroup" aria-label="Memories">${found.map((memory) => {
+    const { title, text } = labelsOf({ ...memory, preview: textOf(memory) });
+    return html`<label class="option" key=${memory.id}><input type="radio" name="with"
+      checked=${chosen?.id === memory.id}
+      onChange=${() => setChosen(memory)} /><${Line} title=${title} text=${text} />
+      <${Time} at=${memory.timestamp} name=${rowDate} class="row-date" /></label>`;
+  })}</div>`;
+}

@@ -1,0 +1,78 @@
+// Results of a search, by confidence, or what to do if nothing is close.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { setResults } from "./address.js";
+import { Button, Icon, Loading, Note, Problem, useAction } from "./components.js";
+import { deletedIds } from "./deletions.js";
+import { Hits } from "./hit.js";
+import { call } from "./mcp.js";
+import { useValue } from "./observable.js";
+import { addressOf, hasFilter, searchArguments, withoutFilters } from "./search_form.js";
+import { useSelection } from "./selection.js";
+import { memories as countMemories, number } from "./text.js";
+import { formatTime, ZONE } from "./time.js";
+
+const LIMIT = 20;
+const MOST = 100; // of the server
+
+const level = (name) => (hit) => (hit.confidence ?? "related") === name;
+
+// The number of results by confidence, in words.
+export function resultText(hits) {
+  const [strong, related, weak] = ["strong", "related", "weak"].map((name) => hits.filter(level(name)).length);
+  const name = (count, word) => `${number(count)} ${word} ${count === 1 ? "match" : "matches"}`;
+  if (strong) return [name(strong, "strong"), related ? `${number(related)} related` : ""].filter(Boolean).join(", ");
+  if (related) return name(related, "related");
+  return weak ? name(weak, "weak") : "No matches";
+}
+
+export function Results({ form, may, facets, onTimes }) {
+  const hidden = useValue(deletedIds);
+  const [limit, setLimit] = useState(LIMIT);
+  const searching = useAction((most) => call("memory_search", searchArguments(form, most)));
+  useEffect(() => void searching.run(limit), [limit]);
+  const answer = searching.done;
+  useEffect(() => onTimes(answer?.window ?? null), [answer]);
+  const hits = (answer?.memories ?? []).filter(({ id }) => !hidden.has(id));
+  useEffect(() => setResults({ href: addressOf(form), name: "Results", ids: hits.map(({ id }) => id) }));
+  const selection = useSelection({ items: hits, may, onTagged: () => searching.run(limit) });
+  if (searching.error) return html`<div class="results"><${Problem} error=${searching.error} /></div>`;
+  if (!answer) return html`<${Loading} />`;
+  const isClose = hits.some((hit) => !level("weak")(hit));
+  return html`
+    ${isClose && html`<${Head} ...${{ answer, hits, selection }} />`}
+    ${answer.degraded && html`<div class="results"><${Note} kind="warn"><p>${answer.degraded}</p></></div>`}
+    ${!isClose && html`<${None} ...${{ form, may, facets }} />`}
+    <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>
+      <${Hits} answer=${answer} hits=${hits} rowOf=${selection.rowOf} /></div>
+    ${isClose && answer.memories.length >= limit && html`<div class="list-end">${limit < MOST
+      ? html`<${Button} busy=${searching.busy} onClick=${() => setLimit(MOST)}>Load more</>`
+      : html`<p class="help">These are the best ${number(MOST)}. Filters find others.</p>`}</div>`}
+    ${selection.dialog}`;
+}
+
+function Head({ answer, hits, selection }) {
+  const { window: times } = answer;
+  const end = (time) => (time ? formatTime(time) : "…");
+  return html`<div class="list-head"><span class="grow" role="status"><strong>${resultText(hits)}</strong>
+      ${times && html` <span class="faint wide">· ${end(times.after)} to ${end(times.before)}, ${ZONE}</span>`}</span>
+    <${Button} class="btn quiet small" icon="check" aria-pressed=${String(selection.isPicking)}
+      onClick=${() => selection.setIsPicking(!selection.isPicking)}>Pick</></div>`;
+}
+
+const addAddress = (content) => `/add?${new URLSearchParams({ content })}`;
+
+function None({ form, may, facets }) {
+  const isFiltered = hasFilter({ ...form, old: "" });
+  const count = facets?.memories;
+  const all = count === undefined ? "No memory" : `None of the ${countMemories(count)}`;
+  const within = isFiltered ? " within these filters" : "";
+  const link = (icon, name, address) => html`<a class="btn" href=${address}><${Icon} name=${icon} small />${name}</a>`;
+  return html`<div class="panel pad stack none" role="status"><div class="stack-s"><h2>Nothing close was found</h2>
+      <p class="soft">
+        ${count === 1 ? `The only memory${within} is not` : `${all}${within} is`} about this.</p></div>
+    <div class="btns">
+      ${may.has("ingest_memory") && link("plus", "Add a memory about it", addAddress(form.query))}
+      ${form.mode !== "exact" && link("search", "Search for the exact text", addressOf({ ...form, mode: "exact" }))}
+      ${!form.old && link("clock", "Include replaced memories", addressOf({ ...form, old: "yes" }))}
+      ${isFiltered && link("x", "Clear the filters", addressOf(withoutFilters(form)))}</div></div>`;
+}

@@ -1,0 +1,87 @@
+// A list that is walked with j and k, and whose rows are picked with x.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { BulkBar, TagDialog } from "./bulk.js";
+import { deleteLater } from "./deletions.js";
+import { useKeys } from "./keys.js";
+import { bulkBar } from "./shell.js";
+
+// Ids between two rows, both included.
+export function idsBetween(ids, from, until) {
+  const [start, end] = [ids.indexOf(from), ids.indexOf(until)].sort((one, other) => one - other);
+  return start < 0 ? [until] : ids.slice(start, end + 1);
+}
+
+// The picked rows: their ids, and how to pick one or a range.
+function usePicks(ids) {
+  const [picked, setPicked] = useState(new Set());
+  const [isPicking, setIsPicking] = useState(false);
+  const last = useRef(null); // the row that was picked last, where a range begins
+  const clear = () => {
+    setPicked(new Set());
+    setIsPicking(false);
+  };
+  const pick = (id, isRange) => {
+    const { current: first } = last;
+    setPicked((before) => {
+      const next = new Set(before);
+      if (isRange && first) for (const other of idsBetween(ids, first, id)) next.add(other);
+      else if (next.has(id)) next.delete(id);
+      else next.add(id);
+      return next;
+    });
+    last.current = id;
+  };
+  return { picked, pick, clear, isPicking: isPicking || picked.size > 0, setIsPicking };
+}
+
+// `items` are the memories on the page, in their order. `onTagged` gets the ids, and the tags that were added and
+// removed.
+export function useSelection({ items, may, onTagged }) {
+  const ids = items.map(({ id }) => id);
+  const [at, setAt] = useState(null);
+  const { picked, pick, clear, isPicking, setIsPicking } = usePicks(ids);
+  const [isTagging, setIsTagging] = useState(false);
+  const list = useRef(null);
+  const chosen = items.filter(({ id }) => picked.has(id));
+  const remove = (memories) => {
+    clear();
+    deleteLater(memories);
+  };
+  const move = (step) => {
+    const rows = [...list.current.querySelectorAll("[data-id]")];
+    const before = rows.findIndex((row) => row.dataset.id === at);
+    const row = rows[Math.max(0, Math.min(rows.length - 1, before < 0 ? 0 : before + step))];
+    if (!row) return;
+    setAt(row.dataset.id);
+    row.querySelector(".row-link").focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  };
+  const current = chosen.length ? chosen : items.filter(({ id }) => id === at);
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => (at ? pick(at, false) : false),
+    "Shift+x": () => (at ? pick(at, true) : false),
+    t: () => (may.has("update_memory") && chosen.length ? setIsTagging(true) : false),
+    Delete: () => (may.has("delete_memory") && current.length ? remove(current) : false),
+    Escape: () => (isPicking ? clear() : false),
+  });
+  useEffect(() => {
+    const bar = chosen.length > 0 && html`<${BulkBar} memories=${chosen} may=${may} onClear=${clear}
+      onTag=${() => setIsTagging(true)} onDelete=${() => remove(chosen)} />`;
+    bulkBar.set(bar || null);
+  });
+  useEffect(() => () => bulkBar.set(null), []);
+  const dialog = isTagging && html`<${TagDialog} memories=${chosen} onClose=${() => setIsTagging(false)}
+    onTagged=${(...changed) => {
+      onTagged(...changed);
+      clear();
+    }} />`;
+  const rowOf = (id) => ({
+    isAt: id === at,
+    isPicked: picked.has(id),
+    onFocus: () => setAt(id),
+    onPick: (event) => pick(id, event.shiftKey),
+  });
+  return { list, rowOf, dialog, isPicking, setIsPicking };
+}

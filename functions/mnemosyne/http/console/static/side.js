@@ -1,0 +1,105 @@
+// The column next to a memory: tags, session, history, ratings, record.
+import { html, useState } from "./vendor/htm-preact.js";
+import { forgetLists } from "./address.js";
+import { Button, Icon, Problem, Time, useAction } from "./components.js";
+import { dayAndTime, rowDate } from "./dates.js";
+import { call } from "./mcp.js";
+import { TagField } from "./tag_field.js";
+import { tagAddress } from "./tags.js";
+import { number } from "./text.js";
+
+export function Side({ id, may, memory, history, load }) {
+  return html`<aside class="side" aria-label="About this memory">
+    <${TagSection} ...${{ id, may, memory, load }} />
+    <${Session} memory=${memory} />
+    <${History} history=${history} />
+    <${Ratings} ratings=${history?.ratings ?? []} />
+    <${Record} memory=${memory} /></aside>`;
+}
+
+function TagSection({ id, may, memory, load }) {
+  const [isAdding, setIsAdding] = useState(false);
+  const { tags } = memory;
+  const changing = useAction(async (next) => {
+    await call("update_memory", { id, tags: next.length ? next : ["none"] });
+    forgetLists();
+    setIsAdding(false);
+    await load();
+  });
+  const mayChange = may.has("update_memory");
+  if (!mayChange && !tags.length) return null;
+  const without = (tag) => tags.filter((other) => other !== tag);
+  return html`<section><h2>Tags</h2><div class="tags tags-l">${tags.map((tag) => html`<span class="tag" key=${tag}>
+      <a href=${tagAddress(tag)}>${tag}</a>${mayChange && html`<button aria-label=${`Remove ${tag}`}
+        onClick=${() => changing.run(without(tag))}><${Icon} name="x" small /></button>`}</span>`)}
+    ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
+      name="plus" />Tag</button>`}</div>
+    ${isAdding && html`<${NewTags} busy=${changing.busy} onSave=${(added) => changing.run([...tags, ...added])} />`}
+    <${Problem} error=${changing.error} /></section>`;
+}
+
+function NewTags({ busy, onSave }) {
+  const [added, setAdded] = useState([]);
+  return html`<div class="stack-s"><label class="sr" for="side-tags">Add tags</label>
+    <${TagField} id="side-tags" tags=${added} onChange=${setAdded}
+      inputRef=${(input) => input && !added.length && input.focus()} />
+    <${Button} class="btn small" busy=${busy} onClick=${() => added.length && onSave(added)}>Save</></div>`;
+}
+
+function Session({ memory }) {
+  const around = memory.session_memories;
+  if (!around || around.count < 2) return null;
+  const item = ({ id, timestamp, title }) => html`<li key=${id}><a href=${`/memories/${id}`} dir="auto">
+    ${title || "Untitled"}</a>
+    <${Time} at=${timestamp} name=${rowDate} class="faint num" /></li>`;
+  return html`<section><h2>In the same session</h2><ol class="around">${around.before.map(item)}
+    <li class="here" aria-current="true">This memory<${Time} at=${memory.timestamp} name=${rowDate}
+      class="faint num" /></li>
+    ${around.after.map(item)}</ol>
+    <p class="small"><a href=${`/?session=${encodeURIComponent(memory.session)}&order=oldest`}>
+      All ${number(around.count)} of this session</a></p></section>`;
+}
+
+const Link = ({ memory }) => html`<a href=${`/memories/${memory.id}`} dir="auto">${memory.title || "Untitled"}</a>${" "}
+  <span class="faint">of <${Time} at=${memory.timestamp} name=${rowDate} /></span>`;
+
+function History({ history }) {
+  const { superseded_by: successors, supersedes, similar } = history ?? {};
+  const lists = [["Replaced by", successors], ["Replaces", supersedes], ["Similar:", similar]];
+  const items = lists.flatMap(([name, memories]) => (memories ?? []).map((memory) => ({ name, memory })));
+  if (!items.length) return null;
+  return html`<section><h2>History</h2><ul class="stack-s small">${items.map(({ name, memory }) => html`
+    <li class="soft" key=${`${name}${memory.id}`}>${name} <${Link} memory=${memory} /></li>`)}</ul></section>`;
+}
+
+const RATINGS = { 1: "It helped", 0: "Neutral", "-1": "It misled" };
+
+function Ratings({ ratings }) {
+  if (!ratings.length) return null;
+  return html`<section><h2>Ratings</h2><ul class="stack-s small">
+    ${ratings.map(({ rating, reason, by, rated_at: at }) => html`
+    <li class="soft">${RATINGS[rating]}${reason && `: ${reason}`}${" "}
+      <span class="faint">${by && `${by}, `}<${Time} at=${at} /></span></li>`)}</ul></section>`;
+}
+
+// The record, folded.
+export function recordOf(memory) {
+  const { metadata } = memory;
+  const rows = {
+    Stored: dayAndTime(memory.created_at),
+    "Stored again": memory.last_seen_at === memory.created_at ? null : dayAndTime(memory.last_seen_at),
+    Quality: memory.quality.toFixed(2),
+    Session: memory.session,
+    Metadata: Object.keys(metadata ?? {}).length ? JSON.stringify(metadata) : null,
+    Model: memory.embedding_model,
+    "SHA-256": memory.content_hash,
+    Id: memory.id,
+  };
+  return Object.entries(rows).filter(([, value]) => value !== null && value !== undefined);
+}
+
+function Record({ memory }) {
+  return html`<details class="fold"><summary><${Icon} name="right" small />Record</summary>
+    <dl class="facts">${recordOf(memory).map(([name, value]) => html`<dt>${name}</dt>
+      <dd class=${["Id", "SHA-256", "Metadata"].includes(name) ? "mono" : ""}>${value}</dd>`)}</dl></details>`;
+}

@@ -1,0 +1,90 @@
+// Memories over time as a strip of bars. Dragging over it selects a time. It is drawn in a fixed coordinate system that
+// the browser stretches, so a change of width needs no redraw.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { axisTimes, bucketEnd, bucketLabel, coarsen, fillBuckets, filtersOfSelection } from "./buckets.js";
+import { useAction } from "./components.js";
+import { call } from "./mcp.js";
+import { memories as countMemories } from "./text.js";
+import { ZONE } from "./time.js";
+
+const WIDTH = 1000;
+const HEIGHT = 48;
+const GAP = 0.15; // of a bar's place
+const MOST_BAR = 42;
+const MOST_BARS = 120;
+
+// Coordinates of the strip: `x` of a time, `timeOf` a fraction of the width, `height` of a count.
+export function scales(filled, per) {
+  const [start, end] = [filled[0].time, bucketEnd(filled.at(-1).time, per)];
+  const most = Math.max(...filled.map(({ memories }) => memories), 1);
+  const clamp = (value, least, greatest) => Math.min(Math.max(value, least), greatest);
+  const x = (time) => ((clamp(time, start, end) - start) / (end - start)) * WIDTH;
+  const timeOf = (fraction) => start + clamp(fraction, 0, 1) * (end - start);
+  const height = (count) => (count ? Math.max((count / most) * MOST_BAR, 1) : 0);
+  return { x, timeOf, height, start, end };
+}
+
+// `filters` are the filters of the page except the time. `selection` is the selected time: `after` and `before`.
+export function Strip({ filters, selection, onSelect }) {
+  const counting = useAction(() => call("memory_timeline", { ...filters, timezone: ZONE }));
+  useEffect(() => void counting.run(), [JSON.stringify(filters)]);
+  const timeline = counting.done && coarsen(counting.done, MOST_BARS);
+  if (!timeline || timeline.buckets.length < 2) return null;
+  return html`<${Plot} ...${{ timeline, selection, onSelect }} />`;
+}
+
+function Plot({ timeline, selection, onSelect }) {
+  const { per } = timeline;
+  const filled = fillBuckets(timeline);
+  const { x, timeOf, height, start, end } = scales(filled, per);
+  const plot = useRef(null);
+  const select = (from, until) => onSelect(filtersOfSelection(filled, per, from, until));
+  const { drag, handlers } = useDrag(plot, timeOf, select);
+  const { after, before } = selection;
+  const chosen = after || before ? [after ? Date.parse(after) : start, before ? Date.parse(before) : end] : null;
+  const marked = drag ?? chosen;
+  const isIn = (time) => marked && bucketEnd(time, per) > marked[0] && time <= marked[1];
+  const total = timeline.buckets.reduce((sum, { memories }) => sum + memories, 0);
+  const label = `${countMemories(total)} by the ${per}, from ${bucketLabel(start, per)} to ${
+    bucketLabel(filled.at(-1).time, per)}. Choose a time with the filter.`;
+  return html`<figure class="strip"><div class="strip-plot" ref=${plot} ...${handlers}>
+    <svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${label}>
+      ${marked && html`<rect class="sel" x=${x(marked[0])} y="0" height=${HEIGHT}
+        width=${Math.max(0, x(marked[1]) - x(marked[0]))} />`}
+      ${filled.filter(({ memories }) => memories).map(({ time, memories }) => {
+        const place = x(bucketEnd(time, per)) - x(time);
+        return html`<rect class=${isIn(time) ? "bar in" : "bar"} x=${x(time) + (place * GAP) / 2}
+          width=${place * (1 - GAP)}
+          y=${HEIGHT - height(memories)} height=${height(memories)}>
+          <title>${bucketLabel(time, per)}: ${countMemories(memories)}</title></rect>`;
+      })}</svg></div>
+    <figcaption class="strip-axis" aria-hidden="true">${axisTimes(start, end).map((time, index) => html`
+      <span class=${index % 2 ? "wide" : ""}>${time > Date.now() ? "Today" : bucketLabel(time, per)}</span>`)}
+    </figcaption></figure>`;
+}
+
+// Select a range of time with the pointer: the range while it is dragged, and the handlers of the element.
+function useDrag(plot, timeOf, onEnd) {
+  const [range, setRange] = useState(null); // the times where the drag started and where the pointer is
+  const timeAt = ({ clientX }) => {
+    const { left, width } = plot.current.getBoundingClientRect();
+    return timeOf((clientX - left) / width);
+  };
+  const onPointerDown = (event) => {
+    if (event.button || event.pointerType === "touch") return; // a finger scrolls the page
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setRange([timeAt(event), timeAt(event)]);
+  };
+  const onPointerMove = (event) => {
+    if (range) setRange([range[0], timeAt(event)]);
+  };
+  const onPointerUp = (event) => {
+    if (!range) return;
+    setRange(null);
+    const [from, until] = [range[0], timeAt(event)].sort((one, other) => one - other);
+    onEnd(from, until);
+  };
+  const onPointerCancel = () => setRange(null);
+  const drag = range && range.toSorted((one, other) => one - other);
+  return { drag, handlers: { onPointerDown, onPointerMove, onPointerUp, onPointerCancel } };
+}

@@ -1,0 +1,167 @@
+// Tags: find, rename, merge and delete them over all memories.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { forgetLists } from "./address.js";
+import { Button, Dialog, Heading, IconButton, Loading, Note, Problem, Time, useAction } from "./components.js";
+import { dayName } from "./dates.js";
+import { call, client } from "./mcp.js";
+import { bulkBar } from "./shell.js";
+import { tagAddress } from "./tags.js";
+import { memories as countMemories, number } from "./text.js";
+import { showToast } from "./toast.js";
+
+const LIMIT = 100;
+const WAIT_MS = 200;
+
+// Letters and digits of a tag: tags that have the same ones look like one tag.
+const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
+// Pairs of tags that look like one: the more used one is kept.
+export function lookAlikes(tags) {
+  const kept = new Map();
+  const pairs = [];
+  for (const { tag } of tags.toSorted((one, other) => other.memories - one.memories)) {
+    const key = skeleton(tag);
+    if (!key) continue;
+    if (kept.has(key)) pairs.push({ tag, to: kept.get(key) });
+    else kept.set(key, tag);
+  }
+  return pairs;
+}
+
+export function TagList({ may }) {
+  const [prefix, setPrefix] = useState("");
+  const [picked, setPicked] = useState([]);
+  const [open, setOpen] = useState(null); // { tags, to } of the dialog
+  const finding = useAction((text) => call("memory_facets", { limit: LIMIT, ...(text ? { prefix: text } : {}) }));
+  const load = () => finding.run(prefix.trim());
+  useEffect(() => {
+    const timer = setTimeout(load, prefix ? WAIT_MS : 0);
+    return () => clearTimeout(timer);
+  }, [prefix]);
+  const tags = finding.done?.tags ?? [];
+  const mayChange = may.has("change_tag");
+  const total = finding.done?.total_tags ?? tags.length;
+  usePickedBar(picked, { clear: () => setPicked([]), merge: () => setOpen({ kind: "merge", tags: picked }) });
+  const toggle = (tag) => setPicked(picked.includes(tag) ? picked.filter((other) => other !== tag) : [...picked, tag]);
+  const done = () => {
+    setOpen(null);
+    setPicked([]);
+    load();
+  };
+  return html`<div class="narrow"><div class="page-head"><${Heading} class="grow">Tags</>
+      <input class="input rail-field" aria-label="Find a tag"
+        placeholder=${total ? `Find among ${number(total)}` : "Find"}
+        value=${prefix} onInput=${(event) => setPrefix(event.target.value)} /></div>
+    <div class="stack"><${Problem} error=${finding.error} />
+      ${mayChange && lookAlikes(tags).slice(0, 1).map(({ tag, to }) => html`<${Note} kind="info" button=${html`
+        <${Button} class="btn small"
+          onClick=${() => setOpen({ kind: "merge", tags: [tag, to], to })}>Merge into ${to}</>`}>
+        <p><strong>${tag}</strong> and <strong>${to}</strong> look like one tag.</p></>`)}
+      ${finding.busy && !finding.done && html`<${Loading} />`}
+      ${finding.done && !tags.length && html`<p class="soft" role="status">
+        ${prefix ? "No tag begins with this." : "No tags yet."}</p>`}
+      ${tags.length > 0 && html`<${Table} ...${{ tags, picked, toggle, mayChange, setOpen }} />`}
+      ${total > tags.length && !prefix && html`<p class="help">These are the ${number(tags.length)} most used of
+        ${number(total)} tags. Find the others by their first letters.</p>`}
+      ${finding.done?.complete === false && html`<p class="help">Counted over the newest 100,000 memories.</p>`}</div>
+    ${open && html`<${dialogs[open.kind]} ...${open} onClose=${() => setOpen(null)} onDone=${done} />`}</div>`;
+}
+
+// The bar of actions on picked tags.
+function usePickedBar(picked, { clear, merge }) {
+  useEffect(() => {
+    bulkBar.set(picked.length ? html`<div class="bulk" role="toolbar" aria-label="Actions on the picked tags">
+      <span class="count">${picked.length} picked</span>
+      ${picked.length > 1 && html`<button onClick=${merge}>Merge …</button>`}
+      <button onClick=${clear}>Pick none</button></div>` : null);
+  });
+  useEffect(() => () => bulkBar.set(null), []);
+}
+
+function Table({ tags, picked, toggle, mayChange, setOpen }) {
+  return html`<div class="panel flush"><table class="table tagtable"><thead><tr>
+      <th><span class="sr">Pick</span></th><th>Tag</th><th>Memories</th><th>Last used</th><th><span
+        class="sr">Action</span></th>
+    </tr></thead><tbody>${tags.map(({ tag, memories, last_used: used }) => html`
+      <tr key=${tag} class=${picked.includes(tag) ? "picked" : ""}>
+        <td>${mayChange && html`<label class="btns"><input type="checkbox" aria-label=${`Pick ${tag}`}
+          checked=${picked.includes(tag)} onChange=${() => toggle(tag)} /></label>`}</td>
+        <td><a href=${tagAddress(tag)}>${tag}</a></td><td class="num sub">${number(memories)}</td>
+        <td class="sub wide">${used && html`<${Time} at=${used} name=${dayName} />`}</td>
+        <td>${mayChange && html`<span class="btns"><span class="grow"></span>
+          <${Button} class="btn quiet small" aria-label=${`Rename ${tag}`}
+            onClick=${() => setOpen({ kind: "rename", tags: [tag], memories })}>Rename</>
+          <${IconButton} name="trash" label=${`Delete the tag ${tag}`}
+            onClick=${() => setOpen({ kind: "remove", tags: [tag], memories })} /></span>`}</td></tr>`)}
+    </tbody></table></div>`;
+}
+
+// Change a tag on all memories, some hundreds a call. `onProgress` gets the number of changed memories.
+async function changeTag(args, onProgress = () => {}) {
+  const callTool = client.retrying();
+  let total = 0;
+  for (;;) {
+    const { changed, remaining } = await callTool("change_tag", args);
+    total += changed;
+    onProgress(total);
+    if (!remaining) break;
+  }
+  forgetLists();
+  return total;
+}
+
+// A dialog that changes tags, and shows how many memories are done.
+function Change({ title, action, kind = "main", calls, said, onClose, onDone, children }) {
+  const [count, setCount] = useState(0);
+  const changing = useAction(async () => {
+    let total = 0;
+    for (const args of calls()) total += await changeTag(args, (done) => setCount(total + done));
+    showToast(said(total));
+    onDone();
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    if (!changing.busy) changing.run();
+  };
+  const foot = html`<${Button} onClick=${onClose}>Cancel</>
+    <${Button} class=${`btn ${kind}`} busy=${changing.busy} onClick=${submit}>${action}</>`;
+  return html`<${Dialog} title=${title} onClose=${onClose} foot=${foot}>
+    <form class="stack" onSubmit=${submit}>${children}
+      ${changing.busy && count > 0 && html`<p class="help" role="status">${countMemories(count)} changed …</p>`}
+      <${Problem} error=${changing.error} /></form></>`;
+}
+
+function Rename({ tags: [tag], memories, onClose, onDone }) {
+  const [name, setName] = useState(tag);
+  const field = useRef(null);
+  useEffect(() => field.current.select(), []);
+  const calls = () => {
+    if (!name.trim() || name.trim() === tag) throw new Error("Write another name.");
+    return [{ tag, to: name.trim() }];
+  };
+  return html`<${Change} title=${`Rename ${tag}`} action="Rename" ...${{ calls, onClose, onDone }}
+    said=${(count) => `${countMemories(count)} now ${count === 1 ? "has" : "have"} the tag ${name.trim()}.`}>
+    <div class="field"><label for="name">New name</label><input class="input" id="name" ref=${field}
+      value=${name} autofocus
+      onInput=${(event) => setName(event.target.value)} />
+      <span class="help">
+        ${countMemories(memories)} ${memories === 1 ? "has" : "have"} this tag. A name that another tag has
+        merges the two.</span></div></>`;
+}
+
+function Merge({ tags, to = tags[0], onClose, onDone }) {
+  const [kept, setKept] = useState(to);
+  const calls = () => tags.filter((tag) => tag !== kept).map((tag) => ({ tag, to: kept }));
+  return html`<${Change} title=${`Merge ${tags.length} tags`} action="Merge" ...${{ calls, onClose, onDone }}
+    said=${(count) => `Merged into ${kept}: ${countMemories(count)} changed.`}>
+    <fieldset class="field plain"><legend class="label">Keep</legend>${tags.map((tag) => html`<label class="check">
+      <input type="radio" name="kept" checked=${tag === kept}
+        onChange=${() => setKept(tag)} /> ${tag}</label>`)}</fieldset></>`;
+}
+
+const Remove = ({ tags: [tag], memories, onClose, onDone }) => html`<${Change} title=${`Delete the tag ${tag}?`}
+  action="Delete the tag" kind="danger" calls=${() => [{ tag, delete: true }]} ...${{ onClose, onDone }}
+  said=${(count) => `Tag ${tag} removed from ${countMemories(count)}.`}>
+  <p>${countMemories(memories)} ${memories === 1 ? "loses" : "lose"} this tag. The memories stay.</p></>`;
+
+const dialogs = { rename: Rename, merge: Merge, remove: Remove };

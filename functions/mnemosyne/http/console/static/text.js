@@ -1,0 +1,107 @@
+// Stored text in lists: plain words, marks of matched words, passages.
+
+const HEADER = /^\s*(?:\[\[\[CHRONICLE_(?:START|END)\]\]\]|(?:TS|TITLE|TAGS):[^\n]*)\s*(?:\n|$)/;
+const END_MARK = /\s*\[\[\[CHRONICLE_END\]\]\]\s*$/;
+const MOST_HEADERS = 8;
+const LEAD = 60; // characters before the first match of a passage
+const MOST_PASSAGE = 400;
+const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks that say nothing in a passage
+
+// Length of the leading lines that the page shows elsewhere: marks of a chronicle, its time, title and tags.
+export function headerLength(content) {
+  let length = 0;
+  for (let count = 0; count < MOST_HEADERS; count += 1) {
+    const match = content.slice(length, length + 2000).match(HEADER);
+    if (!match) break;
+    length += match[0].length;
+  }
+  const body = length ? content.slice(length).match(/^\s*BODY:\s*/) : null;
+  return length + (body?.[0].length ?? 0);
+}
+
+// The content without the lines that the page shows elsewhere. Content that has only such lines is returned whole.
+export function bodyOf(content) {
+  const body = content.slice(headerLength(content)).replace(END_MARK, "");
+  return body.trim() ? body : content;
+}
+
+// Text of Markdown on one line: without marks of headings, lists, quotes and emphasis. Code keeps its backticks.
+export const plain = (text) =>
+  text
+    .replace(/^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+(?:\[[ x]\][ \t]+)?|```.*$)/gmu, "")
+    .replace(/(\*\*|__)(?=\S)([^\n]{1,300}?\S)\1/gu, "$2")
+    .replace(/\[([^[\]\n]{1,200})\]\((?:https?:|mailto:)[^()\s]{1,500}\)/gu, "$1")
+    .replace(/\s+/gu, " ")
+    .trim();
+
+// Split a line at its `code`.
+export function codeSegments(text) {
+  return text.split(/(`[^`\n]{1,200}`)/u).filter(Boolean).map((part) => {
+    const isCode = part.length > 2 && part.startsWith("`") && part.endsWith("`");
+    return { text: isCode ? part.slice(1, -1) : part, isCode };
+  });
+}
+
+// Convert ranges in Unicode code points to ranges in UTF-16 units, sorted and without overlaps.
+export function unitRanges(text, ranges = []) {
+  if (!ranges.length) return [];
+  const offsets = [0];
+  for (const point of text) offsets.push(offsets.at(-1) + point.length);
+  const at = (point) => offsets[Math.min(point, offsets.length - 1)];
+  const converted = [];
+  for (const [start, end] of ranges.toSorted(([one], [other]) => one - other)) {
+    const from = Math.max(at(start), converted.at(-1)?.[1] ?? 0);
+    if (at(end) > from) converted.push([from, at(end)]);
+  }
+  return converted;
+}
+
+// Split a text at its marked ranges, within `start` and `end` (all in UTF-16 units).
+export function markSegments(text, ranges, start = 0, end = text.length) {
+  const segments = [];
+  const add = (from, until, isMark) => {
+    const part = text.slice(Math.max(from, start), Math.min(until, end));
+    if (part && until > start && from < end) segments.push({ text: part, isMark });
+  };
+  let place = start;
+  for (const [from, until] of ranges) {
+    add(place, from, false);
+    add(from, until, true);
+    place = Math.max(place, until);
+  }
+  add(place, end, false);
+  return segments;
+}
+
+// The next place between two words from `place`, in the direction of `step`.
+function wordEdge(text, place, step) {
+  for (let edge = place, count = 0; count < 40 && edge > 0 && edge < text.length; edge += step, count += 1) {
+    if (/\s/u.test(text[edge - (step > 0 ? 0 : 1)])) return edge;
+  }
+  return step > 0 && place + 40 >= text.length ? text.length : Math.max(0, Math.min(place, text.length));
+}
+
+// The passage of a content that a result shows: from its start, or from a little before the first match.
+export function passageOf(content, ranges = []) {
+  const start = headerLength(content) < content.length ? headerLength(content) : 0;
+  const first = ranges.find(([, until]) => until > start)?.[0] ?? start;
+  const from = first - start > 2 * LEAD ? wordEdge(content, first - LEAD, -1) : start;
+  const until = content.length - from > MOST_PASSAGE ? wordEdge(content, from + MOST_PASSAGE, -1) : content.length;
+  const segments = markSegments(content, ranges, from, until);
+  if (from > start) segments.unshift({ text: "… ", isMark: false });
+  return segments.map(({ text, isMark }) => ({ text: text.replace(MARKDOWN, ""), isMark }));
+}
+
+// A text of at most `most` characters that ends with a whole word.
+export function shorten(text, most) {
+  if (text.length <= most) return text;
+  const cut = text.slice(0, most + 1).replace(/\s+\S*$/u, "");
+  return `${cut.length > most ? text.slice(0, most) : cut}…`;
+}
+
+const NUMBER = new Intl.NumberFormat();
+export const number = (value) => NUMBER.format(value);
+
+// A count with its noun: "1 memory", "2,318 memories".
+export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+export const memories = (count) => counted(count, "memory", "memories");

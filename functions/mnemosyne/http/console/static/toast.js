@@ -1,0 +1,52 @@
+// One message at a time at the foot of the page, with an action such as Undo.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useKeys } from "./keys.js";
+import { observable, useValue } from "./observable.js";
+
+const SECONDS = 10;
+
+const current = observable(null);
+
+// Show a message for ten seconds. `onAction` runs if its button is pressed, `onEnd` if the message ends without it.
+export function showToast(text, { action = "Undo", onAction = null, onEnd = () => {} } = {}) {
+  current.get()?.end();
+  const toast = { text, action, onAction };
+  const close = (then) => {
+    if (current.get() !== toast) return;
+    current.set(null);
+    then?.();
+  };
+  toast.end = () => close(onEnd);
+  toast.act = () => close(onAction);
+  current.set(toast);
+}
+
+// End the message as if its time were over.
+export const endToast = () => current.get()?.end();
+
+export function Toast() {
+  const toast = useValue(current);
+  const [isHeld, setIsHeld] = useState(false);
+  const left = useRef(0); // milliseconds
+  useEffect(() => {
+    left.current = SECONDS * 1000;
+    setIsHeld(false);
+  }, [toast]);
+  useEffect(() => {
+    if (!toast || isHeld) return undefined;
+    const start = performance.now();
+    const timer = setTimeout(toast.end, left.current || SECONDS * 1000);
+    return () => {
+      clearTimeout(timer);
+      left.current = Math.max(1000, left.current - (performance.now() - start));
+    };
+  }, [toast, isHeld]);
+  useKeys({ z: () => (toast?.onAction && toast.action === "Undo" ? toast.act() : false) });
+  if (!toast) return null;
+  const hold = () => setIsHeld(true);
+  const release = () => setIsHeld(false);
+  return html`<div class="toast" role="status" onPointerEnter=${hold} onPointerLeave=${release} onFocusIn=${hold}
+    onFocusOut=${release}>
+    <span>${toast.text}</span>
+    ${toast.onAction && html`<button onClick=${toast.act}>${toast.action}</button>`}</div>`;
+}

@@ -1,0 +1,168 @@
+// Import & export: files in, with an outcome of each line, and all memories out.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
+import { countsOf, importFiles, imports, isFailure, run, timeLeft } from "./imports.js";
+import { call, client } from "./mcp.js";
+import { useValue } from "./observable.js";
+import { counted, memories as countMemories, number } from "./text.js";
+import { zip } from "./zip.js";
+
+const MOST_LINES = 200; // shown on the page
+const MOST_REASONS = 5;
+const ENDINGS = ".jsonl,.ndjson,.txt,.chronicle,.md,.markdown,.gz";
+
+export function Transfer({ may }) {
+  const mayImport = may.has("import_memories") && may.has("ingest_status");
+  return html`<div class="narrow"><div class="page-head"><${Heading}>Import & export</></div><div class="stack">
+    ${mayImport && html`<${Drop} /><${Imports} />`}<${Export} /></div></div>`;
+}
+
+function Drop() {
+  const [isOver, setIsOver] = useState(false);
+  const field = useRef(null);
+  useEffect(() => {
+    const leave = new AbortController();
+    const { signal } = leave;
+    // The browser would open a file that is dropped next to the target.
+    addEventListener("dragover", (event) => event.preventDefault(), { signal });
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      setIsOver(false);
+      importFiles(event.dataTransfer.files);
+    }, { signal });
+    addEventListener("paste", ({ clipboardData, target }) => {
+      if (!target.closest?.("input, textarea") && clipboardData.files.length) importFiles(clipboardData.files);
+    }, { signal });
+    return () => leave.abort();
+  }, []);
+  const choose = ({ target }) => {
+    importFiles([...target.files]);
+    target.value = ""; // so that the same file can be chosen again after a correction
+  };
+  return html`<div class=${isOver ? "drop over" : "drop"} onDragOver=${() => setIsOver(true)}
+      onDragLeave=${() => setIsOver(false)}><${Icon} name="upload" />
+    <div class="stack-s"><h2>Drop files here, or paste them</h2><p class="soft small">An export of Mnemosyne
+      (<span class="mono">.jsonl</span>), Markdown notes (<span class="mono">.md</span>), chronicles
+      (<span class="mono">.txt</span>), compressed or not (<span class="mono">.gz</span>)</p></div>
+    <input id="files" class="sr" type="file" multiple accept=${ENDINGS} aria-label="Files to import" tabindex="-1"
+      ref=${field} onChange=${choose} />
+    <${Button} class="btn main" onClick=${() => field.current.click()}>Choose files</></div>`;
+}
+
+function Imports() {
+  const { list } = useValue(imports);
+  return list.map((entry) => html`<${Entry} key=${entry} entry=${entry} />`);
+}
+
+const toJsonLines = (objects) => objects.map((object) => `${JSON.stringify(object)}\n`);
+
+function Entry({ entry }) {
+  const { name, lines, total, done, isRunning, isStopped } = entry;
+  const buttons = html`${isRunning && html`<${Button} class="btn small" icon="stop" onClick=${() => entry.work.stop()}
+      aria-label=${`Stop importing ${name}`}>Stop</>`}
+    ${isStopped && html`<${Button} class="btn small" icon="retry" onClick=${() => run(entry)}
+      aria-label=${`Resume importing ${name}`}>Resume</>`}`;
+  const leftOut = [...new Set(lines.flatMap((line) => line.left_out ?? []))];
+  return html`<section class="panel" aria-label=${name}><div class="panel-head"><${Icon} name="file" />
+      <div class="grow"><strong>${name}</strong> <span class="soft small num">
+        ${total > 0 && countMemories(total)}</span></div>${buttons}</div>
+    <div class="pad stack"><div class="stack-s">
+      <progress max=${total || 1} value=${done} aria-label=${`Progress of ${name}`}></progress>
+      <p class="btns small"><span class="num" role="status">${entry.state} ${number(done)} of ${number(total)}</span>
+        <span class="grow"></span><span class="soft">${isRunning && timeLeft(entry)}</span></p></div>
+    <${Counts} lines=${lines} /><${Problem} error=${entry.error} />
+    <${Failures} name=${name} lines=${lines} />
+    ${leftOut.length > 0 && html`<p class="help">Unknown fields that were left out: ${leftOut.join(", ")}</p>`}
+    ${lines.length > 0 && html`<${Lines} name=${name} lines=${lines} />`}
+    ${isRunning && html`<p
+      class="help">The import continues while you use other pages. Closing the tab stops it; the same
+      file again stores nothing twice.</p>`}</div></section>`;
+}
+
+function Counts({ lines }) {
+  const { stored, known, failed } = countsOf(lines);
+  const count = (value, state, name) => value > 0 && html`<${State} state=${state}>
+    <span class="num">${`${number(value)} ${name}`}</span></>`;
+  return html`<p class="counts">${count(stored, "stored", "stored")}${count(known, "duplicate", "already known")}
+    ${count(failed, "failed", "not stored")}</p>`;
+}
+
+function Failures({ name, lines }) {
+  const failures = lines.filter(isFailure);
+  if (!failures.length) return null;
+  const saved = failures.map(({ line, error }) => ({ source: `${name}:${line}`, error }));
+  return html`<ul class="small stack-s">${failures.slice(0, MOST_REASONS).map(({ line, error, state }) => html`
+      <li><span class="num soft">Line ${number(line)}</span> ${error ?? state}</li>`)}
+      ${failures.length > MOST_REASONS && html`<li
+        class="soft">and ${number(failures.length - MOST_REASONS)} more</li>`}</ul>
+    <p><${Button} class="btn small" icon="download" onClick=${() => save(`${name}.failures.jsonl`, toJsonLines(saved))}>
+      Save failures</></p>`;
+}
+
+function Lines({ name, lines }) {
+  const failuresFirst = [...lines.filter(isFailure), ...lines.filter((line) => !isFailure(line))];
+  return html`<details class="fold"><summary><${Icon} name="right" small />Every line</summary>
+    <ul class="stack-s small">${failuresFirst.slice(0, MOST_LINES).map((line) => html`<${LineResult}
+      ...${line} />`)}</ul>
+    ${lines.length > MOST_LINES && html`<p
+      class="help">and ${counted(lines.length - MOST_LINES, "line")} more: save them to
+      see all</p>`}
+    <p><${Button} class="btn small" icon="download" onClick=${() => save(`${name}.outcomes.jsonl`, toJsonLines(lines))}>
+      Save all lines</></p></details>`;
+}
+
+const NAMES = { duplicate: "already known", dead_lettered: "given up", incomplete: "stored in part" };
+const LineResult = ({ line, state, memory_id: id, error }) => html`<li><span
+  class="num soft">Line ${number(line)}</span>${" "}
+  ${id ? html`<a href=${`/memories/${id}`}>
+    ${NAMES[state] ?? state}</a>` : NAMES[state] ?? state}${error && `: ${error}`}</li>`;
+
+const FORMATS = [["jsonl", "JSON lines"], ["markdown", "Markdown"]];
+
+// Read all pages of an export: JSON lines as texts, Markdown as files.
+async function readExport(format, isStopped, onPage) {
+  const pieces = [];
+  const callTool = client.retrying();
+  const wanted = format === "markdown" ? { format } : {};
+  let cursor;
+  do {
+    const page = await callTool("export_memories", { ...wanted, ...(cursor && { cursor }) });
+    pieces.push(...(page.files ?? [page.lines]));
+    onPage(page.files?.length ?? page.memories);
+    cursor = page.next_cursor;
+  } while (cursor && !isStopped.current);
+  if (isStopped.current) throw new Error("The export was stopped: no file was saved.");
+  return pieces;
+}
+
+function Export() {
+  const [written, setWritten] = useState(0);
+  const [format, setFormat] = useState("jsonl");
+  const counting = useAction(() => call("memory_stats"));
+  useEffect(() => void counting.run(), []);
+  const isStopped = useRef(false);
+  const exporting = useAction(async () => {
+    isStopped.current = false;
+    setWritten(0);
+    const pieces = await readExport(format, isStopped, (count) => setWritten((before) => before + count));
+    if (format === "markdown") save("memories.zip", zip(pieces), "application/zip");
+    else save("memories.jsonl", pieces);
+    return true;
+  });
+  const { busy, done } = exporting;
+  const total = counting.done?.memories;
+  const choice = ([value, name]) => html`<${Button} aria-pressed=${String(value === format)}
+    onClick=${() => setFormat(value)}>${name}</>`;
+  return html`<section class="panel pad stack" aria-labelledby="export"><div class="stack-s"><h2 id="export">Export</h2>
+      <p class="soft small">JSON lines can be imported again, here or elsewhere: content, times, tags, titles and
+        replacements. They are byte for byte what <span class="mono">mnemosyne export</span> writes. Markdown is a
+        zip file with one note a memory.</p></div>
+    <div class="btns"><span class="joined" role="group" aria-label="Format">${FORMATS.map(choice)}</span>
+      <span class="grow"></span>
+      ${busy && html`<${Button} icon="stop" onClick=${() => { isStopped.current = true; }}>Stop</>`}
+      <${Button} class="btn main" icon="download" busy=${busy} onClick=${exporting.run}>
+        ${total === undefined ? "Export" : `Export ${countMemories(total)}`}</></div>
+    ${(busy || done) && html`<p role="status" class="small">
+      ${countMemories(written)}${done && ": the file was saved"}</p>`}
+    <${Problem} error=${exporting.error} /></section>`;
+}

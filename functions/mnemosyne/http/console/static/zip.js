@@ -1,0 +1,54 @@
+// A zip file of texts, not compressed: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
+
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const VERSION = 20; // 2.0, the least that has directories
+const UTF8 = 0x0800; // names are UTF-8
+const DAY = 0x21; // 1 January 1980, the earliest date, because a memory's time is in its text
+const POLYNOMIAL = 0xedb88320;
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? POLYNOMIAL ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+// The checksum of the format: CRC-32.
+export function crc32(bytes) {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+// Little-endian numbers: pairs of a value and its number of bytes.
+function header(...fields) {
+  const bytes = [];
+  for (const [value, size] of fields) {
+    for (let index = 0; index < size; index += 1) bytes.push(Math.floor(value / 256 ** index) % 256);
+  }
+  return Uint8Array.from(bytes);
+}
+
+// The pieces of a zip file. Each file has `name` and `text`.
+export function zip(files) {
+  const encoder = new TextEncoder();
+  const pieces = [];
+  const directory = [];
+  let offset = 0;
+  let size = 0;
+  for (const { name, text } of files) {
+    const [path, content] = [encoder.encode(name), encoder.encode(text)];
+    const common = [[VERSION, 2], [UTF8, 2], [0, 2], [0, 2], [DAY, 2], [crc32(content), 4], [content.length, 4],
+      [content.length, 4], [path.length, 2], [0, 2]];
+    const local = header([LOCAL, 4], ...common);
+    pieces.push(local, path, content);
+    const central = header([CENTRAL, 4], [VERSION, 2], ...common, [0, 2], [0, 2], [0, 2], [0, 4], [offset, 4]);
+    directory.push(central, path);
+    offset += local.length + path.length + content.length;
+    size += central.length + path.length;
+  }
+  const count = files.length;
+  return [...pieces, ...directory,
+    header([END, 4], [0, 2], [0, 2], [count, 2], [count, 2], [size, 4], [offset, 4], [0, 2])];
+}
