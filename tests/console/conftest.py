@@ -11,6 +11,8 @@ from tests.chromium import Chromium, chromium
 from tests.conformance.conftest import JS, install_javascript
 from tests.dev import DevServer, serving
 
+DESKTOP = (1280, 900)
+"""Size of the window, in pixels."""
 ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 """A directory for a picture of each page; none is kept without it."""
 
@@ -34,6 +36,7 @@ def site(system: DevServer) -> str:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
     with chromium() as opened:
+        opened.driver.set_window_size(*DESKTOP)
         yield opened
 
 

@@ -1,7 +1,12 @@
 """A person's view of a console page, and actions on it."""
 
+from collections.abc import Callable
+
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 
 from tests.chromium import Chromium
 from tests.waiting import wait_until
@@ -13,29 +18,86 @@ const held = new DataTransfer();
 held.items.add(new File([text], name));
 place.dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
 """
+TITLES = """
+const read = (row) => row.querySelector(".line b, .hit-title") ?? row.querySelector(".fit");
+return [...document.querySelectorAll("main [data-id]")].map((row) => read(row).textContent.trim());
+"""
 
 
 def shows(browser: Chromium, text: str) -> None:
     wait_until(lambda: text in browser.text, f"the page says {text!r}", seconds=60)
 
 
+def _settled(look: Callable[[], bool]) -> bool:
+    """The result of `look`; false if the page has changed in the meantime."""
+    try:
+        return look()
+    except StaleElementReferenceException:
+        return False
+
+
+def find(browser: Chromium, selector: str) -> WebElement:
+    """The first visible element of a CSS selector, once it is there."""
+    found: list[WebElement] = []
+
+    def is_there() -> bool:
+        found[:] = [one for one in browser.driver.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
+        return bool(found)
+
+    wait_until(lambda: _settled(is_there), f"{selector} is there", seconds=30)
+    return found[0]
+
+
 def type_into(browser: Chromium, id_: str, text: str) -> None:
-    field = browser.driver.find_element(By.ID, id_)
+    field = find(browser, f"#{id_}")
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys(text)
 
 
-def press(browser: Chromium, label: str) -> None:
-    browser.driver.find_element(By.XPATH, f"//button[normalize-space()='{label}']").click()
+def press(browser: Chromium, label: str, kind: str = "button") -> None:
+    """Press the visible button that says so."""
+    path = f"//{kind}[normalize-space()='{label}']"
+
+    def is_pressed() -> bool:
+        visible = [one for one in browser.driver.find_elements(By.XPATH, path) if one.is_displayed()]
+        for one in visible[:1]:
+            one.click()
+        return bool(visible)
+
+    wait_until(lambda: _settled(is_pressed), f"{label} is pressed", seconds=30)
 
 
-def headings(browser: Chromium) -> list[str]:
-    """The titles of the listed memories, all read at one moment, because the page may change between two reads."""
-    script = "return [...document.querySelectorAll('.entry h2')].map((one) => one.textContent.trim())"
-    titles: list[str] = browser.driver.execute_script(script)
-    return titles
+def follow(browser: Chromium, label: str) -> None:
+    """Follow the visible link that says so."""
+    press(browser, label, "a")
+
+
+def page(browser: Chromium, name: str) -> None:
+    """Choose a page in the navigation."""
+    browser.driver.find_element(By.XPATH, f"//nav[@class='nav']/a[starts-with(normalize-space(), '{name}')]").click()
+
+
+def keys(browser: Chromium, *pressed: str) -> None:
+    """Press keys wherever the focus is."""
+    for key in pressed:
+        ActionChains(browser.driver).send_keys(key).perform()
+
+
+def titles(browser: Chromium) -> list[str]:
+    """The names of the listed memories, all read at one moment, because the page may change between two reads."""
+    named: list[str] = browser.driver.execute_script(TITLES)
+    return named
+
+
+def lists(browser: Chromium, *expected: str) -> None:
+    wait_until(lambda: titles(browser) == [*expected], f"{expected} are listed", seconds=30)
+
+
+def focused(browser: Chromium) -> str:
+    text: str = browser.driver.execute_script("return document.activeElement.textContent.trim()")
+    return text
 
 
 def drop(browser: Chromium, name: str, text: str) -> None:
     """Drop a file on the page that takes files."""
-    browser.driver.execute_script(DROP, browser.driver.find_element(By.CSS_SELECTOR, ".drop"), name, text)
+    browser.driver.execute_script(DROP, find(browser, ".drop"), name, text)

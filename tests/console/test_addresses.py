@@ -3,7 +3,7 @@
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import headings, press, shows, type_into
+from tests.console.person import find, lists, page, press, shows, titles, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -37,22 +37,24 @@ def test_an_address_that_is_no_text_is_answered_as_one_that_names_no_memory(site
 
 def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
-    shows(browser, "What are you looking for?")
+    find(browser, "#query")
     browser.driver.execute_script(HOLD_FIRST_SEARCH)
     browser.driver.execute_script(GO, "/?q=Bob+rows&mode=exact")
     browser.driver.execute_script(GO, "/?q=shelf+7&mode=exact")
-    shows(browser, "Note 2")
+    lists(browser, "Note 2")
     browser.driver.execute_async_script(LET_GO)
-    assert headings(browser) == ["Note 2"]
+    assert titles(browser) == ["Note 2"]
 
 
 def test_a_search_that_is_left_leaves_nothing_behind(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=oolong")
-    shows(browser, "Note 1")
-    browser.driver.find_element(By.LINK_TEXT, "Search").click()
-    wait_until(lambda: headings(browser) == [], "what was found is gone")
+    wait_until(lambda: "Note 1" in titles(browser), "it is found")
+    page(browser, "Memories")
+    shows(browser, "3 memories")
+    assert find(browser, "#query").get_property("value") == ""
+    press(browser, "Any time")
     type_into(browser, "time", "blorp")
-    press(browser, "Search")
+    press(browser, "Apply")
     shows(browser, "time_expr 'blorp' is not understood")
 
 
@@ -61,71 +63,72 @@ def test_who_comes_back_to_a_long_list_is_where_they_were(site: str, system: Dev
     for start in (0, 60):
         system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
     browser.open(f"{site}/newest?after=2024-05-01&before=2024-05-01")
-    wait_until(lambda: len(headings(browser)) == 50, "the first page is there")
-    press(browser, "Show older")
-    wait_until(lambda: len(headings(browser)) == 100, "the second page is there")
-    entry = browser.driver.find_elements(By.CSS_SELECTOR, ".entry h2 a")[80]
-    browser.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", entry)
+    wait_until(lambda: len(titles(browser)) == 50, "the first page is there")
+    assert browser.url.startswith(f"{site}/?after"), "the former address leads here"
+    press(browser, "Load more")
+    wait_until(lambda: len(titles(browser)) == 100, "the second page is there")
+    row = browser.driver.find_elements(By.CSS_SELECTOR, ".row-link")[80]
+    address = row.get_attribute("href")
+    browser.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
     before = browser.driver.execute_script("return scrollY")
-    entry.click()
-    shows(browser, "Details")
+    row.click()
+    shows(browser, "81 of 100")
+    find(browser, "[aria-label='Next result (j)']").click()
+    shows(browser, "82 of 100")
     browser.driver.back()
-    wait_until(lambda: len(headings(browser)) == 100, "both pages are there again")
+    wait_until(lambda: len(titles(browser)) == 100, "both pages are there again")
     wait_until(lambda: abs(browser.driver.execute_script("return scrollY") - before) < 5, "it is scrolled back")
+    focus = "return document.activeElement.href"
+    wait_until(lambda: browser.driver.execute_script(focus) == address, "the focus is on the row")
 
 
 def test_a_list_that_is_come_back_to_does_not_show_what_was_deleted(
     system: DevServer, site: str, browser: Chromium
 ) -> None:
     system.outcome(system.ingest("TITLE: Soon gone\nDeleted at once.", timestamp="2024-04-01T00:00:00Z"))
-    browser.open(f"{site}/newest?after=2024-04-01&before=2024-04-01")
-    wait_until(lambda: headings(browser) == ["Soon gone"], "it is listed")
-    browser.driver.find_element(By.LINK_TEXT, "Soon gone").click()
-    shows(browser, "Delete …")
-    press(browser, "Delete …")
-    focused = "return document.activeElement.textContent"
-    wait_until(
-        lambda: browser.driver.execute_script(focused) == "Delete permanently", "the keyboard is at the next button"
-    )
-    press(browser, "Delete permanently")
-    press(browser, "Delete now")
-    shows(browser, "The memory was deleted.")
-    browser.driver.back()
-    shows(browser, "No memories match.")
+    browser.open(f"{site}/?after=2024-04-01&before=2024-04-01")
+    lists(browser, "Soon gone")
+    find(browser, ".row-link").click()
+    find(browser, "[aria-label=More]").click()
+    find(browser, ".menu-list .danger").click()
+    shows(browser, "No memories match")
 
 
 def test_the_link_of_the_page_that_is_shown_asks_for_it_anew(system: DevServer, site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/newest")
+    browser.open(f"{site}/")
     shows(browser, "Note 1")
     system.outcome(system.ingest("TITLE: Just now\nStored elsewhere.", timestamp="2026-11-01T00:00:00Z"))
-    browser.driver.find_element(By.LINK_TEXT, "Newest").click()
+    page(browser, "Memories")
     shows(browser, "Just now")
 
 
 def test_a_window_is_called_as_the_memory_that_it_shows(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/newest")
-    shows(browser, "Note 2")
-    browser.driver.find_element(By.LINK_TEXT, "Note 2").click()
+    browser.open(f"{site}/?q=shelf+7&mode=exact")
+    lists(browser, "Note 2")
+    find(browser, ".row-link").click()
     wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window is called so")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "the keyboard is at the heading"
-    browser.driver.find_element(By.LINK_TEXT, "Overview").click()
+    page(browser, "Overview")
     wait_until(lambda: browser.driver.title == "Overview · Mnemosyne", "the window is called so")
 
 
 def test_what_is_typed_to_be_stored_stays_while_another_page_is_looked_at(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/store")
-    shows(browser, "What should be remembered?")
     type_into(browser, "content", "Half a thought")
-    browser.driver.find_element(By.LINK_TEXT, "Newest").click()
+    assert browser.url == f"{site}/add"
+    page(browser, "Memories")
     shows(browser, "Note 1")
     browser.driver.back()
-    shows(browser, "What should be remembered?")
-    assert browser.driver.find_element(By.ID, "content").get_property("value") == "Half a thought"
+    assert find(browser, "#content").get_property("value") == "Half a thought"
 
 
-def test_a_stretch_that_the_address_names_is_marked_on_the_timeline(site: str, browser: Chromium) -> None:
-    width = "return document.querySelector('.plot .selection')?.getBoundingClientRect().width ?? 0"
-    browser.open(f"{site}/newest?after=2026-05-02T00:00:00Z&before=2026-05-02T23:59:59Z")
-    wait_until(lambda: browser.driver.execute_script(width) > 0, "the stretch is marked")
-    browser.driver.find_element(By.LINK_TEXT, "Show all").click()
+def test_a_time_that_the_address_names_is_marked_on_the_strip(site: str, browser: Chromium) -> None:
+    width = "return document.querySelector('.strip .sel')?.getBoundingClientRect().width ?? 0"
+    browser.open(f"{site}/?after=2026-05-02T00:00:00Z&before=2026-05-02T23:59:59Z")
+    wait_until(lambda: browser.driver.execute_script(width) > 0, "the time is marked")
+    before = browser.driver.execute_script(width)
+    browser.driver.set_window_size(1100, 900)
+    wait_until(lambda: browser.driver.execute_script(width) < before, "the mark goes with the width")
+    browser.driver.set_window_size(1280, 900)
+    find(browser, ".chip.on").click()
     wait_until(lambda: browser.driver.execute_script(width) == 0, "the mark is gone")

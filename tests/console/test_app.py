@@ -79,7 +79,7 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def _open(
     browser: Chromium, host: str, tool: str, theme: str = "light", result: Any = None, **arguments: Any
 ) -> dict[str, Any]:
-    """Open the host with a call or a result of the tool; return what it received, with the focus in the view."""
+    """Open the host with a call or a result of the tool; return the data of the host, with the focus in the view."""
     browser.driver.switch_to.default_content()
     asked = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
     asked |= {"result": json.dumps(result)} if result else {}

@@ -10,7 +10,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, chromium, page_elsewhere
-from tests.console.person import drop, press
+from tests.console.conftest import DESKTOP
+from tests.console.person import drop, find, page, press, type_into
 from tests.dev import COMMAND, DevServer, serving
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -47,6 +48,7 @@ def guarded() -> Iterator[DevServer]:
 @pytest.fixture
 def fresh() -> Iterator[Chromium]:
     with chromium() as opened:
+        opened.driver.set_window_size(*DESKTOP)
         yield opened
 
 
@@ -65,7 +67,7 @@ def _shows(browser: Chromium, text: str) -> None:
 def _use(browser: Chromium, key: str) -> None:
     _shows(browser, "API key")
     browser.driver.find_element(By.ID, "key").send_keys(key)
-    browser.driver.find_element(By.XPATH, "//button[.='Use key']").click()
+    press(browser, "Use the key")
 
 
 def _kept(browser: Chromium) -> str:
@@ -76,13 +78,13 @@ def _kept(browser: Chromium) -> str:
 
 def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevServer, fresh: Chromium) -> None:
     key = _key(guarded, "read")
-    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, key)
-    _shows(fresh, "No memories yet.")
-    assert "Search" in fresh.text
-    assert "Store" not in fresh.text, "it may only read"
+    _shows(fresh, "No memories yet")
+    assert "Overview" in fresh.text
+    assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "it may only read"
     assert key not in _kept(fresh)
-    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _shows(fresh, "API key")
     logs = "".join(file.read_text() for file in (guarded.directory / "data" / "logs").iterdir())
     assert key.rsplit("_", 1)[1] not in logs
@@ -91,7 +93,7 @@ def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevSe
 def _log_in(guarded: DevServer, fresh: Chromium) -> None:
     """Log in from the page that is open, in the window that it opens, and come back."""
     terminal = Terminal(guarded.printed)
-    _shows(fresh, "Log in and allow this page")
+    wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
     console = fresh.driver.current_window_handle
     fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
     WebDriverWait(fresh.driver, 60).until(lambda driver: len(driver.window_handles) == 2)
@@ -105,16 +107,20 @@ def _log_in(guarded: DevServer, fresh: Chromium) -> None:
     fresh.driver.switch_to.window(console)
 
 
+def _stored(browser: Chromium) -> None:
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
+
+
 def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevServer, fresh: Chromium) -> None:
-    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _log_in(guarded, fresh)
-    _shows(fresh, "What should be remembered?")
-    fresh.driver.find_element(By.ID, "content").send_keys("Dee logged in.")
-    fresh.driver.find_element(By.XPATH, "//button[.='Store']").click()
-    _shows(fresh, "Stored. Searches can find it now.")
+    type_into(fresh, "content", "Dee logged in.")
+    press(fresh, "Add")
+    _stored(fresh)
     kept = _kept(fresh)
     assert "eyJ" not in kept and "code=" not in kept
-    fresh.driver.find_element(By.XPATH, "//button[.='Log out']").click()
+    find(fresh, "[aria-label='Account and appearance']").click()
+    press(fresh, "Log out")
     _shows(fresh, "API key")
     command: list[str | Path] = [COMMAND, "grants", "list", "--json", "--data-dir", guarded.directory / "data"]
     wait_until(
@@ -125,10 +131,9 @@ def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevS
 
 def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServer, fresh: Chromium) -> None:
     key = _key(guarded, "read", "write")
-    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _use(fresh, key)
-    _shows(fresh, "What should be remembered?")
-    fresh.driver.find_element(By.ID, "content").send_keys("Eve typed for an hour.")
+    type_into(fresh, "content", "Eve typed for an hour.")
     revoke: list[str | Path] = [COMMAND, "keys", "revoke", key.split("_")[1], "--data-dir", guarded.directory / "data"]
     subprocess.run(revoke, check=True, capture_output=True)
 
@@ -137,24 +142,23 @@ def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServ
         return call.status_code == 401
 
     wait_until(is_refused, "the key is no longer taken")
-    press(fresh, "Store")
+    press(fresh, "Add")
     _shows(fresh, "You have been logged out.")
-    assert "What should be remembered?" not in fresh.text
+    assert not fresh.driver.find_element(By.ID, "content").is_displayed()
     _use(fresh, "mnk_wrong")
     _shows(fresh, "the key is not known, expired or revoked")
     _use(fresh, _key(guarded, "read", "write"))
-    _shows(fresh, "What should be remembered?")
-    assert fresh.driver.find_element(By.ID, "content").get_property("value") == "Eve typed for an hour."
-    assert "Stored" not in fresh.text, "who has logged in may be somebody else"
-    press(fresh, "Store")
-    _shows(fresh, "Stored. Searches can find it now.")
+    assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
+    assert "Added just now" not in fresh.text, "who has logged in may be somebody else"
+    press(fresh, "Add")
+    _stored(fresh)
 
 
 def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chromium) -> None:
     eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/files")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/import")
     _use(fresh, eve)
-    _shows(fresh, "Drop JSON lines")
+    _shows(fresh, "Drop files here")
     lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
     drop(fresh, "eve.jsonl", lines)
     _shows(fresh, "Importing …")
@@ -174,16 +178,16 @@ def test_who_logs_in_next_is_shown_no_list_of_the_one_before(guarded: DevServer,
     ann, ben = (_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
     guarded.client.headers["Authorization"] = f"Bearer {ann}"
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
-    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, ann)
     _shows(fresh, "Of Ann")
-    fresh.driver.find_element(By.LINK_TEXT, "Of Ann").click()
-    _shows(fresh, "Details")
+    find(fresh, ".row-link").click()
+    _shows(fresh, "Did it help?")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     fresh.driver.back()
     _shows(fresh, "You have been logged out.")
     _use(fresh, ben)
-    _shows(fresh, "No memories yet.")
+    _shows(fresh, "No memories yet")
     assert "Of Ann" not in fresh.text
 
 
@@ -192,27 +196,27 @@ def test_a_wrong_key_is_an_error_and_another_can_be_typed(guarded: DevServer, fr
     _use(fresh, "mnk_wrong")
     _shows(fresh, "the key is not known")
     _use(fresh, _key(guarded, "read"))
-    _shows(fresh, "What are you looking for?")
+    find(fresh, "#query")
 
 
 def test_who_may_only_store_begins_there(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, _key(guarded, "write"))
-    _shows(fresh, "What should be remembered?")
-    fresh.driver.execute_script("history.pushState(null, '', '/newest'); dispatchEvent(new PopStateEvent('popstate'))")
+    find(fresh, "#content")
+    fresh.driver.execute_script("history.pushState(null, '', '/tags'); dispatchEvent(new PopStateEvent('popstate'))")
     _shows(fresh, "Your key does not have the scope for this page.")
 
 
 def test_a_token_that_is_no_longer_taken_is_renewed_unseen(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _log_in(guarded, fresh)
-    _shows(fresh, "What are you looking for?")
+    find(fresh, "#query")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    fresh.driver.find_element(By.LINK_TEXT, "Newest").click()
-    _shows(fresh, "Memories over time")
+    page(fresh, "Overview")
+    _shows(fresh, "Most used tags")
     wait_until(lambda: bool(fresh.driver.execute_script("return window.others.size")), "another token is used")
     assert "API key" not in fresh.text
-    assert fresh.driver.execute_script("return [window.refused, window.refreshed]") == [3, 1]
+    assert fresh.driver.execute_script("return window.refreshed") == 1
 
 
 def test_another_namespace_s_address_gives_the_page_of_one_that_never_was(guarded: DevServer, fresh: Chromium) -> None:
@@ -241,4 +245,4 @@ def test_another_page_can_neither_frame_it_nor_call(system: DevServer, site: str
         fresh.open(elsewhere)
         _shows(fresh, "refused")
         fresh.driver.switch_to.frame(0)
-        assert "What are you looking for?" not in fresh.text
+        assert fresh.driver.find_elements(By.ID, "app") == []

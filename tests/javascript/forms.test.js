@@ -1,16 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkKey } from "../../functions/mnemosyne/http/console/static/account.js";
-import { matchLabel } from "../../functions/mnemosyne/http/console/static/components.js";
-import { countsByState, isFailure } from "../../functions/mnemosyne/http/console/static/files.js";
+import * as activity from "../../functions/mnemosyne/http/console/static/activity.js";
+import * as add from "../../functions/mnemosyne/http/console/static/add.js";
+import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
+import { letterCount } from "../../functions/mnemosyne/http/console/static/dead_letters.js";
+import { deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
+import { changesOf, labelsOf } from "../../functions/mnemosyne/http/console/static/edit.js";
+import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
+import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
 import { challengeOf, readJson } from "../../functions/mnemosyne/http/console/static/log_in.js";
-import {
-  changesOf, formatMetadata, labelsOf, parseMetadata,
-} from "../../functions/mnemosyne/http/console/static/memory.js";
-import * as newest from "../../functions/mnemosyne/http/console/static/newest.js";
-import { letterCount } from "../../functions/mnemosyne/http/console/static/outcomes.js";
-import * as search from "../../functions/mnemosyne/http/console/static/search.js";
-import * as store from "../../functions/mnemosyne/http/console/static/store.js";
+import { timesText } from "../../functions/mnemosyne/http/console/static/memory.js";
+import { withTags } from "../../functions/mnemosyne/http/console/static/memories.js";
+import { formatMetadata, parseMetadata } from "../../functions/mnemosyne/http/console/static/metadata.js";
+import { bytesText, limitsOf } from "../../functions/mnemosyne/http/console/static/overview.js";
+import { countRatings } from "../../functions/mnemosyne/http/console/static/rating.js";
+import { resultText } from "../../functions/mnemosyne/http/console/static/results.js";
+import * as row from "../../functions/mnemosyne/http/console/static/row.js";
+import * as search from "../../functions/mnemosyne/http/console/static/search_form.js";
+import { recordOf } from "../../functions/mnemosyne/http/console/static/side.js";
+import { optionsOf } from "../../functions/mnemosyne/http/console/static/tag_field.js";
+import { lookAlikes } from "../../functions/mnemosyne/http/console/static/tag_list.js";
+import { whySentence } from "../../functions/mnemosyne/http/console/static/why.js";
+import { crc32, zip } from "../../functions/mnemosyne/http/console/static/zip.js";
 
 const url = (address) => new URL(address, "http://localhost");
 const EMPTY = search.formOf(url("/"));
@@ -20,7 +32,8 @@ const SEARCHES = [
   [{ query: "tea" }, "/?q=tea"],
   [{ query: "a&b = c", mode: "exact" }, "/?q=a%26b+%3D+c&mode=exact"],
   [{ time: "last week", tags: '"red, green"' }, "/?time=last+week&tags=%22red%2C+green%22"],
-  [{ quality: "0.5", old: "yes" }, "/?quality=0.5&old=yes"],
+  [{ after: "2026-05-01", session: "a b" }, "/?after=2026-05-01&session=a+b"],
+  [{ quality: "0.5", old: "yes", order: "oldest" }, "/?quality=0.5&old=yes&order=oldest"],
 ];
 for (const [fields, address] of SEARCHES) {
   test(`a search ${JSON.stringify(fields)} has the address ${address} and is read from it`, () => {
@@ -29,122 +42,222 @@ for (const [fields, address] of SEARCHES) {
   });
 }
 
-const BASE = { limit: 20, include_debug: true };
-const ARGUMENTS = [
-  [{ query: "tea" }, { query: "tea", mode: "hybrid" }],
-  [{ query: "tea", mode: "exact" }, { query: "tea", mode: "exact" }],
+const BASE = { query: "tea", mode: "hybrid", limit: 20, include_debug: true, matches: true };
+const SEARCH_ARGUMENTS = [
+  [{}, {}],
+  [{ mode: "exact" }, { mode: "exact" }],
   [{ time: "last week" }, { time_expr: "last week", timezone: process.env.TZ }],
-  [{ tags: '"red, green", a' }, { tags: ["red, green", "a"] }],
+  [{ before: "2026-05-02" }, { before: "2026-05-02", timezone: process.env.TZ }],
+  [{ tags: '"red, green", a', session: "s" }, { tags: ["red, green", "a"], session: "s" }],
   [{ quality: "0" }, { quality_boost: 0 }],
   [{ quality: "much" }, { quality_boost: "much" }], // the server refuses it
   [{ old: "yes" }, { include_superseded: true }],
 ];
-for (const [fields, args] of ARGUMENTS) {
+for (const [fields, args] of SEARCH_ARGUMENTS) {
   test(`a search ${JSON.stringify(fields)} asks for ${JSON.stringify(args)}`, () => {
-    assert.deepEqual(search.argumentsOf({ ...EMPTY, ...fields }), { ...BASE, ...args });
+    assert.deepEqual(search.searchArguments({ ...EMPTY, query: "tea", ...fields }, 20), { ...BASE, ...args });
   });
 }
 
-for (const [count, text] of [[0, "0 memories"], [1, "1 memory"], [19, "19 memories"], [20, "The best 20 memories"],
-  [21, "21 memories"], [100, "The best 100 memories"]]) {
-  test(`${count} results are "${text}"`, () => assert.equal(search.resultCount(count), text));
-}
+test("a list hides replaced memories unless they are asked for", () => {
+  assert.deepEqual(search.listArguments(EMPTY, 50), { limit: 50, preview: true, include_superseded: false });
+  const asked = search.listArguments({ ...EMPTY, old: "yes", order: "oldest" }, 50);
+  assert.deepEqual(asked, { limit: 50, preview: true, include_superseded: true, order: "oldest" });
+});
 
-for (const confidence of ["strong", "related", "weak"]) {
-  test(`a ${confidence} result says so in words`, () => {
-    assert.equal(matchLabel(confidence), `${confidence} match`);
-  });
-}
+test("a tag is added to the filter and removed from it", () => {
+  const one = search.toggleTag(EMPTY, "a");
+  assert.equal(search.toggleTag(one, "b, c").tags, 'a, "b, c"');
+  assert.equal(search.toggleTag(one, "a").tags, "");
+  assert.equal(search.hasFilter(one), true);
+  assert.equal(search.hasFilter(search.withoutFilters(one)), false);
+});
 
-const LISTS = [
-  ["/newest", {}],
-  ["/newest?tags=tea", { tags: ["tea"] }],
-  ["/newest?after=2026-05-01T00%3A00%3A00Z", { after: "2026-05-01T00:00:00Z", timezone: process.env.TZ }],
-  ["/newest?before=2026-05-02&tags=%22a%2C+b%22", { before: "2026-05-02", timezone: process.env.TZ, tags: ["a, b"] }],
-];
-for (const [address, filters] of LISTS) {
-  test(`${address} filters by ${JSON.stringify(filters)} and is their address`, () => {
-    assert.deepEqual(newest.filtersOf(url(address)), filters);
-    assert.deepEqual(newest.filtersOf(url(newest.addressOf(filters))), filters);
-  });
-}
-
-for (const [filters, tag, expected] of [
-  [{}, "a", { tags: ["a"] }],
-  [{ tags: ["a"] }, "a", {}],
-  [{ tags: ["b"], after: "2026" }, "a", { tags: ["a"], after: "2026" }],
+const hits = (...levels) => levels.map((confidence) => ({ confidence }));
+for (const [levels, text] of [
+  [[], "No matches"], [["strong"], "1 strong match"], [["strong", "strong", "related", "weak"],
+  "2 strong matches, 1 related"],
+  [["related", "weak"], "1 related match"], [["weak", "weak"], "2 weak matches"],
 ]) {
-  test(`the tag ${tag} on ${JSON.stringify(filters)} leads to ${JSON.stringify(expected)}`, () => {
-    assert.deepEqual(newest.toggleTag(filters, tag), expected);
-  });
+  test(`results ${levels.join(", ")} are "${text}"`, () => assert.equal(resultText(hits(...levels)), text));
 }
 
-const MEMORY = { id: "1", title: "Tea", tags: ["a", "b, c"], metadata: { cups: 2 }, superseded_by: null };
+test("results are grouped by confidence, the best first", () => {
+  const groups = hit.groupsByConfidence(hits("weak", "strong", "weak"));
+  assert.deepEqual(groups.map(({ level, hits: members }) => [level, members.length]), [["strong", 1], ["weak", 2]]);
+});
+
+const marked = (segments) => segments?.map(({ text, isMark }) => (isMark ? `<${text}>` : text)).join("");
+test("matched words are marked in title and passage, counted in code points", () => {
+  const memory = { title: "😀 Tea", title_given: true, content: "Green 😀 tea.", matches: { title: [[2, 5]],
+    content: [[8, 11]] } };
+  const { heading, passage } = hit.partsOf(memory);
+  assert.deepEqual([marked(heading), marked(passage)], ["😀 <Tea>", "Green 😀 <tea>."]);
+});
+
+test("a title that was cut from the content is not shown", () => {
+  assert.equal(hit.partsOf({ title: "Green t", title_given: false, content: "Green tea." }).heading, null);
+  assert.deepEqual(row.labelsOf({ title: "Green t", title_given: false, preview: "Green tea." }),
+    { title: "", text: "Green tea." });
+  assert.deepEqual(row.labelsOf({ title: "Tea", title_given: true, preview: "Green." }), { title: "Tea",
+    text: "Green." });
+});
+
+const WHYS = [
+  [{ vector_score: 0.4, matched_words: ["tea"] }, "strong", "hybrid", "Close in meaning; has tea"],
+  [{ vector_score: 0.1, matched_words: [] }, "weak", "hybrid", "Loosely related in meaning"],
+  [{ vector_score: 0, matched_words: ["tea", "cup"] }, "related", "hybrid", "Has tea, cup"],
+  [{ vector_score: 0.1, neighbours: 0.7, time: 0.2, speaker: 0.2, matched_words: [] }, "related", "hybrid",
+    "Related in meaning; from the time that you name; said by the person that you name; "
+      + "next to other results in its session"],
+  [{ matched_words: [] }, "strong", "exact", "Contains this text"],
+];
+for (const [why, confidence, mode, text] of WHYS) {
+  test(`"${text}" says why`, () => assert.equal(whySentence(why, { confidence, mode }), text));
+}
+
+const MEMORY = { id: "1", title: "Tea", tags: ["a", "b, c"], metadata: { cups: 2 } };
 const CHANGES = [
   [{ title: "Coffee" }, { title: "Coffee" }],
-  [{ tags: "a" }, { tags: ["a"] }],
-  [{ tags: "" }, { tags: ["none"] }],
+  [{ tags: ["a"] }, { tags: ["a"] }],
+  [{ tags: [] }, { tags: ["none"] }],
   [{ metadata: '{"cups": 3}' }, { metadata: { cups: 3 } }],
   [{ metadata: " " }, { metadata: {} }],
-  [{ successor: " 2 " }, { superseded_by: "2" }],
 ];
 for (const [fields, changes] of CHANGES) {
   test(`the form ${JSON.stringify(fields)} changes ${JSON.stringify(changes)}`, () => {
     assert.deepEqual(changesOf(MEMORY, { ...labelsOf(MEMORY), ...fields }), { id: "1", ...changes });
   });
 }
-
-test("a successor is removed by an empty field", () => {
-  const memory = { ...MEMORY, superseded_by: "2" };
-  assert.deepEqual(changesOf(memory, { ...labelsOf(memory), successor: "" }), { id: "1", superseded_by: "none" });
-});
-
-for (const tags of ["a, \"b, c\"", "a,\"b, c\" ,"]) {
-  test(`tags ${tags} as they are stored change nothing`, () => {
-    const form = { ...labelsOf(MEMORY), tags };
-    assert.throws(() => changesOf(MEMORY, form), /Nothing was changed in the form/);
-  });
-}
+test("a form without a change changes nothing", () => assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null));
 
 for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
   test(`metadata ${JSON.stringify(metadata)} are parsed as they were formatted`, () => {
     assert.deepEqual(parseMetadata(formatMetadata(metadata)), metadata);
   });
 }
-
 for (const text of ["[1]", "1", '"a"', "null", "true"]) {
   test(`metadata ${text} must be an object`, () => assert.throws(() => parseMetadata(text), /must be a JSON object/));
 }
 for (const text of ["{", "{a: 1}", "mood"]) {
-  test(`metadata ${text} must be JSON`, () => assert.throws(() => parseMetadata(text), /metadata cannot be read/));
+  test(`metadata ${text} must be JSON`, () => assert.throws(() => parseMetadata(text), /metadata is not JSON/));
 }
+test("a date without quotes is named with its line", () => {
+  const text = '{"ticket": "TW-318",\n "until": 2027-06-30}';
+  assert.throws(() => parseMetadata(text), { message: 'Line 2: a date needs quotes, as in "2027-06-30".' });
+});
 
-const FORM = { content: "a", title: "", tags: " ", timestamp: "" };
+const FORM = { content: "a", title: "", tags: [], when: "", session: "", metadata: "" };
 const STORED = [
-  [{}, {}],
-  [{ title: "T", tags: "x, y" }, { title: "T", tags: ["x", "y"] }],
-  [{ timestamp: "2026-05-01T09:00" }, { timestamp: "2026-05-01T00:00:00.000Z" }],
+  [{}, null, {}],
+  [{ title: "T", tags: ["x", "y"], session: "s" }, null, { title: "T", tags: ["x", "y"], session: "s" }],
+  [{ when: "2026-05-01" }, null, { timestamp: "2026-05-01", timezone: process.env.TZ }],
+  [{ when: "last week" }, "2026-05-01T00:00:00Z", { timestamp: "2026-05-01T00:00:00Z" }],
+  [{ metadata: '{"a": 1}' }, null, { metadata: { a: 1 } }],
 ];
-for (const [fields, args] of STORED) {
+for (const [fields, start, args] of STORED) {
   test(`a form ${JSON.stringify(fields)} stores ${JSON.stringify(args)}`, () => {
-    assert.deepEqual(store.argumentsOf({ ...FORM, ...fields }), { content: "a", ...args });
+    assert.deepEqual(add.argumentsOf({ ...FORM, ...fields }, start), { content: "a", ...args });
   });
 }
 
-for (const [lines, text] of [
-  [[], ""],
-  [[{ state: "stored" }, { state: "stored" }, { state: "failed" }], "2 stored, 1 failed"],
-  [[{ state: "failed", memories: 1200 }], "1,200 failed"],
-  [[{ state: "stored" }, { state: "incomplete", memories: 0 }], "1 stored"],
+const KNOWN = [{ tag: "tea", memories: 3 }, { tag: "teapot", memories: 9 }, { tag: "Cup", memories: 1 }];
+for (const [typed, chosen, expected] of [
+  ["", [], ["tea", "teapot", "Cup"]], ["TEA", [], ["tea", "teapot"]], ["te", ["tea"], ["teapot", "+te"]],
+  ["cups", [], ["+cups"]], ["cup", [], ["Cup"]],
 ]) {
-  test(`outcomes of an import are summed up as "${text}"`, () => assert.equal(countsByState(lines), text));
+  test(`"${typed}" offers ${expected.join(", ")}`, () => {
+    const options = optionsOf(typed, KNOWN, chosen);
+    assert.deepEqual(options.map(({ tag, isNew }) => (isNew ? `+${tag}` : tag)), expected);
+  });
 }
 
+test("tags that differ in signs and case only look like one", () => {
+  const tags = [{ tag: "howto", memories: 3 }, { tag: "How-To", memories: 188 }, { tag: "tea", memories: 1 }];
+  assert.deepEqual(lookAlikes(tags), [{ tag: "howto", to: "How-To" }]);
+});
+
+test("a change of tags is shown at once", () => {
+  const items = [{ id: "1", tags: ["a", "b"] }, { id: "2" }, { id: "3", tags: ["a"] }];
+  assert.deepEqual(withTags(items, ["1", "2"], ["c"], ["a"]).map(({ tags }) => tags), [["b", "c"], ["c"], ["a"]]);
+  assert.deepEqual(tagsOf(items), ["a", "b"]);
+});
+
+test("ids are sent a hundred at a time", () => {
+  assert.deepEqual(partsOf(Array.from({ length: 250 })).map(({ length }) => length), [100, 100, 50]);
+});
+
+test("a deletion is named by whole words, and says what closing the tab does", () => {
+  assert.equal(deletionText([{ title: "Label printer" }]), "“Label printer” deleted. Closing the tab keeps it.");
+  const long = [{ title: "Mara wants commit messages in the imperative" }];
+  assert.match(deletionText(long), /^“Mara wants .* in the…” deleted/);
+  assert.match(deletionText([{ title: "a" }, { title: "b" }]), /^2 memories deleted\. Closing the tab keeps them\.$/);
+});
+
+test("an import's requests that follow each other are one group", () => {
+  const requests = [{ import_name: null }, { import_name: "a" }, { import_name: "a" }, { import_name: "b" },
+    { import_name: null }];
+  assert.deepEqual(activity.groupImports(requests).map(({ requests: members }) => members.length), [1, 2, 1, 1]);
+});
+
+test("a refreshed list keeps what is unchanged, takes changes and new requests", () => {
+  const request = (id, state) => ({ request_id: id, state, updated_at: state });
+  const before = [request("2", "queued"), request("1", "stored"), request("0", "stored")];
+  const merged = activity.mergeRequests(before, [request("3", "queued"), request("2", "stored"), request("1",
+    "stored")]);
+  assert.deepEqual(merged.map(({ request_id: id, state }) => `${id} ${state}`), ["3 queued", "2 stored", "1 stored",
+    "0 stored"]);
+  assert.equal(merged[2], before[1]);
+});
+
+test("lines of an import are counted by what became of them", () => {
+  const lines = [{ state: "stored" }, { state: "duplicate" }, { state: "failed", memories: 1200 },
+    { state: "incomplete", memories: 0 }];
+  assert.deepEqual(countsOf(lines), { stored: 1, known: 1, failed: 1200 });
+});
 for (const [state, expected] of Object.entries({
   stored: false, duplicate: false, deleted: false, failed: true, incomplete: true, dead_lettered: true, unknown: true,
 })) {
   test(`${state} is ${expected ? "" : "not "}a failure`, () => assert.equal(isFailure({ state }), expected));
 }
+for (const [done, text] of [[1, ""], [50, "about 10 seconds left"], [100, ""], [6, "about 3 minutes left"]]) {
+  test(`after ${done} of 100 in 10 seconds "${text}" is shown`, () => {
+    assert.equal(timeLeft({ total: 100, done, start: 0 }, 10_000), text);
+  });
+}
+
+test("ratings are counted, and the person's own is known", () => {
+  const ratings = [{ rating: 1, mine: true }, { rating: 1 }, { rating: -1 }, { rating: 0 }];
+  assert.deepEqual(countRatings(ratings), { helped: 2, misled: 1, mine: 1 });
+  assert.deepEqual(["Helped once", "Helped twice", "Helped 3 times"], [1, 2, 3].map((count) => timesText("Helped",
+    count)));
+});
+
+test("the record says when a memory was stored again, not that it was read", () => {
+  const memory = { created_at: "2026-01-01T00:00:00Z", last_seen_at: "2026-01-01T00:00:00Z",
+    quality: 0.5, metadata: {} };
+  const names = (of) => recordOf(of).map(([name]) => name);
+  assert.deepEqual(names(memory), ["Stored", "Quality"]);
+  assert.deepEqual(names({ ...memory, last_seen_at: "2026-02-01T00:00:00Z" }), ["Stored", "Stored again", "Quality"]);
+});
+
+test("only limits that are set are shown, with their shares", () => {
+  const quota = { memories: 5, memories_limit: 10, bytes: 1, bytes_limit: null, texts_today: 0, texts_limit: 0 };
+  const limits = limitsOf(quota);
+  assert.deepEqual(limits.map(({ name, share }) => [name, share]), [["Memories", 0.5], ["New texts today", 1]]);
+});
+for (const [bytes, text] of [[0, "0 bytes"], [1023, "1,023 bytes"], [1024, "1 KiB"], [3_250_586, "3.1 MiB"]]) {
+  test(`${bytes} bytes are ${text}`, () => assert.equal(bytesText(bytes), text));
+}
+
+test("a zip file has the checksum and the size of each file", () => {
+  assert.equal(crc32(new TextEncoder().encode("123456789")), 0xcbf43926);
+  const bytes = Buffer.concat(zip([{ name: "ü.md", text: "tea" }, { name: "b.md", text: "" }]));
+  assert.equal(bytes.readUInt32LE(0), 0x04034b50);
+  assert.equal(bytes.readUInt32LE(14), crc32(new TextEncoder().encode("tea")));
+  assert.equal(bytes.readUInt16LE(bytes.length - 12), 2);
+  assert.equal(bytes.readUInt32LE(bytes.readUInt32LE(bytes.length - 6)), 0x02014b50);
+});
 
 for (const [count, text] of [[0, "0 dead letters"], [1, "1 dead letter"], [2, "2 dead letters"]]) {
   test(`${count} letters are "${text}"`, () => assert.equal(letterCount(count), text));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  axisMarks, bucketEnd, bucketName, fillBuckets, filtersOfSelection, midnight, timeFilters,
+  axisMarks, axisTimes, bucketEnd, bucketName, coarsen, fillBuckets, filtersOfSelection, midnight, timeFilters,
 } from "../../functions/mnemosyne/http/console/static/buckets.js";
-import { labelled, scales } from "../../functions/mnemosyne/http/console/static/chart.js";
+import { scales } from "../../functions/mnemosyne/http/console/static/strip.js";
 
 const bucket = (start, memories = 1) => ({ start, memories });
 const counts = (per, ...buckets) => fillBuckets({ per, buckets }).map(({ memories }) => memories);
@@ -81,19 +81,34 @@ for (const most of [1, 2, 3, 4, 5, 7, 8, 10, 40, 99, 1234, 1_000_000]) {
   });
 }
 
-test("a place in the chart and its time belong together", () => {
-  const { x, timeOf, y, base } = scales(DAYS, "day", 648);
-  assert.equal(x(DAYS[0].time), 48);
-  assert.equal(x(bucketEnd(DAYS[2].time, "day")), 648);
-  for (const place of [48, 100.5, 348, 648]) assert.ok(Math.abs(x(timeOf(place)) - place) < 0.01);
-  assert.equal(timeOf(-50), DAYS[0].time);
-  assert.equal(y(0), base);
+test("a place in the strip and its time belong together, at every width", () => {
+  const { x, timeOf, height } = scales(DAYS, "day");
+  assert.equal(x(DAYS[0].time), 0);
+  assert.equal(x(bucketEnd(DAYS[2].time, "day")), 1000);
+  for (const place of [0, 100.5, 348, 1000]) assert.ok(Math.abs(x(timeOf(place / 1000)) - place) < 0.01);
+  assert.equal(timeOf(-0.5), DAYS[0].time);
+  assert.equal(height(0), 0);
 });
 
-test("labels do not overlap and end within the chart", () => {
-  const days = fillBuckets({ per: "day", buckets: [bucket("2026-01-01"), bucket("2026-12-31")] });
-  const { x } = scales(days, "day", 900);
-  const places = labelled(days, x, 900).map(({ time }) => x(time));
-  assert.ok(places.length > 3);
-  assert.ok(places.every((place, index) => place <= 790 && (!index || place - places[index - 1] >= 110)), `${places}`);
+test("labels of the axis are at even distances, fewer of a short time", () => {
+  const [start, end] = [midnight("2026-01-01"), midnight("2026-12-31")];
+  const times = axisTimes(start, end);
+  assert.equal(times.length, 7);
+  assert.deepEqual([times[0], times.at(-1)], [start, end - 1]);
+  assert.equal(axisTimes(start, start + 3 * 24 * HOUR).length, 3);
+  assert.equal(axisTimes(start, start + 24 * HOUR).length, 2);
 });
+
+const LONG = [
+  [["day", "2026-01-01", "2026-01-02", "2026-01-05"], 400, ["day", 1, 1, 1]],
+  [["day", "2026-01-01", "2026-01-02", "2026-06-05"], 120, ["week", 2, 1]],
+  [["day", "2020-01-01", "2020-01-31", "2026-06-05"], 120, ["month", 2, 1]],
+  [["week", "2000-01-03", "2000-12-25", "2026-06-01"], 120, ["year", 2, 1]],
+  [["year", "1000-01-01", "2026-01-01"], 120, ["year", 1, 1]],
+];
+for (const [[per, ...starts], most, [coarser, ...expected]] of LONG) {
+  test(`${per}s from ${starts[0]} to ${starts.at(-1)} are shown as ${coarser}s`, () => {
+    const shown = coarsen({ per, buckets: starts.map((start) => bucket(start)) }, most);
+    assert.deepEqual([shown.per, ...shown.buckets.map(({ memories }) => memories)], [coarser, ...expected]);
+  });
+}

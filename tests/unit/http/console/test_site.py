@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from mnemosyne.http.mcp.app import build_app
 from tests.fakes import FakeServices
 from tests.unit.http.mcp.test_access import ByName
 
-FIRST_PAGE_BYTES = 60_000
+MOST_BYTES = 150_000
 
 
 @pytest.fixture
@@ -40,8 +41,10 @@ def client(opened: Callable[..., TestClient]) -> TestClient:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/anything", "/console/callback"]
-)
+    "path",
+    ["/", "/add", "/tags", "/activity", "/overview", "/import", "/connect", "/memories/anything", "/memories/x/edit",
+     "/newest", "/store", "/files", "/console/callback"],
+)  # fmt: skip
 def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 200
@@ -99,7 +102,37 @@ def test_every_file_together_is_small_over_the_wire(client: TestClient) -> None:
             ) as answer:
                 assert answer.headers["content-encoding"] == "gzip"
                 size += sum(map(len, answer.iter_raw()))
-    assert size <= FIRST_PAGE_BYTES
+    assert size <= MOST_BYTES
+
+
+def _tokens(block: str) -> dict[str, str]:
+    return dict(re.findall(r"(--[a-z0-9-]+):\s*([^;]+);", block))
+
+
+def test_the_dark_theme_is_the_same_by_choice_and_by_system() -> None:
+    css = site.files()["tokens.css"].decode()
+    by_system = css[css.index('data-theme="light"]) {') :].partition("}")[0]
+    by_choice = css[css.index(':root[data-theme="dark"] {') :].partition("}")[0]
+    assert _tokens(by_system) == _tokens(by_choice) != {}
+
+
+@pytest.mark.parametrize("sheet", ["http/auth/templates/style.css", "mcp/app/view.css"])
+def test_pages_without_the_console_s_files_have_its_colours(sheet: str) -> None:
+    css = site.files()["tokens.css"].decode()
+    light = _tokens(css[css.index('data-theme="light"] {') :].partition("}")[0])
+    dark = _tokens(css[css.index(':root[data-theme="dark"] {') :].partition("}")[0])
+    copied = (Path(site.__file__).parents[2] / sheet).read_text()
+    blocks = re.findall(r"\{([^{}]*--text:[^{}]*)\}", copied)
+    assert len(blocks) >= 2
+    for block, tokens in zip(blocks, (light, dark, dark), strict=False):
+        shared = {name: value for name, value in _tokens(block).items() if name in tokens}
+        assert shared and shared == {name: tokens[name] for name in shared}
+
+
+def test_every_style_sheet_that_the_page_names_is_served() -> None:
+    page = site.files()["index.html"].decode()
+    sheets = re.findall(r'/console/DIGEST/([a-z_]+\.css)"', page)
+    assert {name for name in site.files() if name.endswith(".css")} == {*sheets}
 
 
 def test_every_module_that_a_module_imports_is_served() -> None:

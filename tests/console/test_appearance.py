@@ -1,0 +1,129 @@
+"""Every page at five widths, light and dark, in forced colours and reduced motion; axe-core finds nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium, chromium
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+Keep = Callable[[Chromium, str], None]
+PAGES = [
+    "/", "/?q=oolong", "/?q=zzqqx", "/?tags=nothing", "/memories/FIRST", "/memories/FIRST/edit", "/add", "/tags",
+    "/activity", "/overview", "/import", "/connect",
+]  # fmt: skip
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+AXE = """
+const done = arguments[0];
+for (const one of document.querySelectorAll("main details")) one.open = true;
+axe.run().then((all) => done(all.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])));
+"""
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["light", "dark"])
+def themed(request: pytest.FixtureRequest) -> Iterator[tuple[Chromium, str]]:
+    """A browser and its theme."""
+    with chromium(dark=request.param) as opened:
+        opened.driver.set_script_timeout(60)
+        yield opened, "dark" if request.param else "light"
+
+
+def _width(browser: Chromium, width: int) -> None:
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 768}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def _open(browser: Chromium, site: str, system: DevServer, path: str) -> str:
+    """Open a page, wait until all of it is there, and return its name."""
+    first = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
+    browser.open(f"{site}{path.replace('FIRST', first)}")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
+    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, ".loading"), "all is shown")
+    return path.strip("/?").replace("=", "-").replace("/", "-") or "memories"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_wide_and_narrow(
+    system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str], picture: Keep
+) -> None:
+    browser, theme = themed
+    browser.console()
+    _width(browser, 1280)
+    name = _open(browser, site, system, path)
+    found: dict[int, Any] = {}
+    browser.driver.execute_script(axe)
+    for width in (1280, 375):
+        _width(browser, width)
+        picture(browser, f"{name}-{width}-{theme}")
+        found[width] = browser.driver.execute_async_script(AXE)
+    assert found == {1280: [], 375: []}
+    assert [said for said in browser.console() if "favicon" not in said] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_is_beyond_the_edge(system: DevServer, site: str, path: str, themed: tuple[Chromium, str]) -> None:
+    browser, theme = themed
+    if theme == "dark":
+        pytest.skip("the theme changes colours only")
+    _width(browser, 1280)
+    _open(browser, site, system, path)
+    overflow = {}
+    for width in (1280, 1024, 768, 375, 320):
+        _width(browser, width)
+        overflow[width] = browser.driver.execute_script(OVERFLOW)
+    assert overflow == dict.fromkeys(overflow, 0)
+
+
+def test_forced_colours_and_reduced_motion_are_served(
+    system: DevServer, site: str, themed: tuple[Chromium, str]
+) -> None:
+    browser, _ = themed
+    features = [{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    _width(browser, 1280)
+    _open(browser, site, system, "/")
+    browser.driver.find_element(By.CSS_SELECTOR, ".row .pick input").click()
+    style = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1]).trim()"
+    assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "colour alone says nothing"
+    assert browser.driver.execute_script(style, ":root", "--calm") == "0ms"
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_fingers_reach_everything_on_a_phone(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
+    browser, _ = themed
+    _width(browser, 375)
+    browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for path in PAGES:
+        _open(browser, site, system, path)
+        small = browser.driver.execute_script("""
+          const inText = (one) => one.closest("p, li, dd, dt, h2, .read, .rows, table") && one.tagName === "A";
+          const seen = [...document.querySelectorAll("button, a, summary, select, input:not([type=file])")];
+          return seen.filter((one) => one.checkVisibility() && !inText(one) && !one.matches(".skip, .sr, .tag *"))
+            .map((one) => [one.outerHTML.slice(0, 80), one.closest("label")?.getBoundingClientRect().height
+              ?? one.getBoundingClientRect().height])
+            .filter(([, height]) => height < 24);""")
+        assert small == [], path
+    browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def test_the_tab_bar_leads_to_every_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
+    browser, _ = themed
+    _width(browser, 375)
+    _open(browser, site, system, "/")
+    for name, heading in (("Tags", "Tags"), ("Activity", "Activity")):
+        browser.driver.find_element(By.XPATH, f"//nav[@class='tabbar']/a[normalize-space()='{name}']").click()
+        wait_until(lambda name=heading: _heading(browser) == name, f"{name} is shown")  # type: ignore[misc]
+    for name in ("Overview", "Import & export"):
+        browser.driver.find_element(By.CSS_SELECTOR, ".tabbar summary").click()
+        browser.driver.find_element(By.XPATH, f"//nav[@class='tabbar']//div/a[normalize-space()='{name}']").click()
+        wait_until(lambda name=name: _heading(browser) == name, f"{name} is shown")  # type: ignore[misc]
+    browser.driver.find_element(By.CSS_SELECTOR, ".tabbar .add").click()
+    wait_until(lambda: _heading(browser) == "Add a memory", "the form is shown")
+
+
+def _heading(browser: Chromium) -> str:
+    heading: str = browser.driver.execute_script("return document.querySelector('h1').textContent.trim()")
+    return heading

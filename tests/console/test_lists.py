@@ -1,0 +1,218 @@
+"""Lists by keyboard and mouse: walk, pick, tag, export, delete and undo."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import Chromium, chromium
+from tests.console.conftest import DESKTOP
+from tests.console.person import find, focused, keys, lists, page, press, shows, titles, type_into
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+DAY = "2024-03-01"
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+def browser(downloads: Path) -> Iterator[Chromium]:
+    with chromium(downloads=str(downloads)) as opened:
+        opened.driver.set_window_size(*DESKTOP)
+        yield opened
+
+
+@pytest.fixture
+def four(system: DevServer, site: str, browser: Chromium) -> Iterator[dict[str, str]]:
+    """Four memories of one day, listed from D to A; their ids by title."""
+    made = {
+        name: system.outcome(system.ingest(f"TITLE: {name}\nThe letter {name}.", timestamp=f"{DAY}T0{hour}:00:00Z"))[
+            "memory_id"
+        ]
+        for hour, name in enumerate("ABCD", 1)
+    }
+    browser.open(f"{site}/?after={DAY}&before={DAY}")
+    lists(browser, "D", "C", "B", "A")
+    yield made
+    system.call("delete_memory", {"ids": [*made.values()]})
+
+
+def _picked(browser: Chromium) -> list[str]:
+    script = "return [...document.querySelectorAll('.row.picked b')].map((one) => one.textContent)"
+    names: list[str] = browser.driver.execute_script(script)
+    return names
+
+
+def test_a_list_is_walked_and_picked_by_keyboard(browser: Chromium, four: dict[str, str]) -> None:
+    keys(browser, "j", "j")
+    assert focused(browser).startswith("C")
+    keys(browser, "x", "j", "j", "X")
+    wait_until(lambda: _picked(browser) == ["C", "B", "A"], "three are picked")
+    shows(browser, "3 picked")
+    keys(browser, Keys.ESCAPE)
+    wait_until(lambda: _picked(browser) == [], "none is picked")
+    keys(browser, "k", Keys.ENTER)
+    shows(browser, "The letter B.")
+    assert four["B"] in browser.url
+    shows(browser, "3 of 4")
+    keys(browser, "j")
+    shows(browser, "The letter A.")
+    browser.driver.back()
+    lists(browser, "D", "C", "B", "A")
+
+
+def test_picked_memories_are_tagged_together(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
+    press(browser, "Pick")
+    boxes = browser.driver.find_elements(By.CSS_SELECTOR, ".row .pick input")
+    boxes[0].click()
+    ActionChains(browser.driver).key_down(Keys.SHIFT).click(boxes[2]).key_up(Keys.SHIFT).perform()
+    shows(browser, "3 picked")
+    keys(browser, "t")
+    type_into(browser, "bulk-tags", "letters,")
+    press(browser, "Save")
+    shows(browser, "Tags of 3 memories changed.")
+    tags = {name: system.call("get_memory", {"id": id_})["tags"] for name, id_ in four.items()}
+    assert tags == {"A": [], "B": ["letters"], "C": ["letters"], "D": ["letters"]}
+    assert len(browser.driver.find_elements(By.LINK_TEXT, "letters")) == 3
+
+
+def test_picked_memories_are_exported(browser: Chromium, four: dict[str, str], downloads: Path) -> None:
+    keys(browser, "j", "x", "j", "x")
+    press(browser, "Export")
+    shows(browser, "2 memories exported.")
+    file = downloads / "memories.jsonl"
+    wait_until(file.exists, "the file is saved")
+    assert {json.loads(line)["title"] for line in file.read_text().splitlines()} == {"C", "D"}
+
+
+def test_a_deletion_is_undone_by_a_key_and_survives_other_pages(
+    system: DevServer, browser: Chromium, four: dict[str, str]
+) -> None:
+    keys(browser, "j", "x", "j", "x", Keys.DELETE)
+    lists(browser, "B", "A")
+    shows(browser, "2 memories deleted. Closing the tab keeps them.")
+    page(browser, "Overview")
+    shows(browser, "Memories by month")
+    shows(browser, "2 memories deleted.")
+    keys(browser, "z")
+    browser.driver.back()
+    lists(browser, "D", "C", "B", "A")
+    assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
+
+
+def test_a_deletion_ends_when_the_next_one_begins(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
+    keys(browser, "j", Keys.DELETE)
+    lists(browser, "C", "B", "A")
+    keys(browser, "j", Keys.DELETE)
+    lists(browser, "B", "A")
+
+    def left() -> set[str]:
+        return {one["title"] for one in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
+
+    wait_until(lambda: left() == {"A", "B", "C"}, "the first is deleted, the second waits")
+    press(browser, "Undo")
+    lists(browser, "C", "B", "A")
+
+
+def test_who_closes_the_page_keeps_the_memory(
+    system: DevServer, site: str, browser: Chromium, four: dict[str, str]
+) -> None:
+    keys(browser, "j", Keys.DELETE)
+    shows(browser, "deleted. Closing the tab keeps it.")
+    browser.open(f"{site}/?after={DAY}&before={DAY}")
+    lists(browser, "D", "C", "B", "A")
+    assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
+
+
+def test_letters_do_nothing_while_somebody_types(browser: Chromium, four: dict[str, str]) -> None:
+    keys(browser, "/")
+    keys(browser, "j", "x", "a")
+    assert find(browser, "#query").get_property("value") == "jxa"
+    assert _picked(browser) == []
+    keys(browser, Keys.ESCAPE)
+    assert find(browser, "#query").get_property("value") == ""
+
+
+def test_new_memories_appear_without_losing_the_place(
+    system: DevServer, browser: Chromium, four: dict[str, str]
+) -> None:
+    keys(browser, "j", "j")
+    id_ = system.outcome(system.ingest("TITLE: E\nJust now.", timestamp=f"{DAY}T09:00:00Z"))["memory_id"]
+    lists(browser, "E", "D", "C", "B", "A")
+    assert focused(browser).startswith("C")
+    system.call("delete_memory", {"id": id_})
+
+
+@pytest.fixture
+def tagged(system: DevServer) -> Iterator[list[str]]:
+    """Memories with the tags how-to, how-to and howto."""
+    ids = [
+        system.outcome(system.ingest(f"Recipe {n}.", timestamp=f"2024-02-0{n}T00:00:00Z", tags=[tag]))["memory_id"]
+        for n, tag in enumerate(("how-to", "how-to", "howto"), 1)
+    ]
+    yield ids
+    system.call("delete_memory", {"ids": ids})
+
+
+def _tags(system: DevServer, ids: list[str]) -> list[list[str]]:
+    return [system.call("get_memory", {"id": id_})["tags"] for id_ in ids]
+
+
+def test_tags_that_look_like_one_are_merged(system: DevServer, site: str, browser: Chromium, tagged: list[str]) -> None:
+    browser.open(f"{site}/tags")
+    press(browser, "Merge into how-to")
+    press(browser, "Merge")
+    shows(browser, "Merged into how-to: 1 memory changed.")
+    assert _tags(system, tagged) == [["how-to"], ["how-to"], ["how-to"]]
+
+
+def test_picked_tags_are_merged_into_the_chosen_one(
+    system: DevServer, site: str, browser: Chromium, tagged: list[str]
+) -> None:
+    browser.open(f"{site}/tags")
+    for name in ("how-to", "howto"):
+        find(browser, f"[aria-label='Pick {name}']").click()
+    press(browser, "Merge …")
+    browser.driver.find_element(By.XPATH, "//dialog//label[normalize-space()='howto']").click()
+    press(browser, "Merge")
+    shows(browser, "Merged into howto: 2 memories changed.")
+    assert _tags(system, tagged) == [["howto"], ["howto"], ["howto"]]
+
+
+def test_a_tag_is_found_renamed_and_deleted(system: DevServer, site: str, browser: Chromium, tagged: list[str]) -> None:
+    browser.open(f"{site}/tags")
+    find(browser, "[aria-label='Find a tag']").send_keys("HOWT")
+    wait_until(lambda: "how-to" not in browser.text, "one tag is left")
+    find(browser, "[aria-label='Rename howto']").click()
+    type_into(browser, "name", "guide" + Keys.ENTER)
+    shows(browser, "1 memory now has the tag guide.")
+    field = find(browser, "[aria-label='Find a tag']")
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys("guide")
+    find(browser, "[aria-label='Delete the tag guide']").click()
+    shows(browser, "1 memory loses this tag. The memories stay.")
+    press(browser, "Delete the tag")
+    shows(browser, "Tag guide removed from 1 memory.")
+    assert _tags(system, tagged) == [["how-to"], ["how-to"], []]
+
+
+def test_titles_are_listed_with_the_first_words_and_end_with_a_whole_word(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    text = "Extraordinarily uninterrupted sentences " * 12
+    id_ = system.outcome(system.ingest(text, timestamp="2024-01-05T00:00:00Z"))["memory_id"]
+    browser.open(f"{site}/?after=2024-01-05&before=2024-01-05")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".line.cut")), "the line is marked as cut")
+    assert titles(browser)[0].startswith("Extraordinarily uninterrupted"), "the title that was cut is not shown"
+    assert browser.driver.find_elements(By.CSS_SELECTOR, ".line b") == []
+    system.call("delete_memory", {"id": id_})

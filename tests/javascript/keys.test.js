@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applies, keyName } from "../../functions/mnemosyne/http/console/static/keys.js";
+import { nextPause } from "../../functions/mnemosyne/http/console/static/poll.js";
+import { themeAfter } from "../../functions/mnemosyne/http/console/static/preferences.js";
+import { idsBetween } from "../../functions/mnemosyne/http/console/static/selection.js";
+
+const NAMES = [
+  [{ key: "j" }, "j"], [{ key: "J" }, "j"], [{ key: "X", shiftKey: true }, "Shift+x"], [{ key: "?", shiftKey: true },
+  "?"],
+  [{ key: "K", ctrlKey: true }, "Ctrl+k"], [{ key: "Enter", metaKey: true }, "Ctrl+Enter"], [{ key: "Delete" },
+  "Delete"],
+  [{ key: "+", shiftKey: true }, "+"], [{ key: "a", altKey: true }, "Alt+a"],
+];
+for (const [event, name] of NAMES) {
+  test(`the keys ${JSON.stringify(event)} are ${name}`, () => assert.equal(keyName(event), name));
+}
+
+const free = { isTyping: false, isInDialog: false, singleKeys: true };
+const APPLIES = [
+  ["j", {}, true], ["j", { isTyping: true }, false], ["j", { singleKeys: false }, false], ["j", { isInDialog: true },
+  false],
+  ["Shift+x", { singleKeys: false }, false], ["Ctrl+Enter", { isTyping: true }, true], ["Delete",
+  { singleKeys: false }, true],
+  ["Delete", { isTyping: true }, false], ["Escape", { singleKeys: false }, true], ["Ctrl+k", { isInDialog: true },
+  false],
+];
+for (const [name, where, expected] of APPLIES) {
+  test(`${name} ${expected ? "works" : "does nothing"} with ${JSON.stringify(where)}`, () => {
+    assert.equal(applies(name, { ...free, ...where }), expected);
+  });
+}
+
+test("a range of rows is the same in both directions", () => {
+  assert.deepEqual(idsBetween(["a", "b", "c", "d"], "b", "d"), ["b", "c", "d"]);
+  assert.deepEqual(idsBetween(["a", "b", "c", "d"], "d", "b"), ["b", "c", "d"]);
+  assert.deepEqual(idsBetween(["a", "b"], "gone", "b"), ["b"]);
+});
+
+test("pauses grow while nothing changes, and shrink after a change", () => {
+  assert.equal(nextPause(5), 7.5);
+  assert.equal(nextPause(59), 60);
+  assert.equal(nextPause(40, { hasChanged: true }), 5);
+  assert.equal(nextPause(5, { seconds: 30 }), 30);
+});
+
+test("appearances follow each other in a circle", () => {
+  assert.deepEqual(["", "light", "dark"].map(themeAfter), ["light", "dark", ""]);
+});
