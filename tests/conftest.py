@@ -103,9 +103,10 @@ def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
 def store(pool: "Pool") -> "PostgresMemories":
     """The real store on this test's database."""
     from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from tests.fakes import FAKE_SPACE
 
-    return PostgresMemories(pool, FAKE_SPACE)
+    return PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
 
 
 @pytest.fixture(scope="session")
@@ -134,9 +135,10 @@ def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatab
 def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
     """An empty store on the shared database."""
     from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from tests.fakes import FAKE_SPACE
 
-    return PostgresMemories(shared_database.pool, FAKE_SPACE)
+    return PostgresMemories(MemoryDatabase(shared_database.pool, FAKE_SPACE), "ns")
 
 
 @pytest.fixture

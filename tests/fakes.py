@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -20,6 +20,9 @@ from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.memories import MemoryStore
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import PostgresMemories
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
@@ -125,6 +128,14 @@ class FakeOutcomes:
         self.told += outcomes
 
 
+def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":
+    """The store of another namespace in the same database."""
+    from mnemosyne.adapters.database.memories import PostgresMemories
+
+    assert isinstance(memories, PostgresMemories)
+    return type(memories)(memories.database, namespace)
+
+
 class NoStore:
     """Stands for the store in tests that must not reach it."""
 
@@ -142,8 +153,17 @@ class FakeServices:
         self.reranker: FakeReranker | None = None
         self.outcome_topic: FakeOutcomes | None = None
 
+    def memories_of(self, namespace: str) -> MemoryStore:
+        return self.memories if isinstance(self.memories, NoStore) else store_of(self.memories, namespace)
+
+    @property
+    def embedding_space(self) -> EmbeddingSpace:
+        return store_of(self.memories, "").database.embedding_space
+
     def known_quota(self, namespace: str) -> Quota | None:
-        return None if isinstance(self.memories, NoStore) else self.memories.known_quota(namespace)
+        return (
+            None if isinstance(self.memories, NoStore) else store_of(self.memories, "").database.known_quota(namespace)
+        )
 
     def clock(self) -> datetime:
         return NOW

@@ -22,27 +22,27 @@ def embed(text: str) -> list[Vector]:
     return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
 
 
-def store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns") -> dict[UUID, IngestStatus]:
+def store(memories: MemoryStore, *requests: IngestRequest) -> dict[UUID, IngestStatus]:
     """Store the requests' memories, and return the outcomes."""
-    with memories.claim(namespace, requests) as claim:
+    with memories.claim(requests) as claim:
         outcomes = dict(claim.already_final)
         if claim.new:
             outcomes |= claim.store(claim.new, [embed(one.content) for one in claim.new], EMBEDDER.model)
     return outcomes
 
 
-def store_content(memories: MemoryStore, content: str, *, namespace: str = "ns", **fields: Any) -> UUID:
+def store_content(memories: MemoryStore, content: str, **fields: Any) -> UUID:
     """Store one memory, and return its id."""
     made = request(content, **fields)
-    memory_id = store(memories, made, namespace=namespace)[made.request_id].memory_id
+    memory_id = store(memories, made)[made.request_id].memory_id
     assert memory_id
     return memory_id
 
 
-def store_contents(memories: MemoryStore, *contents: str, namespace: str = "ns", **fields: Any) -> list[UUID]:
+def store_contents(memories: MemoryStore, *contents: str, **fields: Any) -> list[UUID]:
     """Store a memory of each content, in one message, and return their ids."""
     made = [request(content, **fields) for content in contents]
-    outcomes = store(memories, *made, namespace=namespace)
+    outcomes = store(memories, *made)
     return [memory_id for one in made if (memory_id := outcomes[one.request_id].memory_id)]
 
 
@@ -53,29 +53,28 @@ def rate(
     reason: str | None = None,
     *,
     by: str | None = None,
-    namespace: str = "ns",
 ) -> Rating | None:
     """Rate a memory as somebody; as somebody else with each call, if no name is given."""
     rater = by or str(new_id())
     given = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
-    return memories.rate(namespace, memory_id, given)
+    return memories.rate(memory_id, given)
 
 
-def list_memories(memories: MemoryStore, namespace: str = "ns") -> Sequence[MemorySummary]:
+def list_memories(memories: MemoryStore) -> Sequence[MemorySummary]:
     """All memories of a namespace."""
-    return memories.list(namespace, Filters(include_superseded=True), 10_000)
+    return memories.list(Filters(include_superseded=True), 10_000)
 
 
-def status_of(memories: MemoryStore, request_id: UUID, namespace: str = "ns") -> IngestStatus:
+def status_of(memories: MemoryStore, request_id: UUID) -> IngestStatus:
     """The status of a request that the store knows."""
-    return memories.statuses(namespace, [request_id])[request_id]
+    return memories.statuses([request_id])[request_id]
 
 
-def search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
+def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[Hit]:
     """Search, by meaning unless `mode` says otherwise."""
     asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
     vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
-    return find(memories, namespace, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
+    return find(memories, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
 def unstored(one: IngestRequest, error: str) -> FailedRequest:

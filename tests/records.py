@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestRequest, IngestStatus, Memory
 from mnemosyne.domain.message import IngestMessage
@@ -43,8 +44,11 @@ class Records:
     """The records of one namespace, delivered message by message."""
 
     store: PostgresMemories
-    namespace: str
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
+
+    @property
+    def namespace(self) -> str:
+        return self.store.namespace
 
     def deliver(self, *items: IngestRequest | Deletion) -> list[IngestStatus]:
         """Deliver one message, and return the outcome of each item, in order."""
@@ -54,7 +58,7 @@ class Records:
             deletions=tuple(one for one in items if isinstance(one, Deletion)),
         )
         ingest.store(message, memories=self.store, embedder=self.embedder)
-        statuses = self.store.statuses(self.namespace, message.request_ids)
+        statuses = self.store.statuses(message.request_ids)
         return [statuses[one.request_id] for one in items]
 
     def visible(self) -> set[str]:
@@ -68,14 +72,15 @@ class Records:
     def memory(self, status: IngestStatus) -> Memory:
         """The memory of an outcome."""
         assert status.memory_id
-        found = self.store.fetch(self.namespace, status.memory_id)
+        found = self.store.fetch(status.memory_id)
         assert found
         return found
 
     def _listed(self, filters: Filters) -> list[Memory]:
-        heads = self.store.list(self.namespace, filters, 100)
-        return [one for head in heads if (one := self.store.fetch(self.namespace, head.id))]
+        heads = self.store.list(filters, 100)
+        return [one for head in heads if (one := self.store.fetch(head.id))]
 
 
 def records_in(pool: Pool, *, immutable: Sequence[str] = ()) -> Records:
-    return Records(PostgresMemories(pool, FAKE_SPACE, immutable_sources=immutable), str(uuid4()))
+    database = MemoryDatabase(pool, FAKE_SPACE, immutable_sources=immutable)
+    return Records(PostgresMemories(database, str(uuid4())))

@@ -9,7 +9,6 @@ from mnemosyne.service.search import SearchResult
 
 def find(
     store: MemoryStore,
-    namespace: str,
     query: SearchQuery,
     vector: Vector | None,
     *,
@@ -17,6 +16,6 @@ def find(
     lexical_weight: float = 0.5,
 ) -> SearchResult:
     """Rank the query's candidates and read the hits."""
-    ranked, found = search.rank(namespace, query, vector, memories=store, model=model, lexical_weight=lexical_weight)
-    hits = store.read_hits(namespace, query, ranked[: query.limit])
+    ranked, found = search.rank(query, vector, memories=store, model=model, lexical_weight=lexical_weight)
+    hits = store.read_hits(query, ranked[: query.limit])
     return SearchResult(hits=hits, strategy=found.strategy, considered=found.listed)

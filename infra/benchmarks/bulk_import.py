@@ -39,11 +39,11 @@ def figures(count: int, rounds: int) -> list[Figure]:
         _ingest(system, _contents("warm", 300))
         for number in range(rounds):
             alone = _ingest(system, _contents(f"alone {number}", count))
-            before = system.memories.stats("bench").memories
+            before = system.memories_of("bench").stats().memories
             with ThreadPoolExecutor(1) as importing:
                 started = time.perf_counter()
                 rate = importing.submit(_import, system, _contents(f"imported {number}", count), Path(home))
-                while system.memories.stats("bench").memories == before and not rate.done():
+                while system.memories_of("bench").stats().memories == before and not rate.done():
                     time.sleep(0.02)
                 firsts.append(time.perf_counter() - started)
                 ratios.append(rate.result() / alone)
@@ -59,11 +59,11 @@ def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
     """Return how many memories per second `ingest` stores from a full queue."""
     now = datetime.now(UTC)
     requests = [IngestRequest.of(issue_request_id("bench"), content=one, timestamp=now) for one in contents]
-    before = system.memories.stats("bench").memories
+    before = system.memories_of("bench").stats().memories
     started = time.perf_counter()
     for at in range(0, len(requests), 100):
         system.queue.publish("bench", requests[at : at + 100])
-    while system.memories.stats("bench").memories < before + len(contents):
+    while system.memories_of("bench").stats().memories < before + len(contents):
         time.sleep(0.1)
     return len(contents) / (time.perf_counter() - started)
 

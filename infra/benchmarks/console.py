@@ -20,7 +20,7 @@ from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
 from infra.benchmarks.search import Bench, fill
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -73,7 +73,11 @@ def _fill(data: Path, contents: Sequence[str]) -> None:
         owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
         embedder = OfflineEmbedder(data / "words.bin")
         with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
-            fill(Bench(PostgresMemories(pool, SPACE), embedder, owner, (), 2), {"default": len(contents)}, contents)
+            fill(
+                Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2),
+                {"default": len(contents)},
+                contents,
+            )
         owner.close()
     finally:
         server.stop()

@@ -25,6 +25,7 @@ from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
@@ -93,7 +94,7 @@ def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
     pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-    store = PostgresMemories(pool, SPACE)
+    store = MemoryDatabase(pool, SPACE)
     rates: dict[str, list[float]] = defaultdict(list)
 
     def emptied() -> None:
@@ -154,10 +155,10 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
             )
 
 
-def _claim(store: PostgresMemories, made: Sequence[Row]) -> None:
+def _claim(database: MemoryDatabase, made: Sequence[Row]) -> None:
     for batch in batches(made):
         by_id = {request.request_id: vector for request, vector in batch}
-        with store.claim(NAMESPACE, [request for request, _ in batch]) as claim:
+        with PostgresMemories(database, NAMESPACE).claim([request for request, _ in batch]) as claim:
             if claim.new:
                 claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
 

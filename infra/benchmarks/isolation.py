@@ -9,6 +9,7 @@ import numpy as np
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir
@@ -49,17 +50,18 @@ def prepare(owner: Connection, rows: int) -> None:
     owner.script("VACUUM ANALYZE memories")
 
 
-def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
+def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
     """Each kind of reading."""
     random = np.random.default_rng(7)
+    store = PostgresMemories(database, "large")
 
     def vector() -> Vector:
         made = random.standard_normal(SPACE.dimension)
         return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
 
     def search(query: SearchQuery, given: Vector | None) -> object:
-        ranked, _ = search_service.rank("large", query, given, memories=store, model=SPACE.model, lexical_weight=0.5)
-        return store.read_hits("large", query, ranked[: query.limit])
+        ranked, _ = search_service.rank(query, given, memories=store, model=SPACE.model, lexical_weight=0.5)
+        return store.read_hits(query, ranked[: query.limit])
 
     words = "what about c4ca4238a0b923820dcc509a6f75849b"
     return {
@@ -72,17 +74,17 @@ def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
         ),
         "words": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), None),
         "hybrid": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), vector()),
-        "newest, rare tag": lambda: store.list("large", Filters(tags=("rare",)), 10),
-        "newest": lambda: store.list("large", Filters(), 10),
+        "newest, rare tag": lambda: store.list(Filters(tags=("rare",)), 10),
+        "newest": lambda: store.list(Filters(), 10),
     }
 
 
-def turns(*stores: PostgresMemories) -> dict[str, list[list[float]]]:
+def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
     """Seconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
-    kinds = [searches(store) for store in stores]
+    kinds = [searches(database) for database in databases]
     times: dict[str, list[list[float]]] = {}
     for name in kinds[0]:
-        times[name] = [[] for _ in stores]
+        times[name] = [[] for _ in databases]
         for _ in range(REPEATS):
             for kind, taken in zip(kinds, times[name], strict=True):
                 started = time.perf_counter()
@@ -101,9 +103,12 @@ def figures(rows: int) -> list[Figure]:
             prepare(owner, rows)
             isolated = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
             free = Pool(connection_factory(server.url(postgres.OWNER)), 1)
-            stores = PostgresMemories(isolated, SPACE), PostgresMemories(free, SPACE)
-            turns(*stores)  # warm
-            times = turns(*stores)
+            databases = (
+                MemoryDatabase(isolated, SPACE),
+                MemoryDatabase(free, SPACE),
+            )
+            turns(*databases)  # warm
+            times = turns(*databases)
             isolated.close()
             free.close()
             owner.close()

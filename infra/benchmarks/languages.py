@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from infra.benchmarks.collection import ROOT
 from infra.benchmarks.stored import embedder_of, opened_store
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
@@ -88,15 +89,15 @@ class RememberingEmbedder:
 class Memories:
     """Memories of some languages in a namespace of their own."""
 
-    def __init__(self, name: str, languages: Sequence[str], store: PostgresMemories, embedder: Embedder) -> None:
-        self._namespace, self._store = name, store
+    def __init__(self, name: str, languages: Sequence[str], database: MemoryDatabase, embedder: Embedder) -> None:
+        self._store = PostgresMemories(database, name)
         self._embedder = embedder.for_namespace(name)
         self._facts: dict[str, int] = {}
         stored = [fact for language in languages for fact in facts(language)]
         for start in range(0, len(stored), 100):
             batch = stored[start : start + 100]
             requests = tuple(_request(fact, start + place) for place, fact in enumerate(batch))
-            outcomes = ingest.store(IngestMessage(name, requests), memories=store, embedder=embedder).outcomes
+            outcomes = ingest.store(IngestMessage(name, requests), memories=self._store, embedder=embedder).outcomes
             for fact, request in zip(batch, requests, strict=True):
                 self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
 
@@ -104,7 +105,6 @@ class Memories:
         """Return the facts of the ten best hits."""
         embedder = self._embedder
         ranked, _ = search.rank(
-            self._namespace,
             SearchQuery(
                 query=question, mode=SearchMode.SEMANTIC if variant == "meaning" else SearchMode.HYBRID, limit=10
             ),

@@ -21,6 +21,7 @@ import numpy as np
 from mnemosyne.adapters.database import copy_binary, ingest_sql
 from mnemosyne.adapters.database.connections import Connection, Row, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.gemini import CHUNK_CHARACTERS, RESERVED_TOKENS
 from mnemosyne.cli.local import postgres
@@ -167,9 +168,13 @@ class Recorder:
 class Subscriber:
     """The dependencies of a push."""
 
-    memories: PostgresMemories
+    database: MemoryDatabase
     embedder: ClusteredEmbedder
     outcome_topic: None = None
+
+    def memories_of(self, namespace: str) -> PostgresMemories:
+        """Return the store of a namespace."""
+        return PostgresMemories(self.database, namespace)
 
 
 def deliver(contents: Sequence[str], subscriber: Subscriber) -> tuple[int, Counter[str]]:
@@ -183,7 +188,7 @@ def deliver(contents: Sequence[str], subscriber: Subscriber) -> tuple[int, Count
         except Unavailable as exc:
             print(f"  delivery {delivery}: {exc}", flush=True)
             continue
-        statuses = subscriber.memories.statuses(NAMESPACE, [request.request_id for request in requests])
+        statuses = subscriber.memories_of(NAMESPACE).statuses([request.request_id for request in requests])
         return delivery, Counter(status.state.value for status in statuses.values())
     raise RuntimeError(f"not stored in {DELIVERIES} deliveries")
 
@@ -226,7 +231,7 @@ def main() -> None:
             fill(owner, arguments.memories, embedder)
         owner.close()
         pool = Pool(connection_factory(server.url("ingest")), 8)
-        measure(Subscriber(PostgresMemories(pool, SPACE), embedder), arguments.only)
+        measure(Subscriber(MemoryDatabase(pool, SPACE), embedder), arguments.only)
         pool.close()
     finally:
         server.stop()

@@ -50,7 +50,7 @@ class RecordedSearch:
         found = self.recorded["candidates"]
         return Candidates(**found | {"rows": [Candidate(*row) for row in found["rows"]]})
 
-    def pairwise_cosines(self, _: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+    def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Cosines of the recorded vectors."""
         packed = [np.frombuffer(base64.b64decode(self.recorded["vectors"][one]), np.float16) for one in ids]
         vectors = np.array(packed, dtype=np.float32)
@@ -65,7 +65,6 @@ class RecordedSearch:
         )
         query = SearchQuery(query=self.recorded["question"], preferred=preferred)
         ranked, _ = search.rank(
-            "",
             query,
             np.zeros(1, dtype=np.float32),
             memories=self,

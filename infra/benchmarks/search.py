@@ -16,12 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -60,7 +62,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 class Bench:
     """A store, its embedder, a connection for bare statements, and the processes of both backends."""
 
-    memories: PostgresMemories
+    database: MemoryDatabase
     embedder: OfflineEmbedder
     owner: Connection
     processes: tuple[int, ...]
@@ -77,6 +79,10 @@ class Bench:
         work()
         return self.cpu() - before
 
+    def memories_of(self, namespace: str) -> PostgresMemories:
+        """Return the store of a namespace."""
+        return PostgresMemories(self.database, namespace)
+
     def vector(self, namespace: str, question: str) -> Vector:
         """The question's embedding."""
         return self.embedder.for_namespace(namespace).embed_query(question)
@@ -84,10 +90,9 @@ class Bench:
     def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
         """The ids found."""
         query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
-        ranked, _ = search.rank(
-            namespace, query, vector, memories=self.memories, model=self.embedder.model, lexical_weight=0.5
-        )
-        return [str(hit.id) for hit in self.memories.read_hits(namespace, query, ranked[: query.limit])]
+        memories = self.memories_of(namespace)
+        ranked, _ = search.rank(query, vector, memories=memories, model=self.embedder.model, lexical_weight=0.5)
+        return [str(hit.id) for hit in memories.read_hits(query, ranked[: query.limit])]
 
 
 def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
@@ -109,8 +114,9 @@ def store(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bo
         numbers = range(start, min(start + PART, len(contents)))
         made = [_request(n, contents[n], len(contents), sessions=sessions) for n in numbers]
         messages = [IngestMessage(namespace, tuple(made[at : at + BATCH])) for at in range(0, len(made), BATCH)]
+        memories = bench.memories_of(namespace)
         with ThreadPoolExecutor(bench.writers) as writers:
-            list(writers.map(lambda one: ingest.store(one, memories=bench.memories, embedder=bench.embedder), messages))
+            list(writers.map(partial(ingest.store, memories=memories, embedder=bench.embedder), messages))
     return len(contents) / (time.perf_counter() - began)
 
 
@@ -134,7 +140,7 @@ def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
         "a tenth": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=tenth),
         "bare narrow": lambda: bench.owner.run(BARE, namespace=namespace, key="narrow", vector=text),
         "absent substring": lambda: bench.search(namespace, question[::-1], None, mode=SearchMode.EXACT),
-        "statistics": lambda: bench.memories.stats(namespace),
+        "statistics": lambda: bench.memories_of(namespace).stats(),
     }
     return {name: bench.cost(way) for name, way in ways.items()}
 
@@ -142,7 +148,7 @@ def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
 @contextmanager
 def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner: Connection) -> Iterator[Bench]:
     with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), WRITERS)) as writers:
-        yield Bench(PostgresMemories(writers, SPACE), embedder, owner, (), WRITERS)
+        yield Bench(MemoryDatabase(writers, SPACE), embedder, owner, (), WRITERS)
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
@@ -197,7 +203,7 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
             pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # its backend is measured: a new one
             with pool.connection() as connection:
                 processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
-            bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, processes)
+            bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, processes)
             for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
                 for size in sizes:
                     for way, cost in ask(bench, f"n{size}", question).items():

@@ -10,6 +10,7 @@ from infra.benchmarks.collection import Collection
 from infra.benchmarks.recorded import RecordedEmbedder
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders import registry
 from mnemosyne.app import container
@@ -34,14 +35,15 @@ class Stored:
     def __init__(
         self,
         collection: Collection,
-        memories: PostgresMemories,
+        database: MemoryDatabase,
         embedder: Embedder,
         *,
         sessions: bool = True,
         tags: bool = False,
     ) -> None:
-        self.collection, self.model, self._memories, self._embedder = collection, embedder.model, memories, embedder
+        self.collection, self.model, self._embedder = collection, embedder.model, embedder
         self._namespace = f"{collection.name}-{sessions}-{tags}"
+        self._memories = PostgresMemories(database, self._namespace)
         self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
         self._names: dict[str, str] = {}
         requests = list(collection.requests(sessions=sessions, tags=tags))
@@ -69,7 +71,6 @@ class Stored:
         """Return the ranked candidates, and the candidates as the database found them."""
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(
-            self._namespace,
             self.query(question, mode),
             None if words_only else embedder.embed_query(question),
             memories=self._memories,
@@ -86,7 +87,7 @@ class Stored:
         """The hybrid query for the question, its candidates, and the weight of the lexical score."""
         embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
         found = self._memories.find_candidates(
-            self._namespace, query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
+            query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
         )
         return query, found, embedder.lexical_weight
 
@@ -100,7 +101,10 @@ class Stored:
         def found(question: str) -> Sequence[str]:
             asked = self.query(question, SearchMode.HYBRID)
             result = search.search(
-                self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
+                asked,
+                memories=self._memories,
+                embedder=self._embedder,
+                reranker=reranker,
             )
             if result.degraded:
                 print(f"  {question!r}: {result.degraded}")
@@ -110,12 +114,12 @@ class Stored:
 
 
 @contextmanager
-def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[MemoryDatabase, postgres.EmbeddedPostgres]]:
     server = postgres.start(DataDir.at(scratch))
     try:
         postgres.prepare(server, space)
         pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-        yield PostgresMemories(pool, space), server
+        yield MemoryDatabase(pool, space), server
         pool.close()
     finally:
         server.stop()

@@ -27,7 +27,7 @@ from infra.benchmarks.figures import Figure
 from infra.benchmarks.search import Bench, fill
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -188,7 +188,7 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
         owner = connection_factory(running.database.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
         embedder = OfflineEmbedder(running.directory.statistics)
         pool = Pool(connection_factory(running.database.url(postgres.RUNTIME_USER)), 1)
-        bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, ())
+        bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, ())
         fill(bench, {LOCAL.namespace: size}, corpus)
         pool.close()
         owner.close()

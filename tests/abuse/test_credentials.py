@@ -37,7 +37,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 def _stored(services: FakeServices) -> str:
-    return str(store_content(services.memories, "a secret plan", namespace="ada", title="a secret title"))
+    return str(store_content(services.memories_of("ada"), "a secret plan", title="a secret title"))
 
 
 def test_a_key_that_may_only_write_reads_nothing_through_what_it_changes(services: FakeServices) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -27,7 +28,7 @@ from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from tests.abuse.conftest import CALLERS
 from tests.database_errors import permission_denied
-from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_of
 from tests.searching import find
 
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
@@ -63,7 +64,9 @@ class Scenario:
 
 
 def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
-    return FakeServices(PostgresMemories(Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE))
+    return FakeServices(
+        PostgresMemories(MemoryDatabase(Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE), "ns")
+    )
 
 
 def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
@@ -73,7 +76,7 @@ def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict
     ]
     for start in range(0, len(requests), 100):
         message = IngestMessage(namespace, tuple(requests[start : start + 100]))
-        ingest.store(message, memories=store, embedder=FakeEmbedder())
+        ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
     return {one.request_id: one for one in requests}
 
 
@@ -128,7 +131,8 @@ class Pair:
         self._cluster = cluster
         self.names = names
         self.alone, self.shared = (
-            PostgresMemories(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names
+            PostgresMemories(MemoryDatabase(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE), "ns")
+            for name in names
         )
         self.services_alone, self.services_shared = (_services(cluster, name) for name in names)
 
@@ -147,7 +151,7 @@ class Pair:
     def close(self) -> None:
         used: list[Any] = [self.alone, self.shared, self.services_alone.memories, self.services_shared.memories]
         for store in used:
-            store._pool.close()
+            store.database.pool.close()
 
 
 @pytest.fixture
@@ -199,7 +203,7 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(pair: Pair) 
         query = SearchQuery(query=word, mode=SearchMode.HYBRID, characters=20_000)
         vector = embedder.embed_query(word)
         begun = time.perf_counter()
-        find(services.memories, "ada", query, vector, model="fake", lexical_weight=0.5)
+        find(services.memories_of("ada"), query, vector, model="fake", lexical_weight=0.5)
         return time.perf_counter() - begun
 
     embedder, times = FakeEmbedder(), ([], [])  # type: ignore[var-annotated]
@@ -293,7 +297,7 @@ def test_scores_do_not_tell_which_words_others_store(store: PostgresMemories) ->
     def scores() -> list[float]:
         query = SearchQuery(query="zeppelin plum", mode=SearchMode.HYBRID)
         vector = embedder.embed_query("zeppelin plum")
-        return [hit.score for hit in find(store, "ada", query, vector, model="fake", lexical_weight=0.5).hits]
+        return [hit.score for hit in find(store_of(store, "ada"), query, vector, model="fake", lexical_weight=0.5).hits]
 
     before = scores()
     _store(store, "bob", [f"zeppelin {n}" for n in range(300)])

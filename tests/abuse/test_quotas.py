@@ -23,7 +23,7 @@ from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import dead_letters, ingest
 from tests.abuse.conftest import CALLERS
-from tests.fakes import FakeEmbedder, FakeServices, request
+from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.waiting import wait_until
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -38,22 +38,24 @@ def _store(
     store: PostgresMemories, *contents: str, embedder: FakeEmbedder | None = None
 ) -> list[tuple[str, str | None]]:
     asked = tuple(request(content) for content in contents)
-    stored = ingest.store(IngestMessage("ada", asked), memories=store, embedder=embedder or FakeEmbedder())
+    stored = ingest.store(
+        IngestMessage("ada", asked), memories=store_of(store, "ada"), embedder=embedder or FakeEmbedder()
+    )
     return [(stored.outcomes[one.request_id].state, stored.outcomes[one.request_id].error) for one in asked]
 
 
 def test_usage_follows_every_change(store: PostgresMemories) -> None:
-    assert store.quota("ada") == Quota()
+    assert store_of(store, "ada").quota() == Quota()
     _store(store, "tea", "green tea" + " and so on" * 60)  # the second in chunks
-    used = store.quota("ada")
+    used = store_of(store, "ada").quota()
     assert (used.memories, used.texts_today) == (2, 5)
-    (one, *_) = store.list("ada", _any(), 10)
-    store.update("ada", one.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
-    assert store.quota("ada").bytes > used.bytes
-    for head in store.list("ada", _any(), 10):
-        store.delete("ada", head.id)
-    assert (store.quota("ada").memories, store.quota("ada").bytes) == (0, 0)
-    assert store.quota("ada").texts_today == 5  # embeddings that were paid for are still counted
+    (one, *_) = store_of(store, "ada").list(_any(), 10)
+    store_of(store, "ada").update(one.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
+    assert store_of(store, "ada").quota().bytes > used.bytes
+    for head in store_of(store, "ada").list(_any(), 10):
+        store_of(store, "ada").delete(head.id)
+    assert (store_of(store, "ada").quota().memories, store_of(store, "ada").quota().bytes) == (0, 0)
+    assert store_of(store, "ada").quota().texts_today == 5  # embeddings that were paid for are still counted
 
 
 def _any() -> Any:
@@ -79,7 +81,7 @@ def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
     assert [state for state, _ in outcomes] == ["stored", "stored", "failed", "failed"]
     assert all(said in str(error) for state, error in outcomes if state == "failed")
     assert embedder.embedded == ["tea", "car"]
-    assert store.quota("ada").memories == 2
+    assert store_of(store, "ada").quota().memories == 2
 
 
 def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
@@ -88,11 +90,11 @@ def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
     keeper.set("ada", {"memories": 0})
     asked = request("tea")
     message = IngestMessage("ada", (asked,))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
-    assert store.statuses("ada", [asked.request_id])[asked.request_id].state is IngestState.FAILED
+    ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
+    assert store_of(store, "ada").statuses([asked.request_id])[asked.request_id].state is IngestState.FAILED
     keeper.set("ada", {"memories": None})
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
-    assert store.statuses("ada", [asked.request_id])[asked.request_id].state is IngestState.STORED
+    ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
+    assert store_of(store, "ada").statuses([asked.request_id])[asked.request_id].state is IngestState.STORED
 
 
 def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
@@ -112,28 +114,28 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     keeper.set("ada", {"memories": 1})
     for number, content in enumerate(("tea", "car")):
         deliver(str(number), content)
-    (dead_letter,) = store.dead_letters("ada", 10)
+    (dead_letter,) = store_of(store, "ada").dead_letters(10)
     assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
-    dead_letters.redrive("ada", dead_letter.message_id, memories=store, queue=services.queue)
+    dead_letters.redrive(dead_letter.message_id, memories=store_of(store, "ada"), queue=services.queue)
     ((_, again),) = services.queue.published
-    ingest.store(IngestMessage("ada", tuple(again)), memories=store, embedder=services.embedder)
-    assert store.quota("ada").memories == 2
+    ingest.store(IngestMessage("ada", tuple(again)), memories=store_of(store, "ada"), embedder=services.embedder)
+    assert store_of(store, "ada").quota().memories == 2
     monkeypatch.setattr("mnemosyne.service.dead_letters.BEYOND_QUOTA_KEPT", 1)
     keeper.set("ada", {"memories": 2})
     for number, content in enumerate(("dog", "cat")):
         deliver(f"x{number}", content)
-    assert len(store.dead_letters("ada", 10)) == 1  # they take room too
+    assert len(store_of(store, "ada").dead_letters(10)) == 1  # they take room too
 
 
 def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
-    (one,) = store.list("ada", _any(), 10)
+    (one,) = store_of(store, "ada").list(_any(), 10)
     keeper.set("ada", {"bytes": 100})
     with pytest.raises(OverQuota, match=r"quota of 100 bytes has no room for 1,0.*nothing was changed"):
-        store.update("ada", one.id, MemoryChange(metadata={"k": "v" * 1000}))
-    assert store.quota("ada").bytes == 8
-    assert store.update("ada", one.id, MemoryChange(title="cup")) is not None
+        store_of(store, "ada").update(one.id, MemoryChange(metadata={"k": "v" * 1000}))
+    assert store_of(store, "ada").quota().bytes == 8
+    assert store_of(store, "ada").update(one.id, MemoryChange(title="cup")) is not None
 
 
 def test_a_duplicate_needs_no_room(store: PostgresMemories, keeper: PostgresQuotas) -> None:

@@ -17,7 +17,7 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.service import dead_letters
 from tests.abuse.conftest import CALLERS, headers
-from tests.fakes import NOW, FakeServices, request
+from tests.fakes import NOW, FakeServices, request, store_of
 
 AT_ONCE = 6
 LETTERS = 5
@@ -32,7 +32,7 @@ def services(memories: PostgresMemories) -> FakeServices:
         letter = DeadLetter(
             message_id=str(number), data=data, attributes=attributes, cause="a fault", dead_lettered_at=NOW
         )
-        dead_letters.store_dead_letter("ada", letter, memories=memories)
+        dead_letters.store_dead_letter(letter, memories=store_of(memories, "ada"))
     return FakeServices(memories)
 
 
@@ -62,7 +62,7 @@ def ways(
         return command.redrive.main([*chosen, *options], standalone_mode=False)
 
     yield {
-        "service": lambda id_: dead_letters.redrive("ada", id_, memories=services.memories, queue=services.queue),
+        "service": lambda id_: dead_letters.redrive(id_, memories=services.memories_of("ada"), queue=services.queue),
         "tool by id": lambda id_: tool(message_id=id_),
         "tool by cause": lambda id_: tool(cause="a fault"),
         "command by id": lambda id_: run_command((id_,), now=False),
@@ -96,10 +96,10 @@ def test_redrives_of_one_letter_at_once_publish_it_once(services: FakeServices, 
     _at_once([lambda: ways[way]("3")] * AT_ONCE)
     everything = [f"Memory {number}." for number in range(LETTERS)]
     assert _published(services) == (everything if "all" in way or "cause" in way else ["Memory 3."])
-    assert len(services.memories.dead_letters("ada", 100)) == LETTERS, "each stays until its message has an outcome"
+    assert len(services.memories_of("ada").dead_letters(100)) == LETTERS, "each stays until its message has an outcome"
 
 
 def test_redrives_by_every_way_at_once_publish_each_letter_once(services: FakeServices, ways: dict[str, Way]) -> None:
     _at_once([lambda way=way: way("3") for way in ways.values()])  # type: ignore[misc]
     assert _published(services) == [f"Memory {number}." for number in range(LETTERS)]
-    assert len(services.memories.dead_letters("ada", 100)) == LETTERS
+    assert len(services.memories_of("ada").dead_letters(100)) == LETTERS

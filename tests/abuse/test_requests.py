@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.mcp.batch import ANSWER_BYTES
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
@@ -85,7 +86,7 @@ def _store(services: Any, namespace: str, *contents: str) -> None:
     from tests.fakes import request
 
     message = IngestMessage(namespace, tuple(request(content) for content in contents))
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
 
 
 @pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
@@ -114,7 +115,7 @@ def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
 ) -> None:
     """As a model is shown it: its texts, and its structure as JSON."""
     made = tuple(_large(n, filler) for n in range(10))
-    stored = ingest.store(IngestMessage("ada", made), memories=services.memories, embedder=services.embedder)
+    stored = ingest.store(IngestMessage("ada", made), memories=services.memories_of("ada"), embedder=services.embedder)
     changed = {"id": str(stored.outcomes[made[0].request_id].memory_id)}
     system = opened(services)
     for name, arguments in BY_DEFAULT.items():
@@ -143,7 +144,7 @@ def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, services
 
     large = {"key": "v" * 60_000}
     message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
     asked = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
     found = opened(services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
     assert {one["content"]: one["metadata"] for one in found["memories"]} == {"tea one": {}, "tea two": {"k": 1}}
@@ -162,10 +163,12 @@ def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: An
     assert "send this request separately" in answers[-1]["error"]["message"]
 
 
-def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, services: Any) -> None:
+def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(
+    app_of: Any, services: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     searched: list[str] = []
     third = threading.Event()
-    find = services.memories.find_candidates
+    find = PostgresMemories.find_candidates
 
     def slow(*asked: Any, **more: Any) -> Any:
         searched.append("one")
@@ -174,7 +177,7 @@ def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, ser
         time.sleep(0.02)  # seconds of a search
         return find(*asked, **more)
 
-    services.memories.find_candidates = slow
+    monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
     body = json.dumps([tool_call("memory_search", {"query": "tea"})] * 50).encode()
 
     async def send_and_leave() -> None:

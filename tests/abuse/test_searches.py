@@ -10,6 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app import entry_points
 from mnemosyne.cli.local import postgres
@@ -22,7 +23,7 @@ from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from tests.abuse.conftest import CALLERS
-from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_of
 
 
 @pytest.mark.parametrize(
@@ -59,9 +60,9 @@ def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_serve
 ) -> None:
     for n in range(8):
         message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
-        ingest.store(message, memories=store, embedder=FakeEmbedder())
+        ingest.store(message, memories=store_of(store, "bob"), embedder=FakeEmbedder())
     pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
-    services = FakeServices(PostgresMemories(pool, FAKE_SPACE))
+    services = FakeServices(PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"))
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
     result = call(by_name()["memory_search"], worst, CALLERS["bob"], services)
     assert not result.is_error or "narrow the search by time or tags" in str(result.content[0])
@@ -69,14 +70,17 @@ def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_serve
     pool.close()
 
 
-def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(services: FakeServices) -> None:
+def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import mcp_types
 
     release, gate, running, most = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
     four_of_hers, bob_runs = threading.Event(), threading.Event()
-    find = services.memories.find_candidates
+    find = PostgresMemories.find_candidates
 
-    def slow(namespace: str, *asked: Any, **more: Any) -> Any:
+    def slow(store: PostgresMemories, *asked: Any, **more: Any) -> Any:
+        namespace = store.namespace
         with gate:
             running[namespace] += 1
             most[namespace] = max(most[namespace], running[namespace])
@@ -87,9 +91,9 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
         release.wait(20)
         with gate:
             running[namespace] -= 1
-        return find(namespace, *asked, **more)
+        return find(store, *asked, **more)
 
-    services.memories.find_candidates = slow  # type: ignore[method-assign]
+    monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
 
     async def crowd() -> None:
         server = build_server(services, database=Turns(8))
@@ -118,10 +122,10 @@ def test_whoever_counts_while_others_store_waits_for_nobody(memories: PostgresMe
     def store_some(worker: int) -> None:
         for number in range(15):
             message = IngestMessage("ada", (request(f"{worker} {number} tea"),))
-            ingest.store(message, memories=memories, embedder=FakeEmbedder())
+            ingest.store(message, memories=store_of(memories, "ada"), embedder=FakeEmbedder())
 
     begun = time.monotonic()
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(store_some, range(6)))
-    assert memories.quota("ada").memories == 90
+    assert store_of(memories, "ada").quota().memories == 90
     assert time.monotonic() - begun < 60  # a deadlock or a queue of lock timeouts would take longer

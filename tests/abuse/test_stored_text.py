@@ -25,7 +25,7 @@ from mnemosyne.mcp.tools.connector import STORED
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from tests.abuse.conftest import BOTH, CALLERS
-from tests.fakes import NOW, FakeEmbedder, FakeServices, request
+from tests.fakes import NOW, FakeEmbedder, FakeServices, request, store_of
 from tests.memories import store_contents
 
 # One of each kind that hides, reorders or commands: control, direction, zero width, annotation, tag characters.
@@ -41,7 +41,7 @@ FORGED = (
 
 
 def _stored(services: Any, *contents: str, **fields: Any) -> list[Any]:
-    return store_contents(services.memories, *contents, namespace="ada", **fields)
+    return store_contents(services.memories_of("ada"), *contents, **fields)
 
 
 def _call(services: Any, name: str, **arguments: Any) -> Any:
@@ -65,7 +65,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},
     }  # fmt: skip
     letter = DeadLetter(message_id="7", data=b"x", attributes={}, cause=FORGED, dead_lettered_at=NOW)
-    services.memories.store_dead_letter("ada", letter)
+    services.memories_of("ada").store_dead_letter(letter)
     result: Any = call(by_name()[tool], known.get(tool, {"query": "tea"}), CALLERS["ada"], services)
     assert not result.is_error
     blocks = [block.text for block in result.content]
@@ -154,7 +154,7 @@ def test_what_was_stored_before_that_was_so_is_shown_clean_as_well(
     services: FakeServices,
 ) -> None:
     (memory_id,) = _stored(services, "tea")
-    services.memories.update("ada", memory_id, MemoryChange(title=f"t{HOSTILE}", tags=(f"g{HOSTILE}",)))
+    services.memories_of("ada").update(memory_id, MemoryChange(title=f"t{HOSTILE}", tags=(f"g{HOSTILE}",)))
     answers = [
         _call(services, "memory_search", query="tea"),
         _call(services, "list_memories"),
@@ -198,9 +198,9 @@ def test_no_command_shows_a_terminal_what_it_would_obey(
 
     namespace = f"ns{HOSTILE}".replace("\x00", "")
     dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause=f"cause{HOSTILE}", dead_lettered_at=NOW)
-    store.store_dead_letter(namespace, dead_letter)
+    store_of(store, namespace).store_dead_letter(dead_letter)
     asked = request("tea")
-    ingest.store(IngestMessage(namespace, (asked,)), memories=store, embedder=FakeEmbedder())
+    ingest.store(IngestMessage(namespace, (asked,)), memories=store_of(store, namespace), embedder=FakeEmbedder())
     environment = {
         "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database),
         "MNEMOSYNE_TOPIC": "file:///nowhere",
@@ -208,7 +208,8 @@ def test_no_command_shows_a_terminal_what_it_would_obey(
         "MNEMOSYNE_EMBEDDING_DIMENSION": "64",
     }
     monkeypatch.setattr(
-        "mnemosyne.adapters.database.memories.read_embedding_space", lambda connection, expected: store.embedding_space
+        "mnemosyne.adapters.database.memory_database.read_embedding_space",
+        lambda connection, expected: store.database.embedding_space,
     )
     of = [] if command[0] == "quota" else ["--namespace", namespace]
     printed = CliRunner().invoke(cli, [*command, *of], env=environment)

@@ -43,7 +43,7 @@ def test_the_list_of_tools_is_small_enough_to_carry_along(javascript: str) -> No
 def test_ten_hits_of_390_characters_are_a_thousand_tokens_of_text(javascript: str, services: FakeServices) -> None:
     turns = [json.loads(line)["text"] for line in (DATA / "corpus.jsonl").read_text().splitlines()]
     texts = [" ".join(turns[n * 8 : n * 8 + 8])[:390] for n in range(10)]
-    store_contents(services.memories, *texts, namespace="ada")
+    store_contents(services.memories_of("ada"), *texts)
     caller = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ}))
     answer = call(MEMORY_SEARCH, {"query": texts[0]}, caller, services)
     assert answer.structured_content is not None

@@ -184,8 +184,7 @@ def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
     asked = request("Dana sings in a choir.")
     data, attributes = encode("default", [asked], "")
     with open_services(str(system.directory / "data")) as services:
-        services.memories.give_up(
-            "default",
+        services.memories_of("default").give_up(
             DeadLetter(
                 message_id="4711", data=data, attributes=attributes, cause="the embedder was away for a day",
                 dead_lettered_at=datetime.now(UTC),
@@ -226,15 +225,15 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
                 cause=cause,
                 dead_lettered_at=datetime.now(UTC),
             )
-            services.memories.store_dead_letter("default", letter)
+            services.memories_of("default").store_dead_letter(letter)
         browser.open(f"{site}/activity")
         shows(browser, "2 dead letters, 0 in flight")
         find(browser, "[aria-label='Delete all of the cause a quota of #']").click()
         assert find(browser, "dialog h2").text == "Delete 2 dead letters?"
         press(browser, "Delete permanently")
         shows(browser, "Deleted 2 dead letters.")
-        assert [one.cause for one in services.memories.dead_letters("default", 10)] == others
-        services.memories.drop_dead_letters("default", ["2"])
+        assert [one.cause for one in services.memories_of("default").dead_letters(10)] == others
+        services.memories_of("default").drop_dead_letters(["2"])
 
 
 def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str, browser: Chromium) -> None:

@@ -20,7 +20,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.ports.memories import MemoryStore
-from tests.fakes import NOW, request
+from tests.fakes import NOW, request, store_of
 from tests.memories import rate, store
 
 ALL = Filters(include_superseded=True)
@@ -28,7 +28,7 @@ ALL = Filters(include_superseded=True)
 
 def _stored(memories: MemoryStore, *said: tuple[str, datetime, list[str]], namespace: str = "ns") -> list[UUID]:
     asked = [request(content, timestamp=at, tags=tags) for content, at, tags in said]
-    outcomes = store(memories, *asked, namespace=namespace)
+    outcomes = store(store_of(memories, namespace), *asked)
     return [id_ for one in asked if (id_ := outcomes[one.request_id].memory_id)]
 
 
@@ -39,8 +39,8 @@ def _at(day: int, hour: int = 12, month: int = 5) -> datetime:
 def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1, 23), []), ("b", _at(2, 1), []), ("c", _at(2, 23), []))
     _stored(memories, ("another's", _at(2), []), namespace="other")
-    assert memories.timeline("ns", ALL, Per.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
-    tokyo = memories.timeline("ns", ALL, Per.DAY, "Asia/Tokyo").buckets
+    assert memories.timeline(ALL, Per.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
+    tokyo = memories.timeline(ALL, Per.DAY, "Asia/Tokyo").buckets
     assert tokyo == [(date(2026, 5, 2), 2), (date(2026, 5, 3), 1)]
 
 
@@ -49,28 +49,28 @@ def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) 
 )
 def test_a_bucket_begins_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
     _stored(memories, ("a", _at(13), []))
-    assert memories.timeline("ns", ALL, per, "UTC").buckets == [(start, 1)]
+    assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 
 
 def test_a_timeline_counts_within_filters_alone(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
-    assert memories.timeline("ns", replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
-    assert memories.timeline("ns", replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
+    assert memories.timeline(replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
+    assert memories.timeline(replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
 
 
 def test_a_superseded_memory_is_left_out_where_it_is_filtered(memories: MemoryStore) -> None:
     old, new = _stored(memories, ("a", _at(1), []), ("b", _at(2), []))
-    memories.update("ns", old, MemoryChange(superseded_by=new))
-    assert len(memories.timeline("ns", ALL, Per.DAY, "UTC").buckets) == 2
-    assert len(memories.timeline("ns", Filters(), Per.DAY, "UTC").buckets) == 1
+    memories.update(old, MemoryChange(superseded_by=new))
+    assert len(memories.timeline(ALL, Per.DAY, "UTC").buckets) == 2
+    assert len(memories.timeline(Filters(), Per.DAY, "UTC").buckets) == 1
 
 
 def test_nothing_remembered_has_no_buckets(memories: MemoryStore) -> None:
-    assert memories.timeline("ns", ALL, None, "UTC").buckets == []
+    assert memories.timeline(ALL, None, "UTC").buckets == []
 
 
 def _tags(memories: MemoryStore, filters: Filters = ALL, limit: int = 10, prefix: str = "") -> list[tuple[str, int]]:
-    return [(tag.name, tag.memories) for tag in memories.facets("ns", filters, limit, prefix=prefix).tags]
+    return [(tag.name, tag.memories) for tag in memories.facets(filters, limit, prefix=prefix).tags]
 
 
 def test_tags_are_counted_within_filters_the_commonest_first(memories: MemoryStore) -> None:
@@ -79,26 +79,26 @@ def test_tags_are_counted_within_filters_the_commonest_first(memories: MemorySto
     assert _tags(memories)[0] in (("tea", 2), ("Tea", 2))
     assert len(_tags(memories, limit=1)) == 1
     assert _tags(memories, replace(ALL, tags=("bob",))) == [("bob", 1)]
-    assert memories.facets("ns", ALL, 1).total_tags == 3
+    assert memories.facets(ALL, 1).total_tags == 3
 
 
 def test_tags_are_found_by_their_beginning_in_any_case(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["Äpfel", "apples", "tea"]))
     assert _tags(memories, prefix="äPF") == [("Äpfel", 1)]
     assert _tags(memories, prefix="%") == []
-    assert memories.facets("ns", ALL, 10, prefix="t").total_tags == 3
+    assert memories.facets(ALL, 10, prefix="t").total_tags == 3
 
 
 def test_a_tag_was_last_used_by_the_latest_memory_that_has_it(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(4), ["tea"]), ("c", _at(9), []))
-    (tag,) = memories.facets("ns", ALL, 10).tags
+    (tag,) = memories.facets(ALL, 10).tags
     assert tag.last_used == _at(4)
 
 
 def test_sessions_are_counted_the_latest_first(memories: MemoryStore) -> None:
     for number, session in enumerate(["one", "two", "one", None]):
         store(memories, request(f"m {number}", timestamp=_at(number + 1), session=session))
-    facets = memories.facets("ns", ALL, 10)
+    facets = memories.facets(ALL, 10)
     assert [(session.name, session.memories) for session in facets.sessions] == [("one", 2), ("two", 1)]
     assert (facets.memories, facets.complete) == (4, True)
 
@@ -108,48 +108,48 @@ def test_only_the_newest_memories_are_counted_if_there_are_too_many(
 ) -> None:
     monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
     _stored(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
-    facets = memories.facets("ns", ALL, 10)
+    facets = memories.facets(ALL, 10)
     assert ([tag.name for tag in facets.tags], facets.complete) == (["new"], False)
 
 
 def test_a_history_goes_both_ways_nearest_first(memories: MemoryStore) -> None:
     first, second, third, fourth = _stored(memories, *((name, _at(n), []) for n, name in enumerate("abcd", 1)))
     for old, new in ((first, second), (second, third), (third, fourth)):
-        memories.update("ns", old, MemoryChange(superseded_by=new))
-    history = memories.history("ns", second)
+        memories.update(old, MemoryChange(superseded_by=new))
+    history = memories.history(second)
     assert history is not None
     assert [one.id for one in history.superseded_by] == [third, fourth]
     assert [one.id for one in history.supersedes] == [first]
-    last = memories.history("ns", fourth)
+    last = memories.history(fourth)
     assert last is not None and [one.id for one in last.supersedes] == [third, second, first]
 
 
 def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> None:
     (one,) = _stored(memories, ("a", _at(1), []))
     rate(memories, one, -1, "outdated")
-    history = memories.history("ns", one)
+    history = memories.history(one)
     assert history is not None
     assert [(given.rating, given.reason) for given in history.ratings] == [(-1, "outdated")]
 
 
 def test_there_is_no_history_of_what_is_another_s(memories: MemoryStore) -> None:
     (one,) = _stored(memories, ("a", _at(1), []))
-    assert memories.history("other", one) is None
-    assert memories.history("ns", new_id()) is None
+    assert store_of(memories, "other").history(one) is None
+    assert memories.history(new_id()) is None
 
 
 def test_requests_are_listed_from_the_latest_on_by_state(memories: MemoryStore) -> None:
     failed = [FailedRequest(request_id=new_id(), error=f"cause {n}") for n in range(3)]
     for one in failed:
-        memories.record_failures("ns", [one])
+        memories.record_failures([one])
     _stored(memories, ("a", _at(1), []))
-    assert len(memories.ingest_requests("ns", None, 10)) == 4
-    listed = memories.ingest_requests("ns", IngestState.FAILED, 10)
+    assert len(memories.ingest_requests(None, 10)) == 4
+    listed = memories.ingest_requests(IngestState.FAILED, 10)
     assert {one.request_id for one in listed} == {one.request_id for one in failed}
     assert listed[0].updated_at is not None
     after = Cursor(timestamp=listed[0].updated_at, id=listed[0].request_id)
-    assert list(memories.ingest_requests("ns", IngestState.FAILED, 10, after=after)) == list(listed[1:])
-    assert memories.ingest_requests("other", None, 10) == []
+    assert list(memories.ingest_requests(IngestState.FAILED, 10, after=after)) == list(listed[1:])
+    assert store_of(memories, "other").ingest_requests(None, 10) == []
 
 
 def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(memories: MemoryStore) -> None:
@@ -158,14 +158,14 @@ def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(me
             message_id=str(n), data=b"x" * n, attributes={"a": "b"}, cause=f"cause {n}",
             dead_lettered_at=NOW + timedelta(hours=n),
         )  # fmt: skip
-        assert memories.store_dead_letter("ns", letter)
-    listed = memories.dead_letter_summaries("ns", 10)
+        assert memories.store_dead_letter(letter)
+    listed = memories.dead_letter_summaries(10)
     assert {(one.message_id, one.bytes, one.cause) for one in listed} == {(str(n), n, f"cause {n}") for n in range(3)}
     after = KeysetCursor(timestamp=listed[0].dead_lettered_at, key=listed[0].message_id)
-    assert list(memories.dead_letter_summaries("ns", 10, after=after)) == list(listed[1:])
-    whole = memories.dead_letter("ns", "2")
+    assert list(memories.dead_letter_summaries(10, after=after)) == list(listed[1:])
+    whole = memories.dead_letter("2")
     assert whole is not None and whole.data == b"xx"
-    assert memories.dead_letter("other", "2") is None
+    assert store_of(memories, "other").dead_letter("2") is None
 
 
 @pytest.mark.parametrize("timezone", ["UTC", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
@@ -176,7 +176,7 @@ def test_memories_of_the_first_and_the_last_moment_are_counted_wherever_one_is(
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     _stored(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))
     for filters in (ALL, Filters()):
-        buckets = memories.timeline("ns", filters, per, timezone).buckets
+        buckets = memories.timeline(filters, per, timezone).buckets
         assert [count for _, count in buckets] == [1, 1, 1]
         assert buckets[0][0] == date.min
         assert buckets[-1][0].year == 9999
@@ -186,7 +186,7 @@ def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: Me
     """A hundred clients that export at once must not fill the instance's memory."""
     _stored(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
     pages, after = [], None
-    while page := memories.export("ns", 200, after=after):
+    while page := memories.export(200, after=after):
         pages.append(len(page))
         after = page[-1].cursor
     assert sum(pages) == 50
@@ -196,7 +196,7 @@ def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: Me
 def test_many_that_one_memory_replaces_are_shown_in_part(memories: MemoryStore) -> None:
     *many, one = _stored(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
     for old in many:
-        memories.update("ns", old, MemoryChange(superseded_by=one))
-    history = memories.history("ns", one)
+        memories.update(old, MemoryChange(superseded_by=one))
+    history = memories.history(one)
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
     assert {found.superseded_by for found in history.supersedes} == {one}

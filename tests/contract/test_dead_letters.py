@@ -59,19 +59,18 @@ class System(FakeServices):
     def redrive(self, choice: DeadLetterChoice = DUE, **options: object) -> list[Redriven]:
         return list(
             dead_letters.redrive_chosen(
-                str(options.pop("namespace", "ns")),
                 choice,
-                memories=self.memories,
+                memories=self.memories_of(str(options.pop("namespace", "ns"))),
                 queue=self.queue,
                 **options,  # type: ignore[arg-type]
             )
         )
 
     def letters(self, namespace: str = "ns") -> Sequence[DeadLetter]:
-        return self.memories.dead_letters(namespace, 1000)
+        return self.memories_of(namespace).dead_letters(1000)
 
     def state(self, one: IngestRequest, namespace: str = "ns") -> IngestState:
-        return self.memories.statuses(namespace, [one.request_id])[one.request_id].state
+        return self.memories_of(namespace).statuses([one.request_id])[one.request_id].state
 
 
 @pytest.fixture
@@ -108,7 +107,7 @@ def test_a_letter_in_flight_is_not_redriven_again(system: System, letter: DeadLe
     assert system.redrive() == []
     assert system.redrive(replace(DUE, redrivable=Redrivable.NOW)) == []
     with pytest.raises(Conflict, match="has no outcome yet"):
-        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     assert len(system.republished()) == 1
 
 
@@ -147,7 +146,7 @@ def test_a_letter_that_backs_off_is_redriven_if_it_is_named_or_at_once(
     system.redrive()
     system.give_up(system.republished()[0])
     if by == "id":
-        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     else:
         system.redrive(replace(DUE, redrivable=Redrivable.NOW))
     assert len(system.republished()) == 1
@@ -159,7 +158,7 @@ def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System
     before = {one.message_id: one.dead_lettered_at for one in system.letters()}
     dry = system.redrive(dry_run=True)
     returned = []
-    for one in dead_letters.redrive_chosen("ns", DUE, memories=system.memories, queue=system.queue):
+    for one in dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue):
         returned.append(one.message_id)
         for again in system.republished():
             system.give_up(again)
@@ -168,14 +167,14 @@ def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System
 
 
 def test_a_letter_stored_during_a_run_is_left_for_the_next_one(system: System, letter: DeadLetter) -> None:
-    run = dead_letters.redrive_chosen("ns", DUE, memories=system.memories, queue=system.queue)
+    run = dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue)
     first = next(run).message_id
     system.give_up(system.publish(request("later"), message_id="0"))
     assert [first, *(one.message_id for one in run)] == [letter.message_id]
 
 
 def _crash_after_the_mark(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
-    system.memories.mark_redriven("ns", letter.message_id, [made.request_id], into="ns", now=False)
+    system.memories.mark_redriven(letter.message_id, [made.request_id], into="ns", now=False)
     return []
 
 
@@ -222,7 +221,7 @@ def test_a_crash_during_a_redrive_loses_nothing_and_stores_nothing_twice(
     for again in system.republished():
         system.store(again)
     assert (list(system.letters()), system.state(made)) == ([], IngestState.STORED)
-    assert system.memories.quota("ns").memories == 1
+    assert system.memories.quota().memories == 1
 
 
 @pytest.mark.parametrize("dropped", [False, True])
@@ -231,13 +230,13 @@ def test_a_request_whose_redrive_crashed_before_publishing_is_not_queued_for_eve
 ) -> None:
     _crash_after_the_mark(system, letter, made)
     if dropped:
-        system.memories.drop_dead_letters("ns", [letter.message_id])
+        system.memories.drop_dead_letters([letter.message_id])
     assert system.state(made) is IngestState.QUEUED
     a_day_later()
     assert system.state(made) is IngestState.DEAD_LETTERED
-    listed = system.memories.ingest_requests("ns", IngestState.DEAD_LETTERED, 10)
+    listed = system.memories.ingest_requests(IngestState.DEAD_LETTERED, 10)
     assert [one.request_id for one in listed] == [made.request_id]
-    assert system.memories.ingest_requests("ns", IngestState.QUEUED, 10) == []
+    assert system.memories.ingest_requests(IngestState.QUEUED, 10) == []
 
 
 @pytest.mark.parametrize(
@@ -264,20 +263,18 @@ def test_the_counts_of_requests_agree_with_their_states(
 ) -> None:
     happen: dict[str, Callable[[], object]] = {
         "mark": lambda: _crash_after_the_mark(system, letter, made),
-        "drop": lambda: system.memories.drop_dead_letters("ns", [letter.message_id]),
-        "attempt": lambda: system.memories.record_attempt(
-            "ns", [FailedRequest(request_id=made.request_id, error="away")]
-        ),
+        "drop": lambda: system.memories.drop_dead_letters([letter.message_id]),
+        "attempt": lambda: system.memories.record_attempt([FailedRequest(request_id=made.request_id, error="away")]),
         "a day": a_day_later,
         "redrive": system.redrive,
         "store": lambda: system.store(*system.republished()),
     }
     for event in filter(None, events.split(", ")):
         happen[event]()
-    stats = system.memories.stats("ns")
+    stats = system.memories.stats()
     assert (stats.pending, stats.dead_lettered) == (pending, dead_lettered)
     states = IngestState.QUEUED, IngestState.DEAD_LETTERED
-    listed = [len(system.memories.ingest_requests("ns", state, 10)) for state in states]
+    listed = [len(system.memories.ingest_requests(state, 10)) for state in states]
     assert listed == [pending, dead_lettered]
 
 
@@ -294,7 +291,7 @@ def test_a_redriven_request_that_was_attempted_again_is_queued_for_as_long_as_it
     system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:
     system.redrive()
-    system.memories.record_attempt("ns", [FailedRequest(request_id=made.request_id, error="away")])
+    system.memories.record_attempt([FailedRequest(request_id=made.request_id, error="away")])
     a_day_later()
     assert system.state(made) is IngestState.QUEUED
 
@@ -347,7 +344,7 @@ def test_a_letter_whose_message_cannot_be_published_is_as_it_was(
 ) -> None:
     system.queue.away = True
     with pytest.raises(Unavailable):
-        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+        dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
     (kept,) = system.letters()
     assert (kept.redriven_at, kept.redrives, kept.failures) == (None, 0, 1)
     assert system.state(made) is IngestState.DEAD_LETTERED
@@ -375,7 +372,7 @@ def test_a_letter_stays_while_one_of_its_requests_has_no_outcome(system: System)
     system.store(system.publish(first, message_id="2"))
     letter_id = again.message.letter_id
     assert letter_id
-    system.memories.conclude_dead_letter("ns", letter_id, [first.request_id, second.request_id])
+    system.memories.conclude_dead_letter(letter_id, [first.request_id, second.request_id])
     assert len(system.letters()) == 1
     system.store(again)
     assert list(system.letters()) == []
@@ -389,7 +386,7 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
     system.store(system.publish(made))
     system.redrive()
     for number in range(dead_letters.BEYOND_QUOTA_KEPT):
-        system.memories.store_dead_letter("ns", _letter(f"other {number}"))
+        system.memories.store_dead_letter(_letter(f"other {number}"))
     (again,) = system.republished()
     system.store(again)
     kept = [one for one in system.letters() if not one.message_id.startswith("other")]
@@ -399,7 +396,7 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
     (again,) = system.republished()
     system.store(again)
     assert system.state(made) is IngestState.STORED
-    assert system.memories.dead_letter("ns", "1") is None
+    assert system.memories.dead_letter("1") is None
 
 
 @pytest.fixture
@@ -441,7 +438,7 @@ def test_letters_are_redriven_into_their_own_namespace_only(system: System, lett
 def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: System, letter: DeadLetter) -> None:
     system.redrive()
     (again,) = system.republished()
-    assert system.memories.drop_dead_letters("ns", [letter.message_id]) == 1
+    assert system.memories.drop_dead_letters([letter.message_id]) == 1
     system.give_up(again)
     (kept,) = system.letters()
     assert (kept.message_id, kept.redrives) == (again.message.message_id, 0)
@@ -453,16 +450,16 @@ def test_a_guessed_letter_id_or_another_namespace_deletes_no_letter(system: Syst
     (again,) = system.republished()
     real = again.message.letter_id
     assert real
-    system.memories.conclude_dead_letter("ns", UUID(int=7), [])
-    system.memories.conclude_dead_letter("other", real, [])
+    system.memories.conclude_dead_letter(UUID(int=7), [])
+    system.memories_of("other").conclude_dead_letter(real, [])
     assert len(system.letters()) == 1
 
 
 def test_more_letters_than_one_transaction_takes_are_dropped(system: System) -> None:
     for number in range(DROPPED_AT_ONCE + 5):
-        system.memories.store_dead_letter("ns", _letter(f"{number}"))
-    ids = system.memories.dead_letter_ids("ns", ALL_DEAD_LETTERS)
-    assert system.memories.drop_dead_letters("ns", [*ids, "absent"]) == DROPPED_AT_ONCE + 5
+        system.memories.store_dead_letter(_letter(f"{number}"))
+    ids = system.memories.dead_letter_ids(ALL_DEAD_LETTERS)
+    assert system.memories.drop_dead_letters([*ids, "absent"]) == DROPPED_AT_ONCE + 5
     assert list(system.letters()) == []
 
 
@@ -493,14 +490,14 @@ def test_a_letter_that_cannot_be_published_stops_no_other_and_a_dry_run_says_so_
     for number in (1, 2, 3):
         system.give_up(system.publish(request(f"memory {number}"), message_id=f"{number}"))
     bad = replace(_letter("bad"), attributes=attributes)
-    system.memories.store_dead_letter("ns", bad)
+    system.memories.store_dead_letter(bad)
     for dry_run in (True, False):
         done = {one.message_id: one.problem for one in system.redrive(dry_run=dry_run)}
         assert why in done.pop("bad")
         assert done == {"1": "", "2": "", "3": ""}
     assert len(system.republished()) == 3
     with pytest.raises(InvalidRequest):
-        dead_letters.redrive("ns", "bad", memories=system.memories, queue=system.queue)
+        dead_letters.redrive("bad", memories=system.memories, queue=system.queue)
 
 
 def test_an_error_that_nobody_expected_stops_no_other_letter(system: System) -> None:
@@ -512,14 +509,14 @@ def test_an_error_that_nobody_expected_stops_no_other_letter(system: System) -> 
 
     system.queue = Chokes()
     for message_id in ("1", "2"):
-        system.memories.store_dead_letter("ns", _letter(message_id))
+        system.memories.store_dead_letter(_letter(message_id))
     assert [one.problem for one in system.redrive()] == ["1: TypeError: an argument of that name was given twice", ""]
     assert system.letters()[0].redriven_at is None
 
 
 def test_a_run_ends_when_the_queue_stays_away(system: System) -> None:
     for number in range(9):
-        system.memories.store_dead_letter("ns", _letter(f"{number}"))
+        system.memories.store_dead_letter(_letter(f"{number}"))
     system.queue.away = True
     assert len(system.redrive()) == dead_letters.MOST_UNAVAILABLE
     assert all(one.redriven_at is None for one in system.letters())
@@ -529,7 +526,7 @@ def test_a_letter_that_is_named_and_absent_is_reported(system: System) -> None:
     (problem,) = system.redrive(DeadLetterChoice(message_ids=("9",), redrivable=Redrivable.NOW))
     assert "no dead letter has the message id '9'" in problem.problem
     with pytest.raises(NotFound):
-        dead_letters.redrive("ns", "9", memories=system.memories, queue=system.queue)
+        dead_letters.redrive("9", memories=system.memories, queue=system.queue)
 
 
 def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> None:
@@ -541,22 +538,22 @@ def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> 
         "the quota of 1,000 memories is used up",
     ]
     for number, cause in enumerate(causes):
-        system.memories.store_dead_letter("ns", _letter(f"{number}", cause))
-    groups = {one.cause: one.letters for one in system.memories.dead_letter_causes("ns")}
+        system.memories.store_dead_letter(_letter(f"{number}", cause))
+    groups = {one.cause: one.letters for one in system.memories.dead_letter_causes()}
     assert groups == {
         "given up after # deliveries": 2,
         "memories[#] has the request_id # of another one": 2,
         "the quota of # memories is used up": 1,
     }
     for cause, letters in groups.items():
-        assert len(system.memories.dead_letter_ids("ns", DeadLetterChoice(cause=cause.upper()))) == letters
+        assert len(system.memories.dead_letter_ids(DeadLetterChoice(cause=cause.upper()))) == letters
 
 
 def test_letters_are_dropped_by_cause_and_in_their_namespace_only(system: System) -> None:
     for message_id, cause in (("1", "quota"), ("2", "quota"), ("3", "other")):
         for namespace in ("ns", "ada"):
-            system.memories.store_dead_letter(namespace, _letter(message_id, cause))
-    ids = system.memories.dead_letter_ids("ns", DeadLetterChoice(cause="quota"))
-    assert system.memories.drop_dead_letters("ns", ids) == 2
+            system.memories_of(namespace).store_dead_letter(_letter(message_id, cause))
+    ids = system.memories.dead_letter_ids(DeadLetterChoice(cause="quota"))
+    assert system.memories.drop_dead_letters(ids) == 2
     assert [one.message_id for one in system.letters()] == ["3"]
     assert len(system.letters("ada")) == 3

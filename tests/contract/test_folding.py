@@ -65,10 +65,10 @@ def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: Memory
     shelves = [store_content(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
     other = store_content(memories, "The oolong was never on shelf 6")
     for old, new in itertools.pairwise(shelves):
-        memories.update("ns", old, MemoryChange(superseded_by=new))
+        memories.update(old, MemoryChange(superseded_by=new))
     found = {hit.id: hit.supersedes for hit in _hits(memories, "oolong shelf")}
     assert found == {shelves[2]: (shelves[1], shelves[0]), other: ()}
-    whole = memories.fetch("ns", shelves[2])
+    whole = memories.fetch(shelves[2])
     assert whole and whole.supersedes == (shelves[1], shelves[0])
     every = _hits(memories, "oolong shelf", filters=Filters(include_superseded=True))
     assert {hit.id: hit.superseded_by for hit in every if hit.superseded_by} == dict(itertools.pairwise(shelves))
@@ -77,9 +77,7 @@ def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: Memory
 def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemoryStore) -> None:
     newest = store_content(memories, "The oolong is on shelf 9")
     for n in range(8):
-        memories.update(
-            "ns", store_content(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest)
-        )
+        memories.update(store_content(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest))
     (hit,) = _hits(memories, "oolong")
     assert len(hit.supersedes) == 5
 

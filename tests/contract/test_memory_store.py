@@ -27,7 +27,7 @@ from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.ports.memories import MemoryStore
-from tests.fakes import NOW, request
+from tests.fakes import NOW, request, store_of
 from tests.memories import embed, make_dead_letter, rate, search, store, store_content, unstored
 from tests.searching import find
 
@@ -39,7 +39,7 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
     made = request(content, tags=("a,b", " Ünï "), metadata=metadata, timestamp=when)
     outcome = store(memories, made)[made.request_id]
     assert outcome.memory_id
-    memory = memories.fetch("ns", outcome.memory_id)
+    memory = memories.fetch(outcome.memory_id)
     assert memory
     assert (memory.content, memory.title, memory.timestamp) == (content, "T", when)
     assert memory.tags == ("a,b", "Ünï", "NULL", "{x}", 'q"uote')
@@ -49,7 +49,7 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
 
 def test_the_longest_content_comes_back_exactly(memories: MemoryStore) -> None:
     content = "é🜚" * 50_000
-    memory = memories.fetch("ns", store_content(memories, content))
+    memory = memories.fetch(store_content(memories, content))
     assert memory and memory.content == content
 
 
@@ -57,7 +57,7 @@ def test_a_content_of_more_words_than_a_sparse_vector_has_is_stored_and_found(me
     """At most 16,000: https://github.com/pgvector/pgvector#sparsevec-type."""
     many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
     memory_id = store_content(memories, f"ledger {many} ledger")
-    found = find(memories, "ns", SearchQuery(query="ledger"), None).hits
+    found = find(memories, SearchQuery(query="ledger"), None).hits
     assert [hit.id for hit in found] == [memory_id]
 
 
@@ -70,9 +70,9 @@ def test_a_duplicate_names_the_memory_it_duplicates(memories: MemoryStore) -> No
 
 def test_the_same_content_in_another_namespace_is_another_memory(memories: MemoryStore) -> None:
     mine = store_content(memories, "a")
-    theirs = store_content(memories, "a", namespace="other")
+    theirs = store_content(store_of(memories, "other"), "a")
     assert mine != theirs
-    assert memories.fetch("ns", theirs) is None
+    assert memories.fetch(theirs) is None
 
 
 def test_the_same_words_said_in_another_session_are_another_memory(memories: MemoryStore) -> None:
@@ -81,8 +81,8 @@ def test_the_same_words_said_in_another_session_are_another_memory(memories: Mem
     outcomes = store(memories, first, again, other, alone)
     states = [outcomes[one.request_id].state for one in (first, again, other, alone)]
     assert states == [IngestState.STORED, IngestState.DUPLICATE, IngestState.STORED, IngestState.STORED]
-    listed = memories.list("ns", Filters(session="two"), 10)
-    others = memories.list("ns", Filters(not_session="two"), 10)
+    listed = memories.list(Filters(session="two"), 10)
+    others = memories.list(Filters(not_session="two"), 10)
     assert {one.id for one in others} == {outcomes[one.request_id].memory_id for one in (first, alone)}
     assert [one.id for one in listed] == [outcomes[other.request_id].memory_id]
 
@@ -90,22 +90,22 @@ def test_the_same_words_said_in_another_session_are_another_memory(memories: Mem
 def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:
     made = request("a")
     outcome = store(memories, made)[made.request_id]
-    assert outcome.memory_id and memories.delete("ns", outcome.memory_id) == DeletedMemory(title="a")
+    assert outcome.memory_id and memories.delete(outcome.memory_id) == DeletedMemory(title="a")
     assert store(memories, made)[made.request_id] == outcome
-    assert memories.fetch("ns", outcome.memory_id) is None
+    assert memories.fetch(outcome.memory_id) is None
 
 
 def test_a_claim_that_ends_in_an_error_is_free_afterwards(memories: MemoryStore) -> None:
     made = request("a")
-    with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]):
+    with pytest.raises(RuntimeError, match="crash"), memories.claim([made]):
         raise RuntimeError("crash")
-    assert memories.statuses("ns", [made.request_id]) == {}
+    assert memories.statuses([made.request_id]) == {}
     assert store(memories, made)[made.request_id].state is IngestState.STORED
 
 
 def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
-    with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]) as claim:
+    with pytest.raises(RuntimeError, match="crash"), memories.claim([made]) as claim:
         outcomes = claim.store(claim.new, [embed("a")], "fake")
         raise RuntimeError("crash")
     assert store(memories, made) == outcomes
@@ -113,7 +113,7 @@ def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemorySt
 
 def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: MemoryStore) -> None:
     first, second = request("a"), request("a")
-    with memories.claim("ns", [first]) as claim, memories.claim("ns", [second, request("b")]) as other:
+    with memories.claim([first]) as claim, memories.claim([second, request("b")]) as other:
         assert [r.request_id for r in other.busy] == [second.request_id]
         assert [r.content for r in other.new] == ["b"]
         claim.store(claim.new, [embed("a")], "fake")
@@ -122,9 +122,9 @@ def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: Me
 
 def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
     made = request("a")
-    memories.record_attempt("ns", [unstored(made, "first")])
-    memories.record_attempt("ns", [unstored(made, "second")])
-    waiting = memories.statuses("ns", [made.request_id])[made.request_id]
+    memories.record_attempt([unstored(made, "first")])
+    memories.record_attempt([unstored(made, "second")])
+    waiting = memories.statuses([made.request_id])[made.request_id]
     assert (waiting.state, waiting.attempts, waiting.error) == (IngestState.QUEUED, 2, "second")
     stored = store(memories, made)[made.request_id]
     assert (stored.state, stored.attempts, stored.error) == (IngestState.STORED, 3, None)
@@ -133,14 +133,14 @@ def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
 def test_a_final_state_is_never_overwritten(memories: MemoryStore) -> None:
     made = request("a")
     store(memories, made)
-    memories.record_failures("ns", [unstored(made, "late")])
-    assert memories.statuses("ns", [made.request_id])[made.request_id].state is IngestState.STORED
+    memories.record_failures([unstored(made, "late")])
+    assert memories.statuses([made.request_id])[made.request_id].state is IngestState.STORED
 
 
 def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> None:
     made = request("a")
     store(memories, made)
-    assert memories.statuses("other", [made.request_id, new_id()]) == {}
+    assert store_of(memories, "other").statuses([made.request_id, new_id()]) == {}
 
 
 def test_the_nearest_come_first(memories: MemoryStore) -> None:
@@ -155,7 +155,7 @@ def test_the_nearest_come_first(memories: MemoryStore) -> None:
 
 
 def test_a_search_stays_in_its_namespace(memories: MemoryStore) -> None:
-    store_content(memories, "tea", namespace="other")
+    store_content(store_of(memories, "other"), "tea")
     for mode in SearchMode:
         assert search(memories, "tea", mode=mode) == []
     assert search(memories, None) == []
@@ -217,7 +217,7 @@ def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: Memor
     assert rated.before == 0.5
     assert rated.after == pytest.approx(2 / 3)
     for _ in range(120):
-        read = memories.fetch("ns", memory_id)
+        read = memories.fetch(memory_id)
     assert read and read.quality == pytest.approx(2 / 3)
     for _ in range(29):
         rated = rate(memories, memory_id, 1)
@@ -225,46 +225,46 @@ def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: Memor
 
 
 def test_rating_or_changing_what_is_not_there_is_told(memories: MemoryStore) -> None:
-    theirs = store_content(memories, "a", namespace="other")
+    theirs = store_content(store_of(memories, "other"), "a")
     assert rate(memories, theirs, 1) is None
-    assert memories.update("ns", theirs, MemoryChange(title="x")) is None
+    assert memories.update(theirs, MemoryChange(title="x")) is None
 
 
 def test_a_change_touches_only_what_it_names(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a", tags=("old",), metadata={"k": 1})
-    changed = memories.update("ns", memory_id, MemoryChange(tags=("New",), title="T"))
+    changed = memories.update(memory_id, MemoryChange(tags=("New",), title="T"))
     assert changed
     assert (changed.title, changed.tags, changed.metadata, changed.content) == ("T", ("New",), {"k": 1}, "a")
     assert [hit.id for hit in search(memories, None, filters=Filters(tags=("new",)))] == [memory_id]
     assert search(memories, None, filters=Filters(tags=("old",))) == []
-    emptied = memories.update("ns", memory_id, MemoryChange(tags=(), metadata={}))
+    emptied = memories.update(memory_id, MemoryChange(tags=(), metadata={}))
     assert emptied
     assert (emptied.tags, emptied.metadata, emptied.title) == ((), {}, "T")
 
 
 def test_a_superseded_memory_is_left_out_unless_asked_for(memories: MemoryStore) -> None:
     old, new = store_content(memories, "green tea old"), store_content(memories, "green tea new")
-    memories.update("ns", old, MemoryChange(superseded_by=new))
+    memories.update(old, MemoryChange(superseded_by=new))
     for mode in SearchMode:
         assert {hit.id for hit in search(memories, "green tea", mode=mode)} == {new}
         with_old = search(memories, "green tea", mode=mode, filters=Filters(include_superseded=True))
         assert {hit.id: hit.superseded_by for hit in with_old} == {old: new, new: None}
-    memories.update("ns", old, MemoryChange(not_superseded=True))
+    memories.update(old, MemoryChange(not_superseded=True))
     assert len(search(memories, "green tea")) == 2
 
 
 def test_supersession_never_goes_round_in_a_circle(memories: MemoryStore) -> None:
     one, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
-    memories.update("ns", one, MemoryChange(superseded_by=two))
-    memories.update("ns", two, MemoryChange(superseded_by=three))
+    memories.update(one, MemoryChange(superseded_by=two))
+    memories.update(two, MemoryChange(superseded_by=three))
     with pytest.raises(Conflict, match="circle"):
-        memories.update("ns", three, MemoryChange(superseded_by=one))
+        memories.update(three, MemoryChange(superseded_by=one))
 
 
 def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -> None:
-    mine, theirs = store_content(memories, "a"), store_content(memories, "b", namespace="other")
+    mine, theirs = store_content(memories, "a"), store_content(store_of(memories, "other"), "b")
     with pytest.raises(NotFound, match="superseded_by must be the id of a memory"):
-        memories.update("ns", mine, MemoryChange(superseded_by=theirs))
+        memories.update(mine, MemoryChange(superseded_by=theirs))
 
 
 def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: MemoryStore) -> None:
@@ -272,7 +272,7 @@ def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: Mem
         store_content(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
     seen: list[str] = []
     beyond = None
-    while page := memories.list("ns", Filters(), 3, after=beyond):
+    while page := memories.list(Filters(), 3, after=beyond):
         seen += [head.title for head in page]
         beyond = Cursor(timestamp=page[-1].timestamp, id=page[-1].id)
     assert sorted(seen) == [str(number) for number in range(7)]
@@ -282,11 +282,11 @@ def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: Mem
 def test_stats_count_one_namespace(memories: MemoryStore) -> None:
     store_content(memories, "a", tags=("X", "y"), timestamp=NOW)
     store_content(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
-    store_content(memories, "c", namespace="other")
-    memories.record_attempt("ns", [unstored(request("w"), "waiting")])
-    memories.give_up("ns", make_dead_letter("1"), [unstored(request("g"), "given up")], contents={})
-    memories.store_dead_letter("ns", make_dead_letter("2"))
-    stats = memories.stats("ns")
+    store_content(store_of(memories, "other"), "c")
+    memories.record_attempt([unstored(request("w"), "waiting")])
+    memories.give_up(make_dead_letter("1"), [unstored(request("g"), "given up")], contents={})
+    memories.store_dead_letter(make_dead_letter("2"))
+    stats = memories.stats()
     assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
     assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
     assert (stats.oldest, stats.newest) == (NOW, NOW + timedelta(days=1))
@@ -314,7 +314,7 @@ def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Fi
         store_content(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
     for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
         assert {hit.content for hit in search(memories, "1", mode=mode, filters=filters)} == found
-    assert {head.title for head in memories.list("ns", filters, 10)} == found
+    assert {head.title for head in memories.list(filters, 10)} == found
 
 
 @pytest.mark.parametrize(
@@ -368,39 +368,39 @@ def test_conditions_on_metadata_narrow_search_and_list_alike(
     }
     for content, metadata in stored.items():
         store_content(memories, content, metadata=metadata)
-    store_content(memories, "of another", metadata={"project": "apollo"}, namespace="other")
+    store_content(store_of(memories, "other"), "of another", metadata={"project": "apollo"})
     filters = Filters(metadata=tuple(condition(*one) for one in conditions))
     assert {hit.content for hit in search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == found
-    assert {head.title for head in memories.list("ns", filters, 10)} == found
+    assert {head.title for head in memories.list(filters, 10)} == found
 
 
 def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: MemoryStore) -> None:
     changed = store_content(memories, "changed", metadata={"state": "open"})
     store_content(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
-    memories.update("ns", changed, MemoryChange(metadata={"state": "done"}))
+    memories.update(changed, MemoryChange(metadata={"state": "done"}))
 
     def found(path: str, value: str) -> set[str]:
         filters = Filters(metadata=(condition(path, Operator.EQUAL, [value]),))
-        return {head.title for head in memories.list("ns", filters, 10)}
+        return {head.title for head in memories.list(filters, 10)}
 
     assert found("state", "open") == set()
     assert found("state", "done") == {"changed", "large"}
     assert found("many.name 999", "999") == {"large"}
-    memories.update("ns", changed, MemoryChange(metadata={}))
+    memories.update(changed, MemoryChange(metadata={}))
     assert found("state", "done") == {"large"}
 
 
 def test_a_list_is_newest_first_and_no_longer_than_asked(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
         store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
-    assert [head.title for head in memories.list("ns", Filters(), 2)] == ["day 3", "day 2"]
+    assert [head.title for head in memories.list(Filters(), 2)] == ["day 3", "day 2"]
 
 
 def test_deleting_what_is_not_there_is_told(memories: MemoryStore) -> None:
     mine = store_content(memories, "a")
-    assert memories.delete("other", mine) is None
-    assert memories.delete("ns", mine) == DeletedMemory(title="a")
-    assert memories.delete("ns", mine) is None
+    assert store_of(memories, "other").delete(mine) is None
+    assert memories.delete(mine) == DeletedMemory(title="a")
+    assert memories.delete(mine) is None
 
 
 def test_twenty_deliveries_at_once_store_one_memory(memories: MemoryStore) -> None:
@@ -420,38 +420,38 @@ def test_twenty_deliveries_at_once_store_one_memory(memories: MemoryStore) -> No
     for thread in threads:
         thread.join()
     assert set(stored) == {IngestState.STORED}
-    assert len(memories.list("ns", Filters(), 10)) == 1
+    assert len(memories.list(Filters(), 10)) == 1
 
 
 def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
-    return memories.outcomes("ns", 100, after=OutcomeCursor()).lost
+    return memories.outcomes(100, after=OutcomeCursor()).lost
 
 
 def test_a_dead_letter_is_stored_whole_and_once(memories: MemoryStore) -> None:
     waiting = request("a")
-    memories.record_attempt("ns", [unstored(waiting, "why")])
+    memories.record_attempt([unstored(waiting, "why")])
     dead_letter = make_dead_letter("1")
-    assert memories.give_up("ns", dead_letter, [unstored(waiting, "given up")], contents={})
-    assert memories.give_up("ns", dead_letter, [unstored(waiting, "given up")], contents={}) is None
-    (kept,) = memories.dead_letters("ns", 100)
+    assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={})
+    assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={}) is None
+    (kept,) = memories.dead_letters(100)
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
-    assert memories.dead_letters("other", 100) == []
-    assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
+    assert store_of(memories, "other").dead_letters(100) == []
+    assert memories.statuses([waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
 def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
-    assert [memories.store_dead_letter("", make_dead_letter("7")) for _ in range(2)] == [True, False]
-    assert [dead_letter.message_id for dead_letter in memories.dead_letters("", 100)] == ["7"]
-    assert memories.dead_letters("ns", 100) == []
+    assert [store_of(memories, "").store_dead_letter(make_dead_letter("7")) for _ in range(2)] == [True, False]
+    assert [dead_letter.message_id for dead_letter in store_of(memories, "").dead_letters(100)] == ["7"]
+    assert memories.dead_letters(100) == []
 
 
 def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
     for data in (b"one", b"two", b"two"):
-        memories.store_dead_letter("ns", replace(make_dead_letter("7"), data=data))
+        memories.store_dead_letter(replace(make_dead_letter("7"), data=data))
     third = replace(make_dead_letter("7"), data=b"three")
-    memories.give_up("ns", third, [unstored(request("a"), "given up")], contents={})
-    letters = memories.dead_letters("ns", 100)
+    memories.give_up(third, [unstored(request("a"), "given up")], contents={})
+    letters = memories.dead_letters(100)
     assert sorted(dead_letter.data for dead_letter in letters) == [b"one", b"three", b"two"]
     assert len({dead_letter.message_id for dead_letter in letters}) == 3
 
@@ -459,19 +459,19 @@ def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemorySto
 def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has_there(memories: MemoryStore) -> None:
     stored, failed = request("a"), request("b")
     store(memories, stored)
-    memories.record_failures("ns", [unstored(failed, "no good")])
+    memories.record_failures([unstored(failed, "no good")])
 
     def given_up(number: int, one: IngestRequest) -> DeadLetter | None:
         dead_letter = replace(make_dead_letter(str(number)), data=str(number).encode())
         contents = {one.request_id: one.content_hash}
-        return memories.give_up("ns", dead_letter, [unstored(one, "given up")], contents=contents)
+        return memories.give_up(dead_letter, [unstored(one, "given up")], contents=contents)
 
     assert given_up(1, stored) is None
     other = given_up(2, replace(stored, content="another"))
     assert other and other.lost
     mended = given_up(3, failed)
     assert mended and not mended.lost
-    assert memories.statuses("ns", [failed.request_id])[failed.request_id].state is IngestState.FAILED
+    assert memories.statuses([failed.request_id])[failed.request_id].state is IngestState.FAILED
     assert given_up(4, failed), "given up again with another content, it is kept again"
     assert given_up(4, failed) is None
     assert [dead_letter.message_id for dead_letter in _lost(memories)] == ["2"]
@@ -480,24 +480,24 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
 def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
     for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first was given up twice
         dead_letter = replace(make_dead_letter(str(number)), attributes={"first_published": when})
-        memories.give_up("ns", dead_letter, [unstored(request(f"{number}"), "given up")], contents={})
-    assert [one.attributes["first_published"] for one in memories.dead_letters("ns", 100)] == ["10:00", "11:00"]
+        memories.give_up(dead_letter, [unstored(request(f"{number}"), "given up")], contents={})
+    assert [one.attributes["first_published"] for one in memories.dead_letters(100)] == ["10:00", "11:00"]
 
 
 def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
-    memories.give_up("ns", make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
+    memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
     assert _lost(memories) == []
-    assert [memories.store_dead_letter("ns", make_dead_letter("1")) for _ in range(2)] == [True, False]
+    assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [True, False]
     assert [one.message_id for one in _lost(memories)] == ["1"]
-    assert len(memories.dead_letters("ns", 100)) == 1
+    assert len(memories.dead_letters(100)) == 1
 
 
 def test_an_attempt_that_is_postponed_changes_neither_failed_nor_dead_lettered(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
-    memories.record_failures("ns", [unstored(failed, "no good")])
-    memories.give_up("ns", make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
-    memories.record_attempt("ns", [unstored(one, "away") for one in (failed, given_up)])
-    states = {key: one.state for key, one in memories.statuses("ns", [failed.request_id, given_up.request_id]).items()}
+    memories.record_failures([unstored(failed, "no good")])
+    memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
+    memories.record_attempt([unstored(one, "away") for one in (failed, given_up)])
+    states = {key: one.state for key, one in memories.statuses([failed.request_id, given_up.request_id]).items()}
     assert states == {failed.request_id: IngestState.FAILED, given_up.request_id: IngestState.DEAD_LETTERED}
 
 
@@ -505,8 +505,8 @@ def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories
     failed = request("a")
     seen = []
     for _ in range(3):
-        memories.record_failures("ns", [unstored(failed, "no good")])
-        (status,) = memories.statuses("ns", [failed.request_id]).values()
+        memories.record_failures([unstored(failed, "no good")])
+        (status,) = memories.statuses([failed.request_id]).values()
         seen.append((status.attempts, status.updated_at))
     assert [attempts for attempts, _ in seen] == [1, 2, 3]
     assert len({updated_at for _, updated_at in seen}) == 3
@@ -516,34 +516,34 @@ def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(m
     first = request("a")
     memory_id = store(memories, first)[first.request_id].memory_id
     assert memory_id
-    memories.delete("ns", memory_id)
-    with memories.claim("ns", [replace(first, content="b")]) as claim:
+    memories.delete(memory_id)
+    with memories.claim([replace(first, content="b")]) as claim:
         assert list(claim.conflicting) == [first.request_id]
-    with memories.claim("ns", [first]) as claim:
+    with memories.claim([first]) as claim:
         assert (list(claim.conflicting), list(claim.new)) == ([], [])
 
 
 def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: MemoryStore) -> None:
     mended = request("a")
-    memories.record_failures("ns", [unstored(mended, "no good")])
-    told = memories.unannounced("ns", [mended.request_id])
+    memories.record_failures([unstored(mended, "no good")])
+    told = memories.unannounced([mended.request_id])
     store(memories, mended)
-    memories.mark_announced("ns", told)
-    assert [one.state for one in memories.unannounced("ns", [mended.request_id])] == [IngestState.STORED]
+    memories.mark_announced(told)
+    assert [one.state for one in memories.unannounced([mended.request_id])] == [IngestState.STORED]
 
 
 def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
     pick = random.Random(1)
     source, key = ("".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(n)) for n in (SOURCE_LIMIT, KEY_LIMIT))
     named = replace(request("a"), external_id=ExternalId(source, key))
-    status = store(memories, named, namespace="".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300)))
+    status = store(store_of(memories, "".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300))), named)
     assert status[named.request_id].state is IngestState.STORED
 
 
 def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
-    memories.record_failures("ns", [unstored(failed, "no good")])
-    memories.give_up("ns", make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
+    memories.record_failures([unstored(failed, "no good")])
+    memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
     states = {one.request_id: one.state for one in store(memories, failed, given_up).values()}
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
@@ -551,9 +551,9 @@ def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: Mem
 def test_another_content_under_an_id_that_has_stored_one_is_told(memories: MemoryStore) -> None:
     first = request("a")
     store(memories, first)
-    with memories.claim("ns", [replace(first, content="b")]) as claim:
+    with memories.claim([replace(first, content="b")]) as claim:
         assert (list(claim.new), list(claim.conflicting)) == ([], [first.request_id])
-    with memories.claim("ns", [first]) as claim:
+    with memories.claim([first]) as claim:
         assert list(claim.conflicting) == []
 
 
@@ -567,12 +567,12 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
         case "stored":
             store(memories, named)
         case "failed":
-            memories.record_failures("ns", [unstored(named, "no good")])
+            memories.record_failures([unstored(named, "no good")])
         case "queued":
-            memories.record_attempt("ns", [unstored(named, "away")])
+            memories.record_attempt([unstored(named, "away")])
         case "dead_lettered":
-            memories.give_up("ns", make_dead_letter("1"), [unstored(named, "given up")], contents={})
-    status = memories.statuses("ns", [named.request_id])[named.request_id]
+            memories.give_up(make_dead_letter("1"), [unstored(named, "given up")], contents={})
+    status = memories.statuses([named.request_id])[named.request_id]
     assert (status.state, status.external_id) == (state, ExternalId("crm/tickets", "4711"))
 
 
@@ -580,26 +580,26 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
     named = [replace(request(f"{n}"), external_id=ExternalId("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
     for one in named:
         store(memories, one)
-    memories.record_attempt("ns", [unstored(request("w"), "waiting")])
+    memories.record_attempt([unstored(request("w"), "waiting")])
     seen: list[UUID] = []
-    page = memories.outcomes("ns", 3, after=OutcomeCursor())
+    page = memories.outcomes(3, after=OutcomeCursor())
     while not page.is_last:
         seen += [one.request_id for one in page.outcomes]
-        page = memories.outcomes("ns", 3, after=page.after)
+        page = memories.outcomes(3, after=page.after)
     seen += [one.request_id for one in page.outcomes]
     assert sorted(seen) == sorted(one.request_id for one in named)
-    assert not memories.outcomes("ns", 3, after=page.after).outcomes
-    crm = memories.outcomes("ns", 100, after=OutcomeCursor(), source="crm").outcomes
+    assert not memories.outcomes(3, after=page.after).outcomes
+    crm = memories.outcomes(100, after=OutcomeCursor(), source="crm").outcomes
     assert {one.external_id.key for one in crm if one.external_id} == {"1", "3", "5"}
-    assert not memories.outcomes("other", 100, after=OutcomeCursor()).outcomes
+    assert not store_of(memories, "other").outcomes(100, after=OutcomeCursor()).outcomes
 
 
 def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: MemoryStore) -> None:
     changing, unchanged = request("a"), request("b")
-    memories.record_failures("ns", [unstored(one, "no good") for one in (changing, unchanged)])
-    first = memories.outcomes("ns", 100, after=OutcomeCursor())
+    memories.record_failures([unstored(one, "no good") for one in (changing, unchanged)])
+    first = memories.outcomes(100, after=OutcomeCursor())
     store(memories, changing)
-    second = memories.outcomes("ns", 100, after=first.after)
+    second = memories.outcomes(100, after=first.after)
     assert {one.request_id for one in first.outcomes} == {changing.request_id, unchanged.request_id}
     assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
 
@@ -609,29 +609,29 @@ def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: Memo
     stored, other = replace(request("a"), external_id=external_id), request("b")
     store(memories, stored)
     store(memories, other)
-    memory_id = memories.statuses("ns", [stored.request_id])[stored.request_id].memory_id
+    memory_id = memories.statuses([stored.request_id])[stored.request_id].memory_id
     assert memory_id
-    memories.delete("ns", memory_id)
-    page = memories.outcomes("ns", 100, after=OutcomeCursor())
+    memories.delete(memory_id)
+    page = memories.outcomes(100, after=OutcomeCursor())
     lists: list[Sequence[IngestStatus]] = [
         page.outcomes,
-        list(memories.outcomes_of_keys("ns", "crm", ["4711"]).values()),
-        memories.ingest_requests("ns", None, 10),
-        memories.ingest_requests("ns", IngestState.DELETED, 10),
+        list(memories.outcomes_of_keys("crm", ["4711"]).values()),
+        memories.ingest_requests(None, 10),
+        memories.ingest_requests(IngestState.DELETED, 10),
     ]
     for statuses in lists:
         (status,) = (one for one in statuses if one.request_id == stored.request_id)
         assert status.state is IngestState.DELETED
         assert "its memory was deleted later" in (status.error or "")
-    assert [one.request_id for one in memories.ingest_requests("ns", IngestState.STORED, 10)] == [other.request_id]
+    assert [one.request_id for one in memories.ingest_requests(IngestState.STORED, 10)] == [other.request_id]
 
 
 def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> None:
     stored = request("a")
     store(memories, stored)
-    first = memories.outcomes("ns", 100, after=OutcomeCursor())
-    memories.mark_announced("ns", memories.unannounced("ns", [stored.request_id]))
-    assert not memories.outcomes("ns", 100, after=first.after).outcomes
+    first = memories.outcomes(100, after=OutcomeCursor())
+    memories.mark_announced(memories.unannounced([stored.request_id]))
+    assert not memories.outcomes(100, after=first.after).outcomes
 
 
 def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories: MemoryStore) -> None:
@@ -639,48 +639,46 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
     for content in ("a", "b"):
         store(memories, replace(request(content), external_id=external_id))
     last = replace(request("c"), external_id=external_id)
-    memories.record_failures(
-        "ns", [FailedRequest(request_id=last.request_id, error="no good", external_id=external_id)]
-    )
-    known = memories.outcomes_of_keys("ns", "crm", ["4711", "4712"])
+    memories.record_failures([FailedRequest(request_id=last.request_id, error="no good", external_id=external_id)])
+    known = memories.outcomes_of_keys("crm", ["4711", "4712"])
     assert {key: (one.request_id, one.state) for key, one in known.items()} == {
         "4711": (last.request_id, IngestState.FAILED)
     }
-    assert memories.outcomes_of_keys("ns", "wiki", ["4711"]) == {}
+    assert memories.outcomes_of_keys("wiki", ["4711"]) == {}
 
 
 def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:
     mended, waiting = request("a"), request("b")
-    memories.record_failures("ns", [unstored(mended, "no good")])
-    memories.record_attempt("ns", [unstored(waiting, "away")])
+    memories.record_failures([unstored(mended, "no good")])
+    memories.record_attempt([unstored(waiting, "away")])
     both = [mended.request_id, waiting.request_id]
-    assert [one.state for one in memories.unannounced("ns", both)] == [IngestState.FAILED]
-    memories.mark_announced("ns", memories.unannounced("ns", both))
-    assert memories.unannounced("ns", both) == []
+    assert [one.state for one in memories.unannounced(both)] == [IngestState.FAILED]
+    memories.mark_announced(memories.unannounced(both))
+    assert memories.unannounced(both) == []
     store(memories, mended, waiting)
-    assert {one.state for one in memories.unannounced("ns", both)} == {IngestState.STORED}
-    assert len(memories.unannounced("ns", both)) == 2
+    assert {one.state for one in memories.unannounced(both)} == {IngestState.STORED}
+    assert len(memories.unannounced(both)) == 2
 
 
 def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a", tags=("NULL", 'q"x', "back\\s", "{}", "a,b"))
     for tag in ("null", 'Q"X', "back\\s", "{}", "a,b"):
         assert [hit.id for hit in search(memories, None, filters=Filters(tags=(tag,)))] == [memory_id], tag
-    changed = memories.update("ns", memory_id, MemoryChange(tags=("null", "NULL2")))
+    changed = memories.update(memory_id, MemoryChange(tags=("null", "NULL2")))
     assert changed and changed.tags == ("null", "NULL2")
-    assert [head.tags for head in memories.list("ns", Filters(tags=("Null",)), 10)] == [("null", "NULL2")]
+    assert [head.tags for head in memories.list(Filters(tags=("Null",)), 10)] == [("null", "NULL2")]
 
 
 def test_a_memory_s_id_is_not_mistaken_for_a_request_s(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a")
-    status = memories.statuses("ns", [memory_id])[memory_id]
+    status = memories.statuses([memory_id])[memory_id]
     assert status.state is IngestState.UNKNOWN
     assert status.error and "get_memory" in status.error
 
 
 def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> None:
     old, new = store_content(memories, "old"), store_content(memories, "new")
-    memories.update("ns", old, MemoryChange(superseded_by=new))
+    memories.update(old, MemoryChange(superseded_by=new))
     again = request("old")
     outcome = store(memories, again)[again.request_id]
     assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, old)
@@ -689,9 +687,9 @@ def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> No
 
 def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: MemoryStore) -> None:
     one, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
-    memories.update("ns", one, MemoryChange(superseded_by=two))
-    memories.update("ns", two, MemoryChange(superseded_by=three))
-    memories.delete("ns", two)
+    memories.update(one, MemoryChange(superseded_by=two))
+    memories.update(two, MemoryChange(superseded_by=three))
+    memories.delete(two)
     assert [hit.id for hit in search(memories, "tea")] == [three]
 
 
@@ -703,7 +701,7 @@ def test_two_changes_at_once_do_not_close_a_circle(memories: MemoryStore) -> Non
         def supersede(memory_id: UUID, successor: UUID, start: threading.Barrier = start) -> None:
             start.wait()
             with suppress(Conflict):
-                memories.update("ns", memory_id, MemoryChange(superseded_by=successor))
+                memories.update(memory_id, MemoryChange(superseded_by=successor))
 
         threads = [threading.Thread(target=supersede, args=pair) for pair in ((one, two), (two, one))]
         for thread in threads:
@@ -746,7 +744,7 @@ def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
 
     def found(query: str) -> list[str]:
         asked = SearchQuery(query=query, mode=SearchMode.HYBRID)
-        return [hit.content for hit in find(memories, "ns", asked, None, model="", lexical_weight=0.5).hits][:1]
+        return [hit.content for hit in find(memories, asked, None, model="", lexical_weight=0.5).hits][:1]
 
     assert found("whose spectacles?") == [titled.content]
     assert found("who has a fever?") == [tagged.content]
@@ -756,7 +754,7 @@ def test_words_of_tags_that_were_changed_are_found_at_once(memories: MemoryStore
     outcomes = store(memories, request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind"))
     memory_id = next(iter(outcomes.values())).memory_id
     assert memory_id
-    memories.update("ns", memory_id, MemoryChange(tags=("allergy",)))
+    memories.update(memory_id, MemoryChange(tags=("allergy",)))
     asked = SearchQuery(query="allergy", mode=SearchMode.HYBRID)
-    ranking = find(memories, "ns", asked, None, model="", lexical_weight=0.5)
+    ranking = find(memories, asked, None, model="", lexical_weight=0.5)
     assert [hit.id for hit in ranking.hits if hit.relevance] == [memory_id]

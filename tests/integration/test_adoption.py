@@ -9,6 +9,7 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import vector_text
 from mnemosyne.cli.local import postgres
@@ -75,7 +76,7 @@ def old(
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     made = OldDatabase(owner, request.param)
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield made, PostgresMemories(pool, made.space)
+    yield made, PostgresMemories(MemoryDatabase(pool, made.space), "default")
     pool.close()
     owner.close()
 
@@ -86,14 +87,14 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     for memory_id, content in zip(before.ids, CONTENTS, strict=True):
-        memory = store.fetch("default", memory_id)
+        memory = store.fetch(memory_id)
         assert memory is not None
         assert memory.content == content
         assert memory.title == title_of(content)
         assert memory.tags == unite_tags(tags_of(content))
     keys = before.owner.run("SELECT tags, tag_keys FROM memories")
     assert all([tag_key(tag) for tag in tags] == made for tags, made in keys)
-    assert store.stats("default").memories == len(CONTENTS)
+    assert store.stats().memories == len(CONTENTS)
 
 
 def test_adopted_memories_take_nothing_of_the_days_quota_and_keep_every_index(
@@ -116,9 +117,9 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
     for given, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
         query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
-        (hit,) = find(store, "default", query, given, model=before.space.model, lexical_weight=0.5).hits
+        (hit,) = find(store, query, given, model=before.space.model, lexical_weight=0.5).hits
         assert hit.id == before.ids[0]
-    tagged = store.list("default", Filters(tags=("TRAVEL",)), 10)
+    tagged = store.list(Filters(tags=("TRAVEL",)), 10)
     assert [head.id for head in tagged] == [before.ids[0]]
 
 

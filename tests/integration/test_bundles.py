@@ -97,7 +97,7 @@ def _import(system: System, path: Path) -> list[ExportedMemory]:
     importer.apply_post_import_updates([journal], destination)
     assert journal.totals().states["failed"] == 0, list(journal.failures())
     journal.finish()
-    return list(system.memories.export(NAMESPACE, 100))
+    return list(system.memories.export(100))
 
 
 def _files(memories: list[ExportedMemory], folder: Path, format_: str) -> Path:

@@ -10,6 +10,7 @@ import pytest
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
@@ -24,7 +25,7 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 
 
 def _deliver(store: PostgresMemories, *requests: IngestRequest) -> Mapping[UUID, IngestStatus]:
-    with store.claim("ns", requests) as claim:
+    with store.claim(requests) as claim:
         if not claim.new:
             return claim.already_final
         stored = claim.store(
@@ -38,7 +39,7 @@ def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: Postgre
     again = request("a")
     with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock_shared(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
-        with store.claim("ns", [again]) as claim:
+        with store.claim([again]) as claim:
             assert not claim.busy
             assert claim.already_final[again.request_id].state is IngestState.DUPLICATE
 
@@ -57,11 +58,11 @@ def test_a_stored_memory_can_be_read_while_new_ones_beside_it_are_embedded(
     store: PostgresMemories, pool: Pool, *, known: bool
 ) -> None:
     (stored,) = _deliver(store, request("a")).values()
-    ours = store if known else PostgresMemories(pool, FAKE_SPACE)
-    with ours.claim("ns", [request("a"), request("b")]) as claim:
+    ours = store if known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    with ours.claim([request("a"), request("b")]) as claim:
         assert [one.content for one in claim.new] == ["b"]
         assert stored.memory_id
-        read = store.fetch("ns", stored.memory_id)
+        read = store.fetch(stored.memory_id)
     assert read is not None
 
 
@@ -77,7 +78,7 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
         """
     )
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store, made = PostgresMemories(pool, FAKE_SPACE), request("a")
+    store, made = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     with pytest.raises(Unavailable):
         _deliver(store, made)
     owner.script("DROP TRIGGER fail ON memories")
@@ -91,7 +92,7 @@ def test_a_known_content_that_another_delivery_is_storing_is_busy(store: Postgre
     again = request("a")
     with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
-        with store.claim("ns", [again]) as claim:
+        with store.claim([again]) as claim:
             assert [r.request_id for r in claim.busy] == [again.request_id]
             assert not claim.new
 
@@ -99,9 +100,9 @@ def test_a_known_content_that_another_delivery_is_storing_is_busy(store: Postgre
 def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (stored,) = _deliver(store, first).values()
-    assert stored.memory_id and PostgresMemories(pool, FAKE_SPACE).delete("ns", stored.memory_id) == DeletedMemory(
-        title="a"
-    )
+    assert stored.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
+        stored.memory_id
+    ) == DeletedMemory(title="a")
     outcomes = _deliver(store, again, neighbour)
     assert {one.state for one in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
@@ -131,12 +132,12 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
     store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
 ) -> None:
     _deliver(store, request("a"))
-    ours, again = store if known else PostgresMemories(pool, FAKE_SPACE), request("a")
+    ours, again = store if known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     busy: list[IngestRequest] = []
     watcher = connection_factory(cluster.url(postgres.OWNER, database))()
 
     def deliver() -> None:
-        with ours.claim("ns", [again]) as claim:
+        with ours.claim([again]) as claim:
             assert not claim.new
             busy.extend(claim.busy)
 
@@ -153,7 +154,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
         delivery.join()
     watcher.close()
     assert [r.request_id for r in busy] == ([] if known else [again.request_id])
-    status = store.statuses("ns", [again.request_id])[again.request_id]
+    status = store.statuses([again.request_id])[again.request_id]
     assert (status.state, status.error) == (IngestState.DELETED, "x")
 
 

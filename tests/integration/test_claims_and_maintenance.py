@@ -7,6 +7,7 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
 from mnemosyne.cli.local import postgres
@@ -45,7 +46,7 @@ def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestStat
 def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: Connection, statement: str) -> None:
     owner.script("SET lock_timeout = '2s'")
     _store(store, request("stored before"))
-    with store.claim("ns", [request("a"), request("stored before")]) as claim:
+    with store.claim([request("a"), request("stored before")]) as claim:
         assert [one.content for one in claim.new] == ["a"]
         owner.run_file(f"BEGIN; {statement}; COMMIT" if statement.startswith("LOCK") else statement)
 
@@ -56,14 +57,14 @@ def test_memories_move_to_another_space_during_a_claim_which_then_stores_nothing
     made = request("a")
     _store(store, request("stored before"))
     move = Reembedding(owner, _OtherEmbedder(), OTHER)
-    with pytest.raises(EmbeddingModelChanged), store.claim("ns", [made]) as claim:
+    with pytest.raises(EmbeddingModelChanged), store.claim([made]) as claim:
         move.begin()
         while move.fill(10):
             pass
         move.index()
         assert move.switch()
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
-    assert store.statuses("ns", [made.request_id]) == {}
+    assert store.statuses([made.request_id]) == {}
 
 
 @pytest.mark.parametrize("fault", [None, RuntimeError("crash"), Unavailable("the embedder is away")])
@@ -71,9 +72,9 @@ def test_a_claim_that_has_ended_leaves_no_lock_and_no_limit_in_its_session(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fault: Exception | None
 ) -> None:
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store = PostgresMemories(pool, FAKE_SPACE)
+    store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
     try:
-        with store.claim("ns", [request("a"), request("b")]):
+        with store.claim([request("a"), request("b")]):
             assert owner.run_file(f"SELECT count(*) {CLAIMED}") == [[4]]
             if fault:
                 raise fault
@@ -87,7 +88,7 @@ def test_a_claim_that_has_ended_leaves_no_lock_and_no_limit_in_its_session(
 
 def test_a_claim_whose_session_the_server_ends_is_free_for_others(store: PostgresMemories, owner: Connection) -> None:
     made = request("a")
-    with pytest.raises(Unavailable), store.claim("ns", [made]) as claim:
+    with pytest.raises(Unavailable), store.claim([made]) as claim:
         owner.run_file(f"SELECT DISTINCT pg_terminate_backend(pid) {CLAIMED}")
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
     assert _store(store, made) == [IngestState.STORED]

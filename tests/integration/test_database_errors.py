@@ -104,8 +104,8 @@ def test_a_fault_of_the_database_is_reported_with_its_cure_and_loses_nothing(
     owner.run_file(end.format(database=database))
     pool.close()
     assert _push(functions[1], *message) == 204
-    assert services.memories.statuses(LOCAL.namespace, [one.request_id])[one.request_id].state is IngestState.STORED
-    assert list(services.memories.dead_letters(LOCAL.namespace, 10)) == []
+    assert services.memories_of(LOCAL.namespace).statuses([one.request_id])[one.request_id].state is IngestState.STORED
+    assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
 
 
 LONG = " ".join(f"word{number}" for number in range(100))
@@ -139,10 +139,10 @@ def test_a_database_that_is_too_slow_for_every_memory_makes_no_dead_letters(
     message = encode(LOCAL.namespace, requests, "")
     owner.run_file(TIMES_OUT.format(event=event, table=table))
     assert [_push(client, *message) for client in functions * 3] == [503] * 6
-    assert list(services.memories.dead_letters(LOCAL.namespace, 10)) == []
+    assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
     owner.run_file(f"DROP TRIGGER time_out ON {table}")
     assert _push(functions[1], *message) == 204
-    statuses = services.memories.statuses(LOCAL.namespace, [one.request_id for one in requests])
+    statuses = services.memories_of(LOCAL.namespace).statuses([one.request_id for one in requests])
     assert {one.state for one in statuses.values()} == {IngestState.STORED}
 
 

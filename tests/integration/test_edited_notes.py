@@ -87,7 +87,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
 
 def _versions(system: System) -> tuple[list[ExportedMemory], list[ExportedMemory]]:
     """Return the current memories, and the superseded ones."""
-    exported = system.memories.export(NAMESPACE, 100)
+    exported = system.memories.export(100)
     return [one for one in exported if not one.superseded_by_hash], [one for one in exported if one.superseded_by_hash]
 
 

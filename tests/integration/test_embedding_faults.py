@@ -135,12 +135,12 @@ class System:
             rounds += 1
 
     def statuses(self, requests: list[IngestRequest]) -> list[IngestStatus]:
-        known = self.functions["mcp"].memories.statuses("ns", [one.request_id for one in requests])
+        known = self.functions["mcp"].memories_of("ns").statuses([one.request_id for one in requests])
         return [known[one.request_id] for one in requests]
 
     def search(self, text: str) -> search.SearchResult:
         mcp = self.functions["mcp"]
-        return search.search("ns", SearchQuery(query=text), memories=mcp.memories, embedder=mcp.embedder)
+        return search.search(SearchQuery(query=text), memories=mcp.memories_of("ns"), embedder=mcp.embedder)
 
     def check(self) -> Check:
         """Return what `mnemosyne doctor` and `/health?deep=1` say about the embedder."""
@@ -248,7 +248,7 @@ def test_a_fault_of_every_text_is_reported_with_its_cure_and_loses_nothing(
     system.deliver_once()
     assert not system.topic
     assert {status.state for status in system.statuses(published)} == {IngestState.STORED}
-    assert list(system.functions["mcp"].memories.dead_letters("ns", 10)) == []
+    assert list(system.functions["mcp"].memories_of("ns").dead_letters(10)) == []
     assert set(system.bought().values()) == {1}
     assert system.check().ok
     assert system.search("one memory").degraded is None

@@ -6,6 +6,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
@@ -86,7 +87,7 @@ def test_a_forgotten_request_that_is_published_again_finds_its_memory(
     stored = _deliver(store, made)
     owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
     _deliver(store, request("another"))
-    assert store.statuses("ns", [made.request_id]) == {}
+    assert store.statuses([made.request_id]) == {}
     again = _deliver(store, made)
     assert (again.state, again.memory_id) == (IngestState.DUPLICATE, stored.memory_id)
 
@@ -106,6 +107,10 @@ def test_an_old_outcome_counts_for_all_requests_of_a_delivery(
     _deliver(store, request("known"))
     _deliver(store, earlier)
     owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
-    process = store if is_known else PostgresMemories(store._pool, store.embedding_space)
+    process = (
+        store
+        if is_known
+        else PostgresMemories(MemoryDatabase(store.database.pool, store.database.embedding_space), "ns")
+    )
     message = IngestMessage("ns", (request("known"), replace(request("another"), request_id=earlier.request_id)))
     assert ingest.store(message, memories=process, embedder=FakeEmbedder()).conflicting == [earlier.request_id]

@@ -20,7 +20,7 @@ from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from tests.database_errors import permission_denied
-from tests.fakes import NOW, FakeServices, request
+from tests.fakes import NOW, FakeServices, request, store_of
 from tests.memories import rate
 
 SCOPES = frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE})
@@ -41,13 +41,13 @@ class Two:
         (self.ada,) = self._store("ada", asked)
         self.request_id = asked.request_id
         (self.bob,) = self._store("bob", request("green tea"))
-        rate(store, self.ada, 1, "useful", namespace="ada")
+        rate(store_of(store, "ada"), self.ada, 1, "useful")
         dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store.give_up("ada", dead_letter, [FailedRequest(request_id=new_id(), error="c")], contents={})
+        store_of(store, "ada").give_up(dead_letter, [FailedRequest(request_id=new_id(), error="c")], contents={})
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))
-        stored = ingest.store(message, memories=self.services.memories, embedder=self.services.embedder)
+        stored = ingest.store(message, memories=self.services.memories_of(namespace), embedder=self.services.embedder)
         return [id_ for one in requests if (id_ := stored.outcomes[one.request_id].memory_id)]
 
     def call(self, caller: Principal, tool: str, **arguments: Any) -> Any:
@@ -149,7 +149,7 @@ def test_another_s_cursor_leads_nowhere_but_through_one_s_own(two: Two) -> None:
 def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
     for namespace in ("ada", "bob"):
         message = IngestMessage(namespace, (request(SECRET),))
-        stored = ingest.store(message, memories=two.services.memories, embedder=two.services.embedder)
+        stored = ingest.store(message, memories=two.services.memories_of(namespace), embedder=two.services.embedder)
         assert [one.state for one in stored.outcomes.values()] == ["stored"]
 
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -17,7 +18,7 @@ from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeServices, request
+from tests.fakes import FAKE_SPACE, FakeServices, request, store_of
 from tests.memories import store_contents
 from tests.tools import answer_of, call_tool, text_of
 
@@ -29,7 +30,7 @@ GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
 def _services(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
     """The services on memories whose vectors are of this provider."""
     space = EmbeddingSpace(provider, FAKE_SPACE.model, FAKE_SPACE.dimension)
-    monkeypatch.setattr(PostgresMemories, "embedding_space", property(lambda self: space))
+    monkeypatch.setattr(MemoryDatabase, "embedding_space", property(lambda self: space))
     return FakeServices(memories)
 
 
@@ -91,7 +92,7 @@ def test_statistics_count_the_languages_and_name_the_remedy(
 
 
 def test_other_namespaces_do_not_count(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
-    store_contents(memories, *OTHERS, namespace="another")
+    store_contents(store_of(memories, "another"), *OTHERS)
     stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
     assert (stats["languages"], "warning" in stats) == ({}, False)
 
@@ -121,7 +122,7 @@ def test_doctor_warns_and_succeeds(
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
     if contents:
         message = IngestMessage("ns", tuple(request(content) for content in contents))
-        ingest.store(message, memories=PostgresMemories(pool, SPACE), embedder=OfflineEmbedder())
+        ingest.store(message, memories=PostgresMemories(MemoryDatabase(pool, SPACE), "ns"), embedder=OfflineEmbedder())
     pool.close()
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(user, name), "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
     result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)

@@ -7,7 +7,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request, store_of
 from tests.searching import find
 from tests.words_found import FUNCTION_WORDS, INFLECTED, NOT_CONFLATED
 
@@ -62,12 +62,12 @@ UNKNOWN = [
 
 def _stored(store: PostgresMemories, namespace: str, *contents: str) -> None:
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
 
 
 def _found(store: PostgresMemories, namespace: str, query: str) -> list[str]:
     """Search by words alone."""
-    hits = find(store, namespace, SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
+    hits = find(store_of(store, namespace), SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
     return [hit.content for hit in hits]
 
 

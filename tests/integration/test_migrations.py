@@ -12,6 +12,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
@@ -142,9 +143,9 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
 
 
 def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresMemories) -> None:
-    with store.claim("ns", [request("a")]) as claim:
+    with store.claim([request("a")]) as claim:
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], "fake")
-    assert len(store.list("ns", Filters(), 10)) == 1
+    assert len(store.list(Filters(), 10)) == 1
     with pool.connection() as connection:
         assert connection.run("SELECT count(*) FROM memories") == [[0]]
         assert connection.run("SELECT count(*) FROM ingest_requests") == [[0]]
@@ -181,12 +182,12 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     migrations.migrate(owner, migrations.bundled(), space=CLOUD_SPACE)
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    store, embedder = PostgresMemories(pool, CLOUD_SPACE), FakeEmbedder()
+    store, embedder = PostgresMemories(MemoryDatabase(pool, CLOUD_SPACE), "ns"), FakeEmbedder()
     embedder.dimension = CLOUD_SPACE.dimension
     contents = [f"{n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
     for content in contents * 5:
         again = request(content)
-        with store.claim("ns", [again]) as claim:
+        with store.claim([again]) as claim:
             if claim.new:
                 claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
     with pool.connection() as connection:  # else an idle one reports within ten seconds

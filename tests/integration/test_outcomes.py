@@ -56,7 +56,7 @@ class Reader:
     def read(self, *, between_pages: Callable[[], object] = lambda: None) -> list[UUID]:
         seen: list[UUID] = []
         while True:
-            page = self._store.outcomes("ns", self._limit, after=self.cursor)
+            page = self._store.outcomes(self._limit, after=self.cursor)
             seen += [one.request_id for one in page.outcomes]
             self.cursor = page.after
             if page.is_last:
@@ -137,17 +137,17 @@ def test_an_outcome_that_changes_between_two_pages_is_left_to_the_next_pass(
 
 def test_a_message_without_a_request_that_commits_late_is_shown_once(store: PostgresMemories, connect: Connect) -> None:
     slow = connect()
-    store.outcomes("ns", 10, after=OutcomeCursor())
+    store.outcomes(10, after=OutcomeCursor())
     with slow.transaction():
         slow.run(
             "INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)"
             " VALUES ('ns', 'slow', '', '{}', 'unreadable', true)"
         )
         letter = DeadLetter(message_id="fast", data=b"", attributes={}, cause="unreadable", dead_lettered_at=NOW)
-        store.store_dead_letter("ns", letter)
-        first = store.outcomes("ns", 10, after=OutcomeCursor())
-    second = store.outcomes("ns", 10, after=first.after)
-    third = store.outcomes("ns", 10, after=second.after)
+        store.store_dead_letter(letter)
+        first = store.outcomes(10, after=OutcomeCursor())
+    second = store.outcomes(10, after=first.after)
+    third = store.outcomes(10, after=second.after)
     assert [[one.message_id for one in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
 
 
@@ -166,8 +166,8 @@ def test_a_message_without_a_request_is_an_outcome_of_the_source_that_it_names(
 ) -> None:
     for message_id, changed in (("7", attributes), ("8", {"source": "wiki"})):
         letter = DeadLetter(message_id=message_id, data=data, attributes=changed, cause="no", dead_lettered_at=NOW)
-        store.store_dead_letter("ns", letter)
-    (row,) = outcome_rows(store, "ns", "crm", OutcomeCursor(), follow=False)
+        store.store_dead_letter(letter)
+    (row,) = outcome_rows(store, "crm", OutcomeCursor(), follow=False)
     assert (row["message_id"], row["source"], row["key"]) == ("7", "crm", "4711")
 
 
@@ -179,7 +179,7 @@ def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
     _fail(session, new_id(), age="2 hours")
     fresh = [_fail(session, new_id(), age=age) for age in ("20 minutes", "1 second")]
     with time_machine.travel(datetime.now(UTC) + shift):
-        rows = list(outcome_rows(store, "ns", None, OutcomeCursor(since=timedelta(minutes=30)), follow=False))
+        rows = list(outcome_rows(store, None, OutcomeCursor(since=timedelta(minutes=30)), follow=False))
     assert [row["request_id"] for row in rows] == [str(one) for one in fresh]
 
 
@@ -189,7 +189,7 @@ def test_outcomes_are_followed_whatever_the_reader_s_clock_says(
 ) -> None:
     session = connect()
     with time_machine.travel(datetime.now(UTC) + shift):
-        following = outcome_rows(store, "ns", None, OutcomeCursor(since=timedelta(minutes=1)), follow=True)
+        following = outcome_rows(store, None, OutcomeCursor(since=timedelta(minutes=1)), follow=True)
         for _ in range(2):
             expected = _fail(session, new_id())
             assert next(following)["request_id"] == str(expected)
@@ -255,5 +255,5 @@ def test_a_pass_reads_new_outcomes_of_a_large_namespace_and_not_the_others(conne
 
 def test_a_request_that_waits_again_is_no_outcome(store: PostgresMemories, connect: Connect) -> None:
     reader = Reader(store)
-    store.record_attempt("ns", [FailedRequest(request_id=new_id(), error="away")])
+    store.record_attempt([FailedRequest(request_id=new_id(), error="away")])
     assert reader.read() == []

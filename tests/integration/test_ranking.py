@@ -16,7 +16,7 @@ from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
-from tests.fakes import NOW, FakeEmbedder, request
+from tests.fakes import NOW, FakeEmbedder, request, store_of
 from tests.memories import rate
 from tests.searching import find
 
@@ -66,12 +66,12 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
     """The memories by their contents; some are rated and read."""
     message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
-    hits = find(store, "ns", SearchQuery(query=None, limit=100), None)
+    hits = find(store, SearchQuery(query=None, limit=100), None)
     ids = {hit.content: hit.id for hit in hits.hits}
     for content, rating in (("lemon cake", 1), ("lemon cake", 1), ("green tea", -1), ("tea tea tea", 0)):
         rate(store, ids[content], rating)
     for _ in range(30):
-        store.fetch("ns", ids["green cars drive fast"])
+        store.fetch(ids["green cars drive fast"])
     return ids
 
 
@@ -85,7 +85,7 @@ def test_candidates_have_the_cosine_and_the_bm25_score_of_the_formulas(
     }
     words = bm25(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100)
-    found = store.find_candidates("ns", query, vector, model=embedder.model, count=100, excluded={})
+    found = store.find_candidates(query, vector, model=embedder.model, count=100, excluded={})
     contents = {str(memory_id): content for content, memory_id in stored.items()}
     assert {contents[row.id]: row.vector_score for row in found.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
     assert {contents[row.id]: row.lexical_score for row in found.rows} == pytest.approx(words, abs=HALF_PRECISION)
@@ -96,7 +96,7 @@ def test_hits_are_sorted_by_relevance_and_quality_as_weighted(
     store: PostgresMemories, stored: dict[str, UUID], quality_weight: float
 ) -> None:
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
-    hits = find(store, "ns", query, FakeEmbedder().embed_query(QUESTION)).hits
+    hits = find(store, query, FakeEmbedder().embed_query(QUESTION)).hits
     expected = [(1 - quality_weight) * (hit.relevance or 0) + quality_weight * hit.quality for hit in hits]
     assert [hit.score for hit in hits] == pytest.approx(expected)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -124,7 +124,7 @@ def chat(store: PostgresMemories) -> PostgresMemories:
 def _candidates(store: PostgresMemories, question: str, filters: Filters = ALL) -> Candidates:
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters)
     vector = FakeEmbedder().embed_query(question)
-    return store.find_candidates("ns", query, vector, model="fake", count=100, excluded={})
+    return store.find_candidates(query, vector, model="fake", count=100, excluded={})
 
 
 def test_candidates_come_with_their_neighbours_in_the_session(chat: PostgresMemories) -> None:
@@ -148,13 +148,13 @@ def test_a_neighbour_outside_the_filters_lends_its_score_and_is_no_candidate(cha
     found = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
     outside = [row for row in found.rows if not row.eligible]
     assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
-    ranked = find(chat, "ns", SearchQuery(query="tea", filters=Filters(after=NOW + timedelta(minutes=2))), VECTOR)
+    ranked = find(chat, SearchQuery(query="tea", filters=Filters(after=NOW + timedelta(minutes=2))), VECTOR)
     assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
 
 
 def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored: dict[str, UUID]) -> None:
     vectors = FakeEmbedder().embed_documents(CONTENTS)
-    cosines = store.pairwise_cosines("ns", [str(stored[one]) for one in CONTENTS] + [str(new_id())])
+    cosines = store.pairwise_cosines([str(stored[one]) for one in CONTENTS] + [str(new_id())])
     expected = [[float(a @ b) for b in vectors] for a in vectors]
     for row, known in zip(cosines[:-1], expected, strict=True):
         assert row[:-1] == pytest.approx(known, abs=HALF_PRECISION) and row[-1] is None
@@ -174,7 +174,7 @@ def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: 
     def found(filters: Filters) -> list[str]:
         query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters, limit=5)
         vector = FakeEmbedder().embed_query(question)
-        return [hit.content for hit in find(store, "ns", query, vector, model="fake", lexical_weight=0.5).hits]
+        return [hit.content for hit in find(store, query, vector, model="fake", lexical_weight=0.5).hits]
 
     assert answer in found(Filters())
     assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
@@ -193,7 +193,7 @@ def test_an_explained_hit_names_what_its_neighbours_its_time_and_its_speaker_add
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, preferred=preferred, explain=True)
     vector = FakeEmbedder().embed_query(question)
-    hits = find(store, "ns", query, vector, model="fake", lexical_weight=0.5).hits
+    hits = find(store, query, vector, model="fake", lexical_weight=0.5).hits
     why = {hit.content: hit.why for hit in hits}
     asked, said, rain = (why[one.content] for one in stored)
     assert asked and said and rain
@@ -206,11 +206,11 @@ def test_an_explained_hit_names_what_its_neighbours_its_time_and_its_speaker_add
 def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemories, ratings: tuple[int, ...]) -> None:
     one = request(f"rated {new_id()}")
     ingest.store(IngestMessage("ns", (one,)), memories=store, embedder=FakeEmbedder())
-    memory_id = store.statuses("ns", [one.request_id])[one.request_id].memory_id
+    memory_id = store.statuses([one.request_id])[one.request_id].memory_id
     assert memory_id is not None
     for rating in ratings:
         rate(store, memory_id, rating)
-    memory = store.fetch("ns", memory_id)
+    memory = store.fetch(memory_id)
     assert isinstance(memory, Memory)
     assert memory.quality == pytest.approx((1 + sum((rating + 1) / 2 for rating in ratings)) / (2 + len(ratings)))
 
@@ -219,13 +219,15 @@ def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
     store: PostgresMemories, stored: dict[str, UUID]
 ) -> None:
     for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):
-        ingest.store(IngestMessage(namespace, (request(content),)), memories=store, embedder=FakeEmbedder())
+        ingest.store(
+            IngestMessage(namespace, (request(content),)), memories=store_of(store, namespace), embedder=FakeEmbedder()
+        )
     query = SearchQuery(query=None, limit=100)
-    found = {one.content: one.id for name in ("ns", "other") for one in find(store, name, query, None).hits}
-    store.delete("ns", found["deleted later"])
+    found = {one.content: one.id for name in ("ns", "other") for one in find(store_of(store, name), query, None).hits}
+    store.delete(found["deleted later"])
     wanted = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
     ranked = [Ranked(_row(str(found[content])), 0.5) for content in wanted]
-    assert [hit.content for hit in store.read_hits("ns", query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
+    assert [hit.content for hit in store.read_hits(query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.EXACT])
@@ -234,7 +236,7 @@ def test_a_list_without_context_has_no_neighbours(
 ) -> None:
     query = SearchQuery(query="tea", mode=mode)
     vector = FakeEmbedder().embed_query("tea") if mode is SearchMode.SEMANTIC else None
-    found = store.find_candidates("ns", query, vector, model="fake", count=100, excluded={})
+    found = store.find_candidates(query, vector, model="fake", count=100, excluded={})
     assert found.listed == len(found.rows) > 0
     assert found.neighbours == []
 

@@ -9,6 +9,7 @@ import pytest
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import (
@@ -23,7 +24,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request, store_of
 from tests.records import SOURCE, Records, deletion, records_in, version
 
 
@@ -124,7 +125,7 @@ def test_what_a_person_has_superseded_stays_so_until_the_record_changes(records:
     (current,) = records.deliver(version("1", "shelf 7", 1))
     (better,) = records.deliver(request("shelf 8, seen today"))
     assert current.memory_id
-    records.store.update(records.namespace, current.memory_id, MemoryChange(superseded_by=better.memory_id))
+    records.store.update(current.memory_id, MemoryChange(superseded_by=better.memory_id))
     (again,) = records.deliver(version("1", "shelf 7", 2))
     assert again.note and f"superseded by {better.memory_id}" in again.note
     assert records.visible() == {"shelf 8, seen today"}
@@ -198,7 +199,7 @@ def test_a_request_whose_memory_was_deleted_reads_as_deleted_and_stays_so_when_i
     items = [version("1", "tea", 1), request("coffee")]
     for one in records.deliver(*items):
         assert one.memory_id
-        records.store.delete(records.namespace, one.memory_id)
+        records.store.delete(one.memory_id)
     outcomes = records.deliver(*items)
     assert [one.state for one in outcomes] == [IngestState.DELETED] * 2
     assert outcomes[0].error == "its memory was deleted later: ingest it again with a later timestamp to store it"
@@ -211,7 +212,7 @@ def test_an_earlier_version_does_not_come_back_when_the_current_memory_is_delete
     records.deliver(version("1", "shelf 7", 1))
     (current,) = records.deliver(version("1", "shelf 8", 3))
     assert current.memory_id
-    records.store.delete(records.namespace, current.memory_id)
+    records.store.delete(current.memory_id)
     (late,) = records.deliver(version("1", "shelf 6", 2))
     assert (late.state, records.visible()) == (IngestState.DELETED, set())
 
@@ -242,7 +243,7 @@ def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_
     late = version("1", "second", 2)
     given_up = FailedRequest(request_id=late.request_id, error="given up", external_id=late.external_id)
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="given up", dead_lettered_at=NOW)
-    records.store.give_up(records.namespace, letter, [given_up], contents={late.request_id: late.content_hash})
+    records.store.give_up(letter, [given_up], contents={late.request_id: late.content_hash})
     (outcome,) = records.deliver(late)
     assert (outcome.state, records.stored()) == (IngestState.DEAD_LETTERED, {"first"})
 
@@ -268,8 +269,8 @@ def test_a_deletion_leaves_a_version_that_was_published_with_it_and_arrived_firs
 def test_two_contents_under_one_request_id_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
     first = request("a")
     other = replace(request("b"), request_id=first.request_id)
-    elsewhere = PostgresMemories(pool, FAKE_SPACE)
-    with records.store.claim("ns", [first]) as claim, elsewhere.claim("ns", [other]) as late:
+    elsewhere = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace)
+    with records.store.claim([first]) as claim, elsewhere.claim([other]) as late:
         assert (list(claim.new), list(late.new), list(late.busy)) == ([first], [], [other])
 
 
@@ -300,10 +301,10 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     stored = ingest.store(message, memories=records.store, embedder=records.embedder)
     assert f"the request {first.request_id} was another one before, so nothing was deleted" in stored.dead_letter_reason
     assert records.stored() == before
-    assert records.store.statuses(records.namespace, [first.request_id])[first.request_id] == outcome
+    assert records.store.statuses([first.request_id])[first.request_id] == outcome
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
     waiting = message.waiting("late")
-    kept = records.store.give_up(records.namespace, letter, waiting, contents=message.contents)
+    kept = records.store.give_up(letter, waiting, contents=message.contents)
     assert kept
     assert kept.lost
 
@@ -314,13 +315,16 @@ def test_a_deletion_that_was_done_needs_no_dead_letter(records: Records) -> None
     assert ingest.store(message, memories=records.store, embedder=records.embedder).dead_letter_reason == ""
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
     waiting = message.waiting("late")
-    assert records.store.give_up(records.namespace, letter, waiting, contents=message.contents) is None
+    assert records.store.give_up(letter, waiting, contents=message.contents) is None
 
 
 def test_a_deletion_waits_while_its_request_id_is_locked(records: Records, pool: Pool) -> None:
     records.deliver(version("1", "tea", 1))
     late = replace(deletion("1", 2), request_id=(other := request("milk")).request_id)
-    with PostgresMemories(pool, FAKE_SPACE).claim(records.namespace, [other]), pytest.raises(Unavailable):
+    with (
+        PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace).claim([other]),
+        pytest.raises(Unavailable),
+    ):
         records.deliver(late)
     assert records.stored() == {"tea"}
     (outcome,) = records.deliver(late)
@@ -329,15 +333,15 @@ def test_a_deletion_waits_while_its_request_id_is_locked(records: Records, pool:
 
 def test_two_versions_of_a_record_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
     old, new, another = version("1", "a", 1), version("1", "b", 2), version("2", "c", 1)
-    elsewhere = PostgresMemories(pool, FAKE_SPACE)
-    with records.store.claim("ns", [old]), elsewhere.claim("ns", [new, another]) as late:
+    elsewhere = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), records.namespace)
+    with records.store.claim([old]), elsewhere.claim([new, another]) as late:
         assert (list(late.new), list(late.busy)) == ([another], [new])
 
 
 def test_a_record_that_is_deleted_while_its_version_is_embedded_stays_deleted(records: Records) -> None:
     late = version("1", "tea", 1)
-    with pytest.raises(Unavailable), records.store.claim(records.namespace, [late]) as claim:
-        records.store.delete_records(records.namespace, [deletion("1", 2)])
+    with pytest.raises(Unavailable), records.store.claim([late]) as claim:
+        records.store.delete_records([deletion("1", 2)])
         claim.store(claim.new, [FakeEmbedder().embed_documents([late.content])], FAKE_SPACE.model)
     (outcome,) = records.deliver(late)
     assert (outcome.state, records.stored()) == (IngestState.DELETED, set())
@@ -348,8 +352,8 @@ def test_the_function_for_tools_can_delete_records_and_cannot_change_their_versi
 ) -> None:
     records.deliver(version("1", "tea", 1))
     tools = Pool(connection_factory(cluster.url("mcp", database)), 1)
-    store = PostgresMemories(tools, FAKE_SPACE)
-    (gone,) = store.delete_records(records.namespace, [deletion("1", 2)]).outcomes.values()
+    store = PostgresMemories(MemoryDatabase(tools, FAKE_SPACE), records.namespace)
+    (gone,) = store_of(store, records.namespace).delete_records([deletion("1", 2)]).outcomes.values()
     assert (gone.state, records.stored()) == (IngestState.DELETED, set())
     with tools.connection() as connection:
         (rights,) = connection.run(

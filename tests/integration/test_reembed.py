@@ -66,9 +66,9 @@ class Moving:
     def store(self, *contents: str) -> None:
         message = IngestMessage("default", tuple(request(content) for content in contents))
         try:
-            ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
+            ingest.store(message, memories=self.system.memories_of("default"), embedder=self.system.embedder)
         except EmbeddingModelChanged:  # Pub/Sub would redeliver
-            ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
+            ingest.store(message, memories=self.system.memories_of("default"), embedder=self.system.embedder)
 
     def chunks_of(self, content: str) -> list[int]:
         """Return the indexes of a memory's chunk rows. The memory itself has the vector of chunk 0."""
@@ -83,9 +83,9 @@ class Moving:
         """Return the best hit's content, and the reason if the search was degraded."""
         asked = SearchQuery(query=query, mode=SearchMode.SEMANTIC, limit=1)
         try:
-            found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
+            found = search.search(asked, memories=self.system.memories_of("default"), embedder=self.system.embedder)
         except EmbeddingModelChanged:  # as a tool call does
-            found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
+            found = search.search(asked, memories=self.system.memories_of("default"), embedder=self.system.embedder)
         return found.hits[0].content, found.degraded
 
     def reembed(self, *arguments: str) -> Result:

@@ -10,6 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
@@ -45,7 +46,7 @@ class Haystack:
             "half": generator.random(ROWS) < 0.5,
         }
         self.store = PostgresMemories(
-            Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE
+            MemoryDatabase(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE), "ns"
         )
         self._owner = connection_factory(cluster.url(postgres.OWNER, database))()
         self._fill(self._owner)
@@ -53,7 +54,7 @@ class Haystack:
     def indexes_used(self) -> set[str]:
         """The indexes that any connection has scanned, once the server has counted those that were to be."""
         used: set[str] = set()
-        with self.store._pool.connection() as connection:  # else an idle one reports within ten seconds
+        with self.store.database.pool.connection() as connection:  # else an idle one reports within ten seconds
             connection.run("SELECT pg_stat_force_next_flush()")
 
         def counted() -> bool:
@@ -97,7 +98,7 @@ class Haystack:
 
     def search(self, query: int, filters: Filters, limit: int = 10) -> SearchResult:
         asked = SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=filters, limit=limit)
-        return find(self.store, "ns", asked, self.queries[query], model="fake", lexical_weight=0.5)
+        return find(self.store, asked, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:
         """The share of the true best that is found, over all queries, by brute force over the filtered set."""
@@ -121,7 +122,7 @@ def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
     owner.script(f"CREATE DATABASE haystack TEMPLATE {postgres.DATABASE}")
     made = Haystack(cluster, "haystack")
     yield made
-    made.store._pool.close()
+    made.store.database.pool.close()
     made._owner.close()
     owner.script("DROP DATABASE haystack WITH (FORCE)")
     owner.close()
@@ -186,7 +187,7 @@ def test_a_filter_that_nothing_passes_finds_nothing(haystack: Haystack) -> None:
 
 def _words(haystack: Haystack, query: str, **fields: Any) -> SearchResult:
     asked = SearchQuery(query=query, mode=SearchMode.HYBRID, **fields)
-    return find(haystack.store, "ns", asked, None, model="fake", lexical_weight=0.5)
+    return find(haystack.store, asked, None, model="fake", lexical_weight=0.5)
 
 
 def test_a_word_that_everything_has_only_adds_to_what_others_find(haystack: Haystack) -> None:
@@ -215,8 +216,8 @@ def test_no_more_rows_are_scored_than_the_bound_however_wrong_the_shares_are(hay
 def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
     haystack.search(0, Filters())
     _words(haystack, "777")
-    haystack.store.list("ns", Filters(tags=("permille",)), 10)
-    haystack.store.list("ns", Filters(metadata=(condition("project.number", Operator.EQUAL, ["7"]),)), 10)
-    haystack.store.list("ns", Filters(), 10)
+    haystack.store.list(Filters(tags=("permille",)), 10)
+    haystack.store.list(Filters(metadata=(condition("project.number", Operator.EQUAL, ["7"]),)), 10)
+    haystack.store.list(Filters(), 10)
     used = haystack.indexes_used()
     assert used >= EXPECTED_INDEXES

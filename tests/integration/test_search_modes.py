@@ -24,7 +24,7 @@ def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbed
 
 def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
     asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
-    found = search.search("ns", asked, memories=store, embedder=embedder)
+    found = search.search(asked, memories=store, embedder=embedder)
     return [hit.content for hit in found.hits]
 
 
@@ -53,7 +53,7 @@ def test_the_planner_s_statistics_change_no_score(store: PostgresMemories, owner
 
     def scores() -> list[tuple[str, float]]:
         query = SearchQuery(query="Caroline left tea in a zeppelin", mode=SearchMode.HYBRID, limit=50)
-        hits = search.search("ns", query, memories=store, embedder=embedder).hits
+        hits = search.search(query, memories=store, embedder=embedder).hits
         return [(hit.content, hit.score) for hit in hits]
 
     before = scores()
@@ -113,7 +113,7 @@ def test_names_and_numbers_are_found_within_what_they_are_joined_to(
 def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
     embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
-    hits = search.search("ns", asked, memories=store, embedder=embedder).hits
+    hits = search.search(asked, memories=store, embedder=embedder).hits
     relevances = [hit.relevance for hit in hits]
     assert relevances == sorted(relevances, key=lambda value: -(value or 0))
     assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
@@ -123,7 +123,7 @@ def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> Non
 def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
     embedder = _stored(store, "green tea")
     asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
-    (hit,) = search.search("ns", asked, memories=store, embedder=embedder).hits
+    (hit,) = search.search(asked, memories=store, embedder=embedder).hits
     assert hit.relevance == 1.0
 
 
@@ -150,7 +150,7 @@ def test_a_word_beyond_those_that_are_weighed_finds_its_memory(store: PostgresMe
 def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
     embedder = _stored(store, "green tea", "fast cars")
     embedder.away = True
-    found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
+    found = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
     assert [hit.content for hit in found.hits] == ["green tea"]
     assert found.degraded == "searched by words only: the embedder is away"
     assert found.strategy == "fulltext"
@@ -196,10 +196,10 @@ def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted
     from mnemosyne.domain.memory_changes import MemoryChange
 
     embedder = _stored(store, "old tea", "new tea")
-    ids = {head.title: head.id for head in store.list("ns", Filters(include_superseded=True), 10)}
-    store.update("ns", ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
+    ids = {head.title: head.id for head in store.list(Filters(include_superseded=True), 10)}
+    store.update(ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
     assert _found(store, embedder, "tea") == ["new tea"]
-    store.delete("ns", ids["new tea"])
+    store.delete(ids["new tea"])
     assert _found(store, embedder, "tea") == []
-    store.update("ns", ids["old tea"], MemoryChange(not_superseded=True))
+    store.update(ids["old tea"], MemoryChange(not_superseded=True))
     assert _found(store, embedder, "tea") == ["old tea"]

@@ -9,7 +9,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, store_of
 from tests.searching import find
 from tests.waiting import wait_until
 
@@ -46,7 +46,7 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
 def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
     asked = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
     vector = FakeEmbedder().embed_query("memory")
-    return find(store, "bob", asked, vector, model="fake", lexical_weight=0.5)
+    return find(store_of(store, "bob"), asked, vector, model="fake", lexical_weight=0.5)
 
 
 @pytest.mark.parametrize("match", TagMatch)
@@ -61,7 +61,7 @@ def test_a_tag_that_others_use_too_is_read_in_one_s_own_memories_alone(
         (row,) = owner.run("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE indexrelname = 'memories_tags'")
         return int(row[0])
 
-    with store._pool.connection() as connection:
+    with store.database.pool.connection() as connection:
         connection.run("SELECT pg_stat_force_next_flush()")
     wait_until(lambda: read() > 0, "what was read is counted")
     assert read() <= 3 * FEW

@@ -10,13 +10,14 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from tests.fakes import request
+from tests.fakes import request, store_of
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -36,7 +37,7 @@ def memories(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str
     migrations.migrate(owner, migrations.bundled(), space=SPACE)
     owner.close()
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield PostgresMemories(pool, SPACE)
+    yield PostgresMemories(MemoryDatabase(pool, SPACE), "ns")
     pool.close()
 
 
@@ -58,7 +59,7 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
     same = {(new, old) for new, old, pair in zip(again, stored, PAIRS, strict=False) if pair["same"]}
     for more in ((), OTHERS[1_000:]):
         _store(memories, more)
-        hinted = {(one, found.id) for one in again for found in memories.similar("ns", one)}
+        hinted = {(one, found.id) for one in again for found in memories.similar(one)}
         right = hinted & same
         print(f"{len(right)} of {len(hinted)} hints are right, {len(right)} of {len(same)} found")
         assert len(right) >= 0.9 * len(hinted)
@@ -76,13 +77,13 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
 def test_what_another_sign_says_is_not_hinted_at(memories: PostgresMemories, stored: str, said: str) -> None:
     _store(memories, [stored])
     (new,) = _store(memories, [said])
-    assert memories.similar("ns", new) == []
+    assert memories.similar(new) == []
 
 
 def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemories) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])
-    assert {found.id for found in memories.similar("ns", new)} == {old, older}
-    memories.update("ns", old, MemoryChange(superseded_by=new))
-    assert [found.id for found in memories.similar("ns", new)] == [older]
-    assert memories.similar("other", new) == []
+    assert {found.id for found in memories.similar(new)} == {old, older}
+    memories.update(old, MemoryChange(superseded_by=new))
+    assert [found.id for found in memories.similar(new)] == [older]
+    assert store_of(memories, "other").similar(new) == []

@@ -78,7 +78,7 @@ def test_slices_that_were_committed_are_not_embedded_again(store: PostgresMemori
     message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
         _deliver(store, message, interrupted)
-    states = {one.state for one in store.statuses("ns", message.request_ids).values()}
+    states = {one.state for one in store.statuses(message.request_ids).values()}
     assert states == ({IngestState.QUEUED} if texts < 90 else {IngestState.QUEUED, IngestState.STORED})
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 12
     assert set(interrupted.embedded).isdisjoint(embedder.embedded)
@@ -109,7 +109,7 @@ def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_st
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
     with pytest.raises(ItemUnavailable):
         _deliver(store, message, embedder)
-    statuses = store.statuses("ns", message.request_ids)
+    statuses = store.statuses(message.request_ids)
     expected = [IngestState.QUEUED if n == slow else IngestState.STORED for n in range(5)]
     assert [statuses[one].state for one in message.request_ids] == expected
     assert "time limit" in (statuses[message.request_ids[slow]].error or "")
@@ -139,7 +139,7 @@ def test_an_error_that_every_memory_meets_fails_none_of_them(
     with pytest.raises(error) as raised:
         _deliver(store, message, embedder)
     assert type(raised.value) is error
-    assert {one.state for one in store.statuses("ns", message.request_ids).values()} == {IngestState.QUEUED}
+    assert {one.state for one in store.statuses(message.request_ids).values()} == {IngestState.QUEUED}
     assert owner.run("SELECT count(*) FROM memories") == [[0]]
 
 

@@ -140,9 +140,9 @@ def test_a_slow_message_is_stored_however_many_deliveries_it_takes(
     requests = [request(make(random, number)) for number in range(count)]
     deliveries = _deliver(requests, services, clock, restart)
     assert deliveries >= least
-    known = services.memories.statuses("ns", [one.request_id for one in requests])
+    known = services.memories.statuses([one.request_id for one in requests])
     states = Counter(status.state for status in known.values())
     assert states == {IngestState.STORED: len(requests)}
-    assert list(services.memories.dead_letters("ns", 10)) == []
+    assert list(services.memories.dead_letters(10)) == []
     # An instance that ends takes the vectors of the slice in flight with it.
     assert sum(bought.values()) <= len(bought) + SLICE_CHUNKS * (deliveries // DELIVERIES_OF_INSTANCE)

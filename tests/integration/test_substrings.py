@@ -45,7 +45,7 @@ def _fill(store: PostgresMemories, count: int) -> None:
 
 def _found(store: PostgresMemories, text: str, **asked: object) -> list[str]:
     query = SearchQuery(query=text, mode=SearchMode.EXACT, **asked)  # type: ignore[arg-type]
-    return [hit.content for hit in find(store, "ns", query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
+    return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
 
 def test_what_contains_a_text_is_found_whatever_its_age_script_and_case(

@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -58,8 +59,8 @@ class System:
 
     def __init__(self, pool: Pool, directory: Path) -> None:
         self.pool = pool
-        self.memories = PostgresMemories(pool, FAKE_SPACE)
-        self.imports = PostgresObjectImports(pool)
+        self.memories = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), NAMESPACE)
+        self.imports = PostgresObjectImports(pool, NAMESPACE)
         self.objects = CloudStorage()
         self.embedder = FakeEmbedder()
         self.queue = LocalQueue(directory / "queue.db")
@@ -69,6 +70,14 @@ class System:
         self._push = TestClient(
             build_app(store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
         )
+
+    def memories_of(self, namespace: str) -> PostgresMemories:
+        assert namespace == NAMESPACE
+        return self.memories
+
+    def imports_of(self, namespace: str) -> PostgresObjectImports:
+        assert namespace == NAMESPACE
+        return self.imports
 
     def known_quota(self, namespace: str) -> None:
         return None
@@ -111,7 +120,7 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
     assert [one["line"] for one in report[1:]] == list(range(1, len(samples) + 1))
     assert Counter(one["state"] for one in report[1:]) == {k: report[0][k] for k in set(states.values())}
     assert {one.request_id for one in samples} == states.keys()
-    assert system.imports.lines(NAMESPACE, wanted.source, 1) == []
+    assert system.imports.lines(wanted.source, 1) == []
 
 
 def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) -> None:
@@ -187,13 +196,13 @@ class Ended:
 def _ended(system: System, samples: Sequence[Sample]) -> Ended:
     exported: list[ExportedMemory] = []
     after = None
-    while page := system.memories.export(NAMESPACE, 1000, after=after):
+    while page := system.memories.export(1000, after=after):
         exported += page
         after = page[-1].cursor
     hashes = {one.id: one.content_hash for one in exported}
     statuses: dict[UUID, IngestStatus] = {}
     for start in range(0, len(samples), 1000):
-        statuses |= system.memories.statuses(NAMESPACE, [one.request_id for one in samples[start : start + 1000]])
+        statuses |= system.memories.statuses([one.request_id for one in samples[start : start + 1000]])
     outcomes: list[tuple[str, str, str | None]] = []
     for sample in samples:
         if said := system.refused.get(sample.request_id):

@@ -9,7 +9,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request, store_of
 from tests.searching import find
 from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITERALLY
 
@@ -20,14 +20,14 @@ def _stored(store: PostgresMemories, *contents: str) -> str:
     """Store the contents in a namespace of their own, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
-    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
     return namespace
 
 
 def _hits(store: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
     """Search by words alone."""
     asked = SearchQuery(query=query, mode=mode)
-    return list(find(store, namespace, asked, None, model=FAKE_SPACE.model).hits)
+    return list(find(store_of(store, namespace), asked, None, model=FAKE_SPACE.model).hits)
 
 
 def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(store: PostgresMemories) -> None:
@@ -71,14 +71,14 @@ def test_a_name_with_an_accent_says_what_is_asked_of_it_without(store: PostgresM
     namespace = _stored(store, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
     vector = FakeEmbedder().embed_query("kettle")
     asked = SearchQuery(query="where did Zoe see the kettle", explain=True)
-    found = find(store, namespace, asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    found = find(store_of(store, namespace), asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in found} == {"Zoë": True, "Bob": False}
 
 
 def test_a_word_with_an_accent_is_shown_where_the_content_is_cut(store: PostgresMemories) -> None:
     namespace = _stored(store, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
     asked = SearchQuery(query="creme", characters=1_000)
-    (hit,) = find(store, namespace, asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    (hit,) = find(store_of(store, namespace), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert "crème" in (hit.snippet or "")
 
 

@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
     def drop(self, index: int) -> None:
         """Drop a dead letter."""
         message_id = self._letter(index)
-        assert self.world.memories.drop_dead_letters(self.world.namespace, [message_id]) == 1
+        assert self.world.memories.drop_dead_letters([message_id]) == 1
         del self.model.letters[message_id]
         self.dropped = True
         self._compare()

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -19,7 +20,7 @@ from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.services import SubscriberServices
 from mnemosyne.service import dead_letters, deliveries, slices
 from mnemosyne.service.deliveries import Push
-from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue, store_of
 from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
 from tests.model.process import KillableConnection, Killed, Process
 from tests.waiting import wait_until
@@ -159,9 +160,11 @@ class World:
         """Start a process, which is killed at its n-th statement."""
         self.process = Process()
         self.pool = Pool(self._connect, 8)
-        self.memories = PostgresMemories(self.pool, FAKE_SPACE, immutable_sources=[IMMUTABLE])
+        self.memories = PostgresMemories(
+            MemoryDatabase(self.pool, FAKE_SPACE, immutable_sources=[IMMUTABLE]), self.namespace
+        )
         self._embedders = {space.model: Embedder(self.faults, space) for space in SPACES}
-        assert self.memories.embedding_space
+        assert self.memories.database.embedding_space
         self.process.kill_at, self.process.is_after, self.process.statements = kill_at, is_after, 0
 
     def end(self) -> None:
@@ -178,10 +181,14 @@ class World:
         self.end()
         self.owner.run(CLEAN, namespace=self.namespace)
 
+    def memories_of(self, namespace: str) -> PostgresMemories:
+        """The store of a namespace."""
+        return store_of(self.memories, namespace)
+
     @property
     def embedder(self) -> Embedder:
         """The embedder for the space that the process knows."""
-        return self._embedders[self.memories.embedding_space.model]
+        return self._embedders[self.memories.database.embedding_space.model]
 
     def deliver(
         self, message: Published, *, give_up: bool, late: bool = False, meanwhile: Callable[[], None] | None = None
@@ -202,7 +209,7 @@ class World:
 
     def redrive(self, message_id: str, *, now: bool) -> bool:
         """Redrive a letter; whether it was published."""
-        letter = self.memories.dead_letter(self.namespace, message_id)
+        letter = self.memories.dead_letter(message_id)
         assert letter
         try:
             dead_letters.Redrive.of(self.namespace, letter).run(memories=self.memories, queue=self.topic, now=now)
@@ -212,13 +219,13 @@ class World:
 
     def delete(self, memory_id: UUID) -> None:
         """Delete a memory by its id."""
-        assert self.memories.delete(self.namespace, memory_id)
+        assert self.memories.delete(memory_id)
 
     def supersede(self, memory_id: UUID, successor: UUID | None) -> bool:
         """Let a memory supersede another; False if refused."""
         try:
             change = MemoryChange(superseded_by=successor) if successor else MemoryChange(not_superseded=True)
-            assert self.memories.update(self.namespace, memory_id, change)
+            assert self.memories.update(memory_id, change)
         except Conflict:
             return False
         return True

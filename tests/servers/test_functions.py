@@ -12,6 +12,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeys, PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
@@ -54,7 +55,7 @@ class Functions:
         return self._pools[function]
 
     def memories(self, function: str) -> PostgresMemories:
-        return PostgresMemories(self.pool(function), FAKE_SPACE)
+        return PostgresMemories(MemoryDatabase(self.pool(function), FAKE_SPACE), "ada")
 
     def ingest(self, *requests: Any) -> dict[UUID, Any]:
         """Store memories as `ingest` does, and return the outcomes by their requests."""
@@ -113,7 +114,7 @@ def test_words_are_found_in_every_script_normal_form_compound_and_language(funct
 
     def finds(query: str, content: str, mode: SearchMode) -> bool:
         asked = SearchQuery(query=query, mode=mode, limit=100)
-        found = find(functions.memories("mcp"), "ada", asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
+        found = find(functions.memories("mcp"), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
         return content in {hit.content for hit in found.hits}
 
     assert [one for one in [*FOUND, *INFLECTED] if not finds(*one, SearchMode.HYBRID)] == []
@@ -131,11 +132,11 @@ def test_ingest_recognises_what_is_stored_already(functions: Functions) -> None:
 
 def test_a_claim_keeps_others_out_until_it_ends(functions: Functions) -> None:
     mine, theirs = request("tea"), request("tea")
-    with functions.memories("ingest").claim("ada", [mine]) as claim:
+    with functions.memories("ingest").claim([mine]) as claim:
         assert claim.new == [mine]
-        with functions.memories("ingest").claim("ada", [theirs]) as other:
+        with functions.memories("ingest").claim([theirs]) as other:
             assert other.busy == [theirs]
-    with functions.memories("ingest").claim("ada", [theirs]) as claim:
+    with functions.memories("ingest").claim([theirs]) as claim:
         assert claim.new == [theirs]
 
 
@@ -173,7 +174,7 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
     data, attributes = encode("ada", [lost], traceparent="")
     dead_letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="lost", dead_lettered_at=NOW)
     waiting = [FailedRequest(request_id=lost.request_id, error="lost")]
-    assert functions.memories("dead_letter").give_up("ada", dead_letter, waiting, contents={})
+    assert functions.memories("dead_letter").give_up(dead_letter, waiting, contents={})
     states = functions.tool("list_dead_letters")
     assert [one["message_id"] for one in states["dead_letters"]] == ["7"]
     functions.tool("redrive", message_id="7")
@@ -184,21 +185,21 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
 
 
 def test_import_object_records_how_far_it_has_read(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object"))
+    imports = PostgresObjectImports(functions.pool("import_object"), "ada")
     for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
-        imports.record("ada", progress)
-        assert imports.progress("ada", "gs://b/o#1") == progress
+        imports.record(progress)
+        assert imports.progress("gs://b/o#1") == progress
 
 
 def test_import_object_lists_the_lines_of_an_object_until_it_forgets_them(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object"))
+    imports = PostgresObjectImports(functions.pool("import_object"), "ada")
     progress = ObjectImport(source="gs://b/o#1", memories=2)
-    imports.record("ada", progress, {"0000000002": new_id(), "0000000001": new_id()})
-    first, second = imports.lines("ada", "gs://b/o#1", 10)
+    imports.record(progress, {"0000000002": new_id(), "0000000001": new_id()})
+    first, second = imports.lines("gs://b/o#1", 10)
     assert (first.line, second.line, first.status) == ("0000000001", "0000000002", None)
-    assert imports.lines("ada", "gs://b/o#1", 10, after=first.line) == [second]
-    imports.forget_lines("ada", "gs://b/o#1")
-    assert imports.lines("ada", "gs://b/o#1", 10) == []
+    assert imports.lines("gs://b/o#1", 10, after=first.line) == [second]
+    imports.forget_lines("gs://b/o#1")
+    assert imports.lines("gs://b/o#1", 10) == []
 
 
 def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, cluster: Server, database: str) -> None:
@@ -259,9 +260,9 @@ def test_the_owner_moves_what_the_functions_have_stored_to_another_embedding_spa
             pass
         move.index()
         assert move.switch()
-    moved = PostgresMemories(functions.pool("mcp"), space)
+    moved = PostgresMemories(MemoryDatabase(functions.pool("mcp"), space), "ada")
     query = SearchQuery(query="violin", mode=SearchMode.SEMANTIC, limit=1)
-    (hit,) = find(moved, "ada", query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
+    (hit,) = find(moved, query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
     assert str(hit.id) == violin
 
 

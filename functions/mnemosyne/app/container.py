@@ -21,6 +21,7 @@ from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.connections import Connection
+    from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from mnemosyne.adapters.database.pool import Pool
 
 log = EventLog(__name__)
@@ -55,7 +56,7 @@ class ConfiguredServices:
     def __init__(self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS) -> None:
         self.settings = settings
         self._pool = _Once(lambda: _pool(settings, statement_seconds))
-        self._memories = _Once(lambda: _memories(settings, self._pool()))
+        self._database = _Once(lambda: _database(settings, self._pool()))
         self._queue = _Once(lambda: _queue(settings))
         self._outcome_topic = _Once(lambda: _outcome_topic(settings))
         self._reranker = _Once(lambda: _reranker(settings))
@@ -68,13 +69,19 @@ class ConfiguredServices:
         return self._pool()
 
     @property
-    def memories(self) -> MemoryStore:
-        """The memory store, which uses the pool."""
-        return self._memories()
+    def embedding_space(self) -> EmbeddingSpace:
+        """The embedding space of the memories."""
+        return self._database().embedding_space
+
+    def memories_of(self, namespace: str) -> MemoryStore:
+        """Return the store of a namespace's memories, which uses the pool."""
+        from mnemosyne.adapters.database.memories import PostgresMemories
+
+        return PostgresMemories(self._database(), namespace)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return a namespace's quota if it is cached; None before the first use of the database."""
-        return self.memories.known_quota(namespace) if self._pool.built else None
+        return self._database().known_quota(namespace) if self._pool.built else None
 
     @property
     def queue(self) -> IngestQueue:
@@ -93,17 +100,16 @@ class ConfiguredServices:
 
         return CloudStorage()
 
-    @cached_property
-    def imports(self) -> ObjectImports:
-        """The progress of object imports."""
+    def imports_of(self, namespace: str) -> ObjectImports:
+        """Return the progress of imports into a namespace."""
         from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 
-        return PostgresObjectImports(self.pool)
+        return PostgresObjectImports(self.pool, namespace)
 
     @property
     def embedder(self) -> Embedder:
         """The embedder of the memories' embedding space."""
-        return self.embedder_of(self.memories.embedding_space)
+        return self.embedder_of(self.embedding_space)
 
     @property
     def reranker(self) -> Reranker | None:
@@ -185,10 +191,10 @@ def _pool(settings: Settings, statement_seconds: int) -> "Pool":
     return Pool(connection_factory_for(settings, statement_seconds=statement_seconds), settings.db_pool_size)
 
 
-def _memories(settings: Settings, pool: "Pool") -> MemoryStore:
-    from mnemosyne.adapters.database.memories import PostgresMemories
+def _database(settings: Settings, pool: "Pool") -> "MemoryDatabase":
+    from mnemosyne.adapters.database.memory_database import MemoryDatabase
 
-    return PostgresMemories(pool, embedding_space(settings), immutable_sources=settings.immutable_sources)
+    return MemoryDatabase(pool, embedding_space(settings), immutable_sources=settings.immutable_sources)
 
 
 def _queue(settings: Settings) -> IngestQueue:

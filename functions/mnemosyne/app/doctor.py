@@ -183,7 +183,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     if all(check.ok for check in database):
         with services.pool.connection() as connection:
             yield check_role(connection)
-            yield check_languages(connection, services.memories.embedding_space.provider)
+            yield check_languages(connection, services.embedding_space.provider)
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:

@@ -47,9 +47,9 @@ def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: 
     return DeadLetterChoice(younger_than=younger_than, older_than=older_than, cause=cause)
 
 
-def all_dead_letters(memories: MemoryStore, namespace: str, chosen: DeadLetterChoice) -> Iterator[DeadLetter]:
+def all_dead_letters(memories: MemoryStore, chosen: DeadLetterChoice) -> Iterator[DeadLetter]:
     """Yield the chosen letters with their data, oldest first."""
     after: DeadLetter | None = None
-    while page := memories.dead_letters(namespace, PAGE, after=after, choice=chosen):
+    while page := memories.dead_letters(PAGE, after=after, choice=chosen):
         yield from page
         after = page[-1]

@@ -46,11 +46,11 @@ def list_(
     count = 0
     with open_services(data_dir) as services:
         if by_cause:
-            for group in services.memories.dead_letter_causes(namespace, chosen):
+            for group in services.memories_of(namespace).dead_letter_causes(chosen):
                 count += group.letters
                 say(json.dumps(_group_json(group)) if as_json else plain(_group_line(group)))
         else:
-            for letter in all_dead_letters(services.memories, namespace, chosen):
+            for letter in all_dead_letters(services.memories_of(namespace), chosen):
                 count += 1
                 say(json.dumps(_letter_json(letter, namespace)) if as_json else plain(_line(letter, namespace)))
     if not as_json:
@@ -67,7 +67,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
     The data are unchanged bytes, unless standard output is a terminal.
     """
     with open_services(data_dir) as services:
-        letter = services.memories.dead_letter(namespace, message_id)
+        letter = services.memories_of(namespace).dead_letter(message_id)
     if letter is None:
         raise _not_found(namespace, message_id)
     say(json.dumps(_letter_json(letter, namespace), indent=2), err=True)
@@ -104,7 +104,7 @@ def drop(
     if everything != (chosen == DeadLetterChoice()):
         raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
     with open_services(data_dir) as services:
-        ids = services.memories.dead_letter_ids(namespace, chosen)
+        ids = services.memories_of(namespace).dead_letter_ids(chosen)
         if missing := sorted(set(message_ids) - set(ids)):
             raise _not_found(namespace, missing[0])
         if dry_run:
@@ -114,7 +114,7 @@ def drop(
             click.confirm(
                 f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
             )
-        dropped = services.memories.drop_dead_letters(namespace, ids)
+        dropped = services.memories_of(namespace).drop_dead_letters(ids)
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 
 

@@ -64,7 +64,7 @@ class OverPubSub(_Pausing):
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the database is away, none is."""
         try:
-            statuses = self._services.memories.statuses(self._namespace, request_ids)
+            statuses = self._services.memories_of(self._namespace).statuses(request_ids)
         except Unavailable:
             return {}
         return {
@@ -76,7 +76,7 @@ class OverPubSub(_Pausing):
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change labels of a stored memory."""
-        self._services.memories.update(self._namespace, memory_id, change)
+        self._services.memories_of(self._namespace).update(memory_id, change)
 
 
 class OverMcp(_Pausing):

@@ -40,14 +40,14 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
     with open_services(data_dir) as services:
         if format_ == "markdown" and output is not None:
             output.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for memory in memories(services.memories, namespace):
+            for memory in memories(services.memories_of(namespace)):
                 name, text = to_markdown(memory)
                 with private(output / name, follow=False) as file:
                     file.write(text)
                 count += 1
         else:
             stream = private(output) if output else sys.stdout
-            for memory in memories(services.memories, namespace):
+            for memory in memories(services.memories_of(namespace)):
                 line = to_jsonl(memory)
                 stream.write(lines_of(line) if stream.isatty() else line)
                 count += 1
@@ -57,9 +57,9 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
     return count
 
 
-def memories(store: MemoryStore, namespace: str) -> Iterator[ExportedMemory]:
+def memories(store: MemoryStore) -> Iterator[ExportedMemory]:
     """Yield every memory, reading one page at a time."""
     after: KeysetCursor | None = None
-    while page := store.export(namespace, PAGE, after=after):
+    while page := store.export(PAGE, after=after):
         yield from page
         after = page[-1].cursor

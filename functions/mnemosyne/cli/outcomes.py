@@ -65,10 +65,11 @@ def outcomes(
     begin = None if since is None else age(since, timezone)
     counts: Counter[str] = Counter()
     with open_services(data_dir) as services:
+        memories = services.memories_of(namespace)
         if keys:
-            rows = _of_keys(services.memories, namespace, source or "", keys)
+            rows = _of_keys(memories, source or "", keys)
         else:
-            rows = outcome_rows(services.memories, namespace, source, OutcomeCursor(since=begin), follow=follow)
+            rows = outcome_rows(memories, source, OutcomeCursor(since=begin), follow=follow)
         try:
             for row in rows:
                 counts[row["state"]] += 1
@@ -81,13 +82,13 @@ def outcomes(
             total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
             say(f"{counted(counts.total(), 'outcome')}{': ' if total else ''}{total}.", err=True)
         if not keys and not source:
-            _note_waiting(services.memories, namespace)
+            _note_waiting(memories)
 
 
-def _note_waiting(memories: MemoryStore, namespace: str) -> None:
+def _note_waiting(memories: MemoryStore) -> None:
     """Print to stderr how many requests wait for another attempt, and the last error."""
-    waiting = memories.stats(namespace).pending
-    last = memories.ingest_requests(namespace, IngestState.QUEUED, 1)
+    waiting = memories.stats().pending
+    last = memories.ingest_requests(IngestState.QUEUED, 1)
     if waiting and last and last[0].error:
         verb = "was" if waiting == 1 else "were"
         say(
@@ -103,15 +104,13 @@ def _line(row: Row) -> str:
     return "  ".join(filter(None, parts))
 
 
-def outcome_rows(
-    memories: MemoryStore, namespace: str, source: str | None, after: OutcomeCursor, *, follow: bool
-) -> Iterator[Row]:
+def outcome_rows(memories: MemoryStore, source: str | None, after: OutcomeCursor, *, follow: bool) -> Iterator[Row]:
     """Yield the outcomes of requests and of unreadable messages; with `follow`, also later ones without end."""
     never = threading.Event()
     while True:
-        page = memories.outcomes(namespace, PAGE, after=after, source=source)
+        page = memories.outcomes(PAGE, after=after, source=source)
         yield from map(_row, page.outcomes)
-        unread = (_unreadable(letter, memories, namespace, source) for letter in page.lost)
+        unread = (_unreadable(letter, memories, source) for letter in page.lost)
         yield from (row for row in unread if source in (None, row["source"]))
         after = page.after
         if page.is_last:
@@ -120,11 +119,11 @@ def outcome_rows(
             never.wait(POLL_SECONDS)
 
 
-def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, source: str | None) -> Row:
+def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
     """Return the row of an unreadable message. Its data is read only to find a source that the attributes lack."""
     whole = None
     if source is not None and "source" not in dead_letter.attributes:
-        whole = memories.dead_letter(namespace, dead_letter.message_id)
+        whole = memories.dead_letter(dead_letter.message_id)
     data = whole.data if whole else b""
     name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
     return {
@@ -140,13 +139,13 @@ def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, 
     }
 
 
-def _of_keys(memories: MemoryStore, namespace: str, source: str, keys: Path) -> Iterator[Row]:
+def _of_keys(memories: MemoryStore, source: str, keys: Path) -> Iterator[Row]:
     """Yield the outcome of each key's latest change, in the file's order, or `unknown` for a key without outcome."""
     with keys.open(encoding="utf-8") as file:
         names = [line.rstrip("\r\n") for line in file]
     for start in range(0, len(names), PAGE):
         chunk = names[start : start + PAGE]
-        statuses = memories.outcomes_of_keys(namespace, source, chunk)
+        statuses = memories.outcomes_of_keys(source, chunk)
         for name in chunk:
             status = statuses.get(name)
             unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}

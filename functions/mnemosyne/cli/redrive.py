@@ -56,10 +56,10 @@ def redrive(
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:
-        due = len(services.memories.dead_letter_ids(namespace, chosen))
-        waiting = len(services.memories.dead_letter_ids(namespace, replace(chosen, redrivable=None))) - due
+        due = len(services.memories_of(namespace).dead_letter_ids(chosen))
+        waiting = len(services.memories_of(namespace).dead_letter_ids(replace(chosen, redrivable=None))) - due
         for attempt in dead_letters.redrive_chosen(
-            namespace, chosen, memories=services.memories, queue=services.queue, into=into, dry_run=dry_run
+            chosen, memories=services.memories_of(namespace), queue=services.queue, into=into, dry_run=dry_run
         ):
             if attempt.problem or attempt.letter is None:
                 problems.append({"message_id": attempt.message_id, "problem": attempt.problem})

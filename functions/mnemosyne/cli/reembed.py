@@ -13,6 +13,7 @@ import click
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.app.container import ConfiguredServices, connection_factory_for
@@ -160,16 +161,15 @@ def _recall(
     if not probes:
         return None
     pool = Pool(connection_factory, 1)
-    store = PostgresMemories(pool, space)
+    database = MemoryDatabase(pool, space)
     hits = 0
     for probe in probes:
         query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
         vector = embedder.embed_query(probe.query)
         ranked, _ = search.rank(
-            probe.namespace,
             query,
             vector,
-            memories=store,
+            memories=PostgresMemories(database, probe.namespace),
             model=embedder.model,
             lexical_weight=embedder.lexical_weight,
         )

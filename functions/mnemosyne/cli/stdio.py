@@ -12,6 +12,7 @@ import click
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.termination import on_termination
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.embedder import Embedder, Reranker
@@ -86,14 +87,18 @@ class _BackgroundServices:
         """Queue of accepted requests."""
         return self._services.result().queue
 
-    @property
-    def memories(self) -> MemoryStore:
-        """The memory store."""
-        return self._services.result().memories
+    def memories_of(self, namespace: str) -> MemoryStore:
+        """Return the store of a namespace's memories."""
+        return self._services.result().memories_of(namespace)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return a namespace's quota if it is cached."""
         return self._services.result().known_quota(namespace)
+
+    @property
+    def embedding_space(self) -> EmbeddingSpace:
+        """The embedding space of the memories."""
+        return self._services.result().embedding_space
 
     @property
     def embedder(self) -> Embedder:

@@ -12,30 +12,30 @@ from mnemosyne.domain.search import Filters
 class MemoryOverview(Protocol):
     """Counts of memories, and the outcomes of requests. Every method is confined to one namespace."""
 
-    def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+    def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         """Count the memories that match the filters per day, week, month or year of their timestamps.
 
         Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.
         """
 
-    def facets(self, namespace: str, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
+    def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
         """Count the tags, of those that begin with a prefix, and the sessions of the memories that match the filters.
 
         Returns the `limit` most frequent tags and latest sessions.
         """
 
-    def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
+    def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories around one in its session, or None if it has no session or does not exist."""
 
-    def history(self, namespace: str, memory_id: UUID) -> History | None:
+    def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""
 
     def ingest_requests(
-        self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
+        self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
         """Return requests in one state or any, the latest change first, after a cursor."""
 
-    def request_counts(self, namespace: str) -> Mapping[IngestState, int]:
+    def request_counts(self) -> Mapping[IngestState, int]:
         """Count the requests that changed last, COUNTED_REQUESTS at most, by state."""
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
@@ -44,5 +44,5 @@ class MemoryOverview(Protocol):
         The texts of one memory are together. Each has one or two marked forms; see `domain.matches` for the marks.
         """
 
-    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+    def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content, or None if there is none."""

@@ -9,9 +9,9 @@ from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
 
 
 class DeadLetters(Protocol):
-    """Messages that could not be stored. Every method is confined to one namespace."""
+    """Messages of one namespace that could not be stored."""
 
-    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+    def store_dead_letter(self, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
         """Store a message as a dead letter and return whether it is a new one.
 
         Nothing is stored if the namespace has `unless` letters or more. A message that was republished from a letter
@@ -19,7 +19,7 @@ class DeadLetters(Protocol):
         """
 
     def give_up(
-        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
+        self, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
         """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
 
@@ -28,12 +28,11 @@ class DeadLetters(Protocol):
         empty for a deletion.
         """
 
-    def conclude_dead_letter(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
+    def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
         """Delete the letter that a message was republished from, unless one of its requests has no outcome yet."""
 
     def dead_letters(
         self,
-        namespace: str,
         limit: int,
         *,
         after: DeadLetter | None = None,
@@ -41,12 +40,11 @@ class DeadLetters(Protocol):
     ) -> Sequence[DeadLetter]:
         """Return dead letters, oldest first, after one of them."""
 
-    def dead_letter_ids(self, namespace: str, choice: DeadLetterChoice) -> Sequence[str]:
+    def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the chosen letters, oldest first."""
 
     def dead_letter_summaries(
         self,
-        namespace: str,
         limit: int,
         *,
         after: KeysetCursor | None = None,
@@ -54,25 +52,21 @@ class DeadLetters(Protocol):
     ) -> Sequence[DeadLetterSummary]:
         """Return dead letters without their data, the latest first, after a cursor."""
 
-    def dead_letter_causes(
-        self, namespace: str, choice: DeadLetterChoice = ALL_DEAD_LETTERS
-    ) -> Sequence[DeadLetterCause]:
+    def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
         """Count the chosen letters by cause, the commonest first."""
 
-    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
+    def dead_letter(self, message_id: str) -> DeadLetter | None:
         """Return one dead letter with its data, or None if it does not exist."""
 
-    def mark_redriven(
-        self, namespace: str, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool
-    ) -> UUID | None:
+    def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
         """Mark a letter as in flight and queue its dead-lettered requests in the namespace `into`.
 
         Returns the id for the republished message. Returns None if the letter does not exist, is in flight, or backs
         off and `now` is false.
         """
 
-    def unmark_redriven(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
+    def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
         """Undo `mark_redriven` for a message that could not be published."""
 
-    def drop_dead_letters(self, namespace: str, message_ids: Sequence[str]) -> int:
+    def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
         """Delete dead letters and return their number. The outcomes of their requests stay."""

@@ -9,18 +9,18 @@ from mnemosyne.domain.object_import import ObjectImport, ObjectLine, OpenObject,
 
 
 class ObjectImports(Protocol):
-    """Progress of importing objects, and the outcomes of their lines."""
+    """Progress of importing objects into one namespace, and the outcomes of their lines."""
 
-    def progress(self, namespace: str, source: str) -> ObjectImport | None:
+    def progress(self, source: str) -> ObjectImport | None:
         """Return how far an object has been read, or None if reading has not begun."""
 
-    def record(self, namespace: str, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
+    def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record how far an object has been read, and the request of each line. Progress never goes back."""
 
-    def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
+    def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
         """Return the object's lines in order, after one of them, with their outcomes."""
 
-    def forget_lines(self, namespace: str, source: str) -> None:
+    def forget_lines(self, source: str) -> None:
         """Delete the list of an object's lines. The outcomes of their requests stay."""
 
 

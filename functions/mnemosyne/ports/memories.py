@@ -7,7 +7,6 @@ from uuid import UUID
 
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
     Cursor,
@@ -67,7 +66,6 @@ class CandidateSource(Protocol):
 
     def find_candidates(
         self,
-        namespace: str,
         query: SearchQuery,
         vector: Vector | None,
         *,
@@ -81,59 +79,58 @@ class CandidateSource(Protocol):
         EmbeddingModelChanged if the database now uses another embedding space than that model's.
         """
 
-    def pairwise_cosines(self, namespace: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+    def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Return the cosine of each pair of memories; None if one of the pair was deleted."""
 
 
 class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
-    """Memories and the state of ingest requests. Every method is confined to one namespace."""
+    """Memories and the state of ingest requests of one namespace."""
 
-    def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
+    @property
+    def namespace(self) -> str:
+        """Namespace to which the store is bound."""
+
+    def claim(self, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
         """Lock the requests until the context ends. No transaction is open except in its `store`."""
 
-    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> DeletedRecords:
+    def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete the versions of records that each deletion covers, record the outcomes and return them."""
 
-    def record_attempt(self, namespace: str, waiting: Sequence[FailedRequest]) -> None:
+    def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt failed for a temporary reason."""
 
-    def record_failures(self, namespace: str, failed: Sequence[FailedRequest]) -> None:
+    def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request in a final state keeps it."""
 
-    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+    def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the status of each request. Requests without a recorded status are absent."""
 
-    def outcomes(self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
+    def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
 
         Every committed outcome is on exactly one page, unless it changes before that page is read.
         """
 
-    def outcomes_of_keys(self, namespace: str, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
+    def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
         """Return the status of the last changed request of each key. Keys without a request are absent."""
 
-    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+    def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Return the requests in a final state that has not been announced to the publisher."""
 
-    def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
+    def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
         """Record that these states were announced, unless a request's state has changed since."""
 
-    @property
-    def embedding_space(self) -> EmbeddingSpace:
-        """Last known embedding space of the memories. It may be stale until the next claim or search."""
-
-    def read_hits(self, namespace: str, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
+    def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
         """Read the ranked memories, in order, truncated to the query's number of characters.
 
         Memories that were deleted since are left out.
         """
 
-    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+    def fetch(self, memory_id: UUID) -> Memory | None:
         """Return one memory with its whole content, or None if it does not exist."""
 
     def list(
         self,
-        namespace: str,
         filters: Filters,
         limit: int,
         *,
@@ -146,38 +143,35 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         With `beginning`, each has so many of its content's first characters.
         """
 
-    def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
+    def similar(self, memory_id: UUID) -> Sequence[MemorySummary]:
         """Return up to three memories whose contents are similar to a memory's and that are not superseded."""
 
-    def delete_many(self, namespace: str, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
+    def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
         """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""
 
-    def change_tags(
-        self, namespace: str, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]
-    ) -> ChangedTags:
+    def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags of memories, all or none. Raises OverQuota and InvalidRequest."""
 
-    def change_tag(self, namespace: str, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
+    def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         """Replace a tag by another one, or remove it, in at most `limit` memories. Raises OverQuota."""
 
-    def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
+    def delete(self, memory_id: UUID) -> DeletedMemory | None:
         """Delete one memory and return it, or None if it does not exist.
 
         Memories that it superseded stay superseded.
         """
 
-    def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
+    def update(self, memory_id: UUID, change: MemoryChange) -> Memory | None:
         """Change a memory and return it, or None if it does not exist.
 
         Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
         """
 
-    def rate(self, namespace: str, memory_id: UUID, rating: GivenRating) -> Rating | None:
+    def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
         """Replace the rater's rating; return the quality before and after, or None if the memory does not exist."""
 
     def export(
         self,
-        namespace: str,
         limit: int,
         *,
         after: KeysetCursor | None = None,
@@ -189,14 +183,11 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         A page ends after `limit` memories or EXPORT_BYTES of content, and always has at least one memory.
         """
 
-    def stats(self, namespace: str) -> Stats:
+    def stats(self) -> Stats:
         """Return counts of the namespace's memories, tags and requests."""
 
-    def languages(self, namespace: str, query: str | None = None) -> Languages:
+    def languages(self, query: str | None = None) -> Languages:
         """Return the languages of the namespace's newest memories, and of a query."""
 
-    def quota(self, namespace: str) -> Quota:
+    def quota(self) -> Quota:
         """Return the usage and limits of the namespace."""
-
-    def known_quota(self, namespace: str) -> Quota | None:
-        """Return the cached quota, without a query; None if there is none in the cache."""

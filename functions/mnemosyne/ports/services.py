@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.ports.embedder import Embedder, Reranker
 from mnemosyne.ports.imports import ObjectImports, ObjectStore
@@ -27,9 +28,12 @@ class Services(Protocol):
     def known_quota(self, namespace: str) -> Quota | None:
         """Return the cached quota of a namespace, without building an adapter or running a query."""
 
+    def memories_of(self, namespace: str) -> MemoryStore:
+        """Return the store of a namespace's memories."""
+
     @property
-    def memories(self) -> MemoryStore:
-        """Store of memories."""
+    def embedding_space(self) -> EmbeddingSpace:
+        """Last known embedding space of the memories. It may be stale until the next claim or search."""
 
     @property
     def embedder(self) -> Embedder:
@@ -59,6 +63,5 @@ class ImportServices(SubscriberServices, Protocol):
     def objects(self) -> ObjectStore:
         """Store of objects."""
 
-    @property
-    def imports(self) -> ObjectImports:
-        """Progress of the imports."""
+    def imports_of(self, namespace: str) -> ObjectImports:
+        """Return the progress of imports into a namespace."""

@@ -10,27 +10,27 @@ from mnemosyne.errors import NotFound
 from mnemosyne.ports.memories import MemoryStore
 
 
-def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
+def history(memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
     """Return a memory's versions and ratings, and similar memories. Raises NotFound."""
-    versions = memories.history(namespace, memory_id)
+    versions = memories.history(memory_id)
     if versions is None:
         raise NotFound(f"no memory has the id {memory_id}")
-    return versions, memories.similar(namespace, memory_id)
+    return versions, memories.similar(memory_id)
 
 
 def requests(
-    namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
+    state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
 ) -> tuple[Sequence[ListedRequest], Cursor | None]:
     """Return the requests that changed last, and the cursor of the next page."""
-    requests = memories.ingest_requests(namespace, state, limit + 1, after=after)
+    requests = memories.ingest_requests(state, limit + 1, after=after)
     last = requests[limit - 1] if len(requests) > limit else None
     return requests[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
 
 
 def dead_letters(
-    namespace: str, limit: int, *, after: KeysetCursor | None, memories: MemoryStore
+    limit: int, *, after: KeysetCursor | None, memories: MemoryStore
 ) -> tuple[Sequence[DeadLetterSummary], KeysetCursor | None]:
     """Return the latest dead letters, and the cursor of the next page."""
-    summaries = memories.dead_letter_summaries(namespace, limit + 1, after=after)
+    summaries = memories.dead_letter_summaries(limit + 1, after=after)
     last = summaries[limit - 1] if len(summaries) > limit else None
     return summaries[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None

@@ -33,45 +33,43 @@ MOST_UNAVAILABLE = 5
 """Letters in a row that could not be put back because the queue or the database is away, after which a run ends."""
 
 
-def store_dead_letter(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
+def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Store a message, under its message id, if a request of it has no other outcome.
 
     The empty namespace has the messages that name none.
     """
-    if memories.store_dead_letter(namespace, dead_letter):
-        log.error("dead_lettered", namespace=namespace, message_id=dead_letter.message_id)
+    if memories.store_dead_letter(dead_letter):
+        log.error("dead_lettered", namespace=memories.namespace, message_id=dead_letter.message_id)
 
 
-def store_over_quota(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
+def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Store a message that exceeded the quota, so that the operator can redrive it once there is room.
 
     Letters take room too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further one. The requests have failed
     and say why in any case.
     """
-    newly = memories.store_dead_letter(namespace, dead_letter, unless=BEYOND_QUOTA_KEPT)
-    log.warning("beyond_quota", namespace=namespace, message_id=dead_letter.message_id, newly_kept=newly)
+    newly = memories.store_dead_letter(dead_letter, unless=BEYOND_QUOTA_KEPT)
+    log.warning("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
 
-def give_up(
-    namespace: str, dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore
-) -> DeadLetter | None:
+def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
     """Store a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
 
     Requests that can never be stored fail. The message is not stored if each of the others is, with the same content.
     Returns the dead letter as it is stored.
     """
     if not message.retry_reason:
-        ingest.reject(namespace, message.rejected, memories=memories)
-    stored = memories.give_up(namespace, dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
+        ingest.reject(message.rejected, memories=memories)
+    stored = memories.give_up(dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
     if stored:
-        log.error("dead_lettered", namespace=namespace, message_id=stored.message_id)
+        log.error("dead_lettered", namespace=memories.namespace, message_id=stored.message_id)
     return stored
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
     """Delete the letter that a message was republished from, now that each of its requests has an outcome."""
     if letter_id:
-        memories.conclude_dead_letter(message.namespace, letter_id, message.request_ids)
+        memories.conclude_dead_letter(letter_id, message.request_ids)
 
 
 def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
@@ -130,22 +128,22 @@ class Redrive:
         Raises Conflict if the letter is in flight or backs off, NotFound if it is gone, InvalidRequest, Unavailable.
         """
         message_id = self.letter.message_id
-        letter_id = memories.mark_redriven(self.namespace, message_id, self.request_ids, into=self.into, now=now)
+        letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
         if letter_id is None:
-            raise _refusal(self.namespace, message_id, memories)
+            raise _refusal(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
         except BaseException:  # Ctrl-C as well: a letter that is marked cannot be redriven for 24 hours
             try:
-                memories.unmark_redriven(self.namespace, letter_id, self.request_ids, into=self.into)
+                memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
                 log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, error=str(exc))
             raise
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
 
 
-def _refusal(namespace: str, message_id: str, memories: MemoryStore) -> Conflict | NotFound:
-    letter = memories.dead_letter(namespace, message_id)
+def _refusal(message_id: str, memories: MemoryStore) -> Conflict | NotFound:
+    letter = memories.dead_letter(message_id)
     if letter is None:
         return _not_found(message_id)
     if letter.redriven_at:
@@ -163,15 +161,15 @@ def _not_found(message_id: str) -> NotFound:
     return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
 
 
-def redrive(namespace: str, message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
+def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
     """Publish the message of one dead letter again, even if it backs off, and return its requests.
 
     Raises NotFound, and the errors of Redrive.
     """
-    letter = memories.dead_letter(namespace, message_id)
+    letter = memories.dead_letter(message_id)
     if letter is None:
         raise _not_found(message_id)
-    prepared = Redrive.of(namespace, letter)
+    prepared = Redrive.of(memories.namespace, letter)
     prepared.run(memories=memories, queue=queue, now=True)
     return prepared.request_ids
 
@@ -188,7 +186,6 @@ class Redriven:
 
 
 def redrive_chosen(
-    namespace: str,
     choice: DeadLetterChoice,
     *,
     memories: MemoryStore,
@@ -202,7 +199,7 @@ def redrive_chosen(
     A letter that cannot be put back does not stop the others, unless MOST_UNAVAILABLE of them in a row could not be
     because the queue or the database is away. Letters named by message id that are not redrivable are reported.
     """
-    ids = memories.dead_letter_ids(namespace, choice)
+    ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)
     unavailable = 0
     for message_id in [
@@ -211,15 +208,15 @@ def redrive_chosen(
     ]:
         try:
             if message_id not in redrivable:
-                raise _refusal(namespace, message_id, memories)
-            attempt = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
+                raise _refusal(message_id, memories)
+            attempt = _redrive_one(message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
         except ServiceError as exc:
             unavailable += 1
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
         except MnemosyneError as exc:
             attempt = Redriven(message_id=message_id, problem=str(exc))
         except Exception as exc:  # one letter that we cannot handle must not keep the others from being redriven
-            log.exception("redrive_crashed", namespace=namespace, message_id=message_id)
+            log.exception("redrive_crashed", namespace=memories.namespace, message_id=message_id)
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
         else:
             unavailable = 0
@@ -229,7 +226,6 @@ def redrive_chosen(
 
 
 def _redrive_one(
-    namespace: str,
     message_id: str,
     memories: MemoryStore,
     queue: IngestQueue,
@@ -238,10 +234,10 @@ def _redrive_one(
     *,
     dry_run: bool,
 ) -> Redriven:
-    letter = memories.dead_letter(namespace, message_id)
+    letter = memories.dead_letter(message_id)
     if letter is None:
         raise _not_found(message_id)
-    prepared = Redrive.of(namespace, letter, into=into)
+    prepared = Redrive.of(memories.namespace, letter, into=into)
     if not dry_run:
         prepared.run(memories=memories, queue=queue, now=redrivable is Redrivable.NOW)
     return Redriven(message_id=message_id, letter=letter, request_ids=prepared.request_ids)

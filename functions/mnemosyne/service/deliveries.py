@@ -61,10 +61,11 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
     """`ingest`: store the message's memories. Invalid requests fail; an unreadable message becomes a dead letter."""
     message = push.decoded()
     reason, is_over_quota = message.dead_letter_reason, False
+    memories = services.memories_of(message.namespace)
     if message.namespace:
         stored = ingest.store(
             message,
-            memories=services.memories,
+            memories=memories,
             embedder=services.embedder,
             group_commit=group_commit,
             deadline=time.monotonic() + DELIVERY_SECONDS,
@@ -72,10 +73,10 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
         reason, is_over_quota = "; ".join(filter(None, [reason, stored.dead_letter_reason])), bool(stored.over_quota)
         if is_over_quota and not reason:
             dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
-            dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
+            dead_letters.store_over_quota(dead_letter, memories=memories)
     _finish(push, message, push.dead_letter(reason) if reason else None, services)
     if not reason and not is_over_quota:
-        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
+        dead_letters.conclude(message, push.message.letter_id, memories=memories)
 
 
 def give_up(push: Push, services: SubscriberServices) -> None:
@@ -90,7 +91,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         try:
             message = push.decoded()
             if message.namespace:
-                statuses = services.memories.statuses(message.namespace, message.request_ids)
+                statuses = services.memories_of(message.namespace).statuses(message.request_ids)
                 earlier = {status.error for status in statuses.values()}
             store(push, services)
         except ItemUnavailable as exc:
@@ -111,7 +112,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
         dead_letter = push.dead_letter(f"a fault of our own while it was given up: {type(exc).__name__}")
-        dead_letters.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
+        dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.only or ""))
 
 
 def _dead_letter(push: Push, services: SubscriberServices, cause: str) -> None:
@@ -121,13 +122,13 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str) -> None:
         message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries"
     )
     stored = (
-        dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
+        dead_letters.give_up(dead_letter, message, memories=services.memories_of(message.namespace))
         if message.request_ids
         else None
     )
     _finish(push, message, dead_letter if message.dead_letter_reason or (stored and stored.lost) else None, services)
     if not message.dead_letter_reason and not stored:
-        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
+        dead_letters.conclude(message, push.message.letter_id, memories=services.memories_of(message.namespace))
 
 
 def import_object(push: Push, services: ImportServices) -> None:
@@ -142,7 +143,7 @@ def import_object(push: Push, services: ImportServices) -> None:
         if push.expires_soon:
             raise InvalidRequest("the object of this notification could not be imported for several days")
     except InvalidRequest as exc:
-        dead_letters.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
+        dead_letters.store_dead_letter(push.dead_letter(str(exc)), memories=services.memories_of(push.only or ""))
         return
     if stored_object:
         object_import.import_object(push.only, stored_object, services, message_id=push.message.message_id)
@@ -151,13 +152,12 @@ def import_object(push: Push, services: ImportServices) -> None:
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
     """Store the dead letter if there is one, and announce the outcomes."""
     if dead_letter:
-        dead_letters.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
+        dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
     if services.outcome_topic:
         outcomes.announce(
-            message.namespace,
             message.request_ids,
             message_id=push.message.message_id,
             dead_letter=dead_letter,
-            memories=services.memories,
+            memories=services.memories_of(message.namespace),
             topic=services.outcome_topic,
         )

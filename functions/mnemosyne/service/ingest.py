@@ -123,11 +123,13 @@ def store(
     cannot be stored now, if another delivery of the same content is under way, if the message is newer than this
     reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices committed before stay stored.
     """
+    if message.namespace != memories.namespace:
+        raise ValueError(f"a message for {message.namespace!r} must not be stored in {memories.namespace!r}")
     try:
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
-        reject(message.namespace, message.rejected, memories=memories)
-        deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else None
+        reject(message.rejected, memories=memories)
+        deleted = memories.delete_records(message.deletions) if message.deletions else None
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if stored.postponed:
             raise ItemUnavailable(next(iter(stored.postponed.values())))
@@ -160,7 +162,7 @@ def _store_all(
     deadline: float,
 ) -> Stored:
     def store_group(requests: Sequence[IngestRequest]) -> Stored:
-        return _Storing(message.namespace, memories, embedder, deadline).store(requests)
+        return _Storing(memories, embedder, deadline).store(requests)
 
     stored = Stored()
     for part in slices(message.requests, embedder.chunk_limit):
@@ -169,11 +171,7 @@ def _store_all(
                 f"{len(stored.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
                 "one delivery; the next delivery stores the others"
             )
-        group_result = group_commit.store(
-            message.namespace,
-            part,
-            store_group,
-        )
+        group_result = group_commit.store(memories.namespace, part, store_group)
         stored.add(group_result.of({request.request_id for request in part.requests}))
     return stored
 
@@ -182,7 +180,6 @@ def _store_all(
 class _Storing:
     """Stores requests of a namespace together, and in smaller parts if that fails because of one of them."""
 
-    namespace: str
     memories: MemoryStore
     embedder: Embedder
     deadline: float
@@ -208,11 +205,11 @@ class _Storing:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
         failed = unstored(request, str(error))
-        reject(self.namespace, [failed], memories=self.memories)
-        return Stored(dict(self.memories.statuses(self.namespace, [request.request_id])))
+        reject([failed], memories=self.memories)
+        return Stored(dict(self.memories.statuses([request.request_id])))
 
     def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
-        with self.memories.claim(self.namespace, requests) as claim:
+        with self.memories.claim(requests) as claim:
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
             fitting, refused = quotas.within(claim.quota, claim.new, now, limit)
@@ -222,10 +219,10 @@ class _Storing:
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if refused:
             failed = [unstored(request, reason) for request, reason in refused]
-            reject(self.namespace, failed, memories=self.memories)
-            log.warning("quota_exceeded", namespace=self.namespace, count=len(refused), reason=refused[0][1])
+            reject(failed, memories=self.memories)
+            log.warning("quota_exceeded", namespace=self.memories.namespace, count=len(refused), reason=refused[0][1])
             stored.over_quota = {request.request_id: reason for request, reason in refused}
-            outcomes |= self.memories.statuses(self.namespace, [request.request_id for request in failed])
+            outcomes |= self.memories.statuses([request.request_id for request in failed])
         return stored
 
     def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
@@ -236,12 +233,12 @@ class _Storing:
                 new.setdefault(request.content_hash, request.embedded_text)
         if new:
             started = time.perf_counter()
-            embed = self.embedder.for_namespace(self.namespace).embed_documents
+            embed = self.embedder.for_namespace(self.memories.namespace).embed_documents
             vectors = embed_whole(list(new.values()), self.embedder.chunk_limit, embed)
             self.embedded |= dict(zip(new, vectors, strict=True))
             log.info(
                 "ingest_embedded",
-                namespace=self.namespace,
+                namespace=self.memories.namespace,
                 request_id=requests[0].request_id,
                 count=len(new),
                 embed_ms=milliseconds(started),
@@ -252,7 +249,7 @@ class _Storing:
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
     """Record why the requests are still queued, unless the database is away."""
     try:
-        memories.record_attempt(message.namespace, message.waiting(error))
+        memories.record_attempt(message.waiting(error))
     except ServiceError:
         log.warning(
             "ingest_attempt_unrecorded",
@@ -262,35 +259,36 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
         )
 
 
-def reject(namespace: str, failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
+def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
     """Record that requests can never be stored, each with its cause."""
     if not failed:
         return
-    memories.record_failures(namespace, failed)
+    memories.record_failures(failed)
     for request in failed:
         # Without the cause, which may quote the request. The request's status has it.
-        log.error("ingest_failed", namespace=namespace, request_id=request.request_id)
+        log.error("ingest_failed", namespace=memories.namespace, request_id=request.request_id)
 
 
-def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
+def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
     """Return the status of each request, in the order asked.
 
     A request that the subscriber has not seen is `queued` while the topic may still have it, if its id was issued here
     for this namespace. Ids are issued only for requests that were published. Otherwise it is `unknown`.
     """
-    statuses = memories.statuses(namespace, request_ids)
+    statuses = memories.statuses(request_ids)
     now = clock()
     return [
-        statuses.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, namespace, now))
+        statuses.get(request_id)
+        or IngestStatus(request_id=request_id, state=_unseen(request_id, memories.namespace, now))
         for request_id in request_ids
     ]
 
 
-def similar(namespace: str, status: IngestStatus, *, memories: MemoryStore) -> Sequence[MemorySummary]:
+def similar(status: IngestStatus, *, memories: MemoryStore) -> Sequence[MemorySummary]:
     """Return up to three memories that say nearly the same as a newly stored one."""
     if status.state is not IngestState.STORED or status.memory_id is None:
         return ()
-    return memories.similar(namespace, status.memory_id)
+    return memories.similar(status.memory_id)
 
 
 def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:

@@ -19,16 +19,15 @@ TAGGED_AT_ONCE = 200
 """Memories whose tags one transaction changes: each is indexed again."""
 
 
-def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
+def get(memory_id: UUID, *, memories: MemoryStore) -> Memory:
     """Return one memory, whole; raises NotFound."""
-    memory = memories.fetch(namespace, memory_id)
+    memory = memories.fetch(memory_id)
     if memory is None:
         raise _missing(memory_id)
     return memory
 
 
 def by_time(
-    namespace: str,
     filters: Filters,
     limit: int,
     *,
@@ -38,73 +37,73 @@ def by_time(
     memories: MemoryStore,
 ) -> tuple[Sequence[ListedMemory], Cursor | None]:
     """Return the newest or oldest memories that match the filters, and the cursor of the next page."""
-    heads = memories.list(namespace, filters, limit + 1, after=after, oldest_first=oldest_first, beginning=beginning)
+    heads = memories.list(filters, limit + 1, after=after, oldest_first=oldest_first, beginning=beginning)
     if len(heads) <= limit:
         return heads, None
     last = heads[limit - 1]
     return heads[:limit], Cursor(timestamp=last.timestamp, id=last.id)
 
 
-def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
+def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
     """Delete one memory and return it. Raises NotFound."""
-    deleted = memories.delete(namespace, memory_id)
+    deleted = memories.delete(memory_id)
     if deleted is None:
         raise NotFound(f"no memory has the id {memory_id}; nothing was deleted")
-    log.info("memory_deleted", namespace=namespace, memory_id=memory_id)
+    log.info("memory_deleted", namespace=memories.namespace, memory_id=memory_id)
     return deleted
 
 
-def delete_by_key(namespace: str, external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
+def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
     """Delete all versions of a record that exist or were published up to now, and return the outcome."""
     now = clock()
     request_id = deletion_id(external_id.source, external_id.key, now)
     deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
-    outcome = memories.delete_records(namespace, [deletion]).outcomes[request_id]
-    log.info("record_deleted", namespace=namespace, request_id=request_id, memory_id=outcome.memory_id)
+    outcome = memories.delete_records([deletion]).outcomes[request_id]
+    log.info("record_deleted", namespace=memories.namespace, request_id=request_id, memory_id=outcome.memory_id)
     return outcome
 
 
-def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
+def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
     """Return the memory after the change.
 
     Raises NotFound, and Conflict where supersession would go round in a circle.
     """
-    memory = memories.update(namespace, memory_id, change)
+    memory = memories.update(memory_id, change)
     if memory is None:
         raise _missing(memory_id)
-    log.info("memory_updated", namespace=namespace, memory_id=memory_id)
+    log.info("memory_updated", namespace=memories.namespace, memory_id=memory_id)
     return memory
 
 
-def rate(namespace: str, memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rating:
+def rate(memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rating:
     """Replace the rater's rating by -1, 0 or 1, or withdraw it; raises NotFound."""
-    rated = memories.rate(namespace, memory_id, rating)
+    rated = memories.rate(memory_id, rating)
     if rated is None:
         raise _missing(memory_id)
-    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=rating.rating)
+    log.info("memory_rated", namespace=memories.namespace, memory_id=memory_id, rating=rating.rating)
     return rated
 
 
-def delete_many(namespace: str, memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequence[UUID]:
+def delete_many(memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequence[UUID]:
     """Delete memories, and return the ids of those that existed."""
-    deleted = memories.delete_many(namespace, memory_ids)
-    log.info("memories_deleted", namespace=namespace, count=len(deleted))
+    deleted = memories.delete_many(memory_ids)
+    log.info("memories_deleted", namespace=memories.namespace, count=len(deleted))
     return deleted
 
 
 def change_tags(
-    namespace: str, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: MemoryStore
+    memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: MemoryStore
 ) -> ChangedTags:
     """Add and remove tags of memories, all or none. Raises OverQuota, and InvalidRequest for too many tags."""
-    changed = memories.change_tags(namespace, memory_ids, added=added, removed=removed)
-    log.info("tags_changed", namespace=namespace, count=changed.changed)
+    changed = memories.change_tags(memory_ids, added=added, removed=removed)
+    log.info("tags_changed", namespace=memories.namespace, count=changed.changed)
     return changed
 
 
-def change_tag(namespace: str, tag: str, new_tag: str | None, *, memories: MemoryStore) -> ChangedTag:
+def change_tag(tag: str, new_tag: str | None, *, memories: MemoryStore) -> ChangedTag:
     """Rename a tag in the next TAGGED_AT_ONCE memories that have it, or remove it. Raises OverQuota."""
-    changed = memories.change_tag(namespace, tag, new_tag, TAGGED_AT_ONCE)
-    log.info("tag_changed", namespace=namespace, count=changed.changed)
+    changed = memories.change_tag(tag, new_tag, TAGGED_AT_ONCE)
+    log.info("tag_changed", namespace=memories.namespace, count=changed.changed)
     return changed
 
 

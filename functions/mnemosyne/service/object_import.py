@@ -26,6 +26,7 @@ from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.reading import format_of, read, unpacked_name
 from mnemosyne.ids import derived_id
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.imports import ObjectImports
 from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import ingest, outcomes
 
@@ -59,17 +60,18 @@ def import_object(
     up or a part is unavailable: redeliver.
     """
     deadline = time.monotonic() + budget
-    progress = services.imports.progress(namespace, stored_object.source) or ObjectImport(source=stored_object.source)
+    imports = services.imports_of(namespace)
+    progress = imports.progress(stored_object.source) or ObjectImport(source=stored_object.source)
     if progress.is_reported:
-        services.imports.forget_lines(namespace, stored_object.source)
+        imports.forget_lines(stored_object.source)
         return
     if not progress.is_read:
-        services.imports.record(namespace, progress, {})  # the time of its start, before anything of it is stored
+        imports.record(progress, {})  # the time of its start, before anything of it is stored
         progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
-    counts = _wait(namespace, progress, services, deadline, pause)
-    services.objects.write_report(stored_object, _report(namespace, progress, services, counts))
-    services.imports.record(namespace, replace(progress, is_reported=True))
-    services.imports.forget_lines(namespace, stored_object.source)
+    counts = _wait(progress, imports, deadline, pause)
+    services.objects.write_report(stored_object, _report(progress, imports, counts))
+    imports.record(replace(progress, is_reported=True))
+    imports.forget_lines(stored_object.source)
     log.info("object_imported", namespace=namespace, count=progress.memories)
 
 
@@ -107,7 +109,7 @@ class _Reading:
 
     def _record(self) -> None:
         """Record how far the object is read, and the request of each line."""
-        self.services.imports.record(self.namespace, self.progress, self.lines)
+        self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
 
@@ -155,13 +157,12 @@ class _Reading:
 
     def _fail(self) -> None:
         """Record refused records as failed, and announce them: they never reach `ingest`."""
-        ingest.reject(self.namespace, self.failed, memories=self.services.memories)
+        ingest.reject(self.failed, memories=self.services.memories_of(self.namespace))
         if self.services.outcome_topic:
             outcomes.announce(
-                self.namespace,
                 [request.request_id for request in self.failed],
                 message_id=self.message_id,
-                memories=self.services.memories,
+                memories=self.services.memories_of(self.namespace),
                 topic=self.services.outcome_topic,
             )
 
@@ -184,16 +185,15 @@ class _Reading:
 
 
 def _wait(
-    namespace: str,
     progress: ObjectImport,
-    services: ImportServices,
+    imports: ObjectImports,
     deadline: float,
     pause: Callable[[float], object],
 ) -> Counter[IngestState]:
     """Return the outcomes of the object's lines, counted, once each has one; raises Unavailable if the time is up."""
     counts: Counter[IngestState] = Counter()
     after = ""
-    while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
+    while page := imports.lines(progress.source, PAGE, after=after):
         if all(line.status for line in page):
             counts.update(line.status.state for line in page if line.status)
             after = page[-1].line
@@ -204,9 +204,7 @@ def _wait(
     return counts
 
 
-def _report(
-    namespace: str, progress: ObjectImport, services: ImportServices, counts: Mapping[IngestState, int]
-) -> Iterator[bytes]:
+def _report(progress: ObjectImport, imports: ObjectImports, counts: Mapping[IngestState, int]) -> Iterator[bytes]:
     """Yield the report's lines: a summary, then the outcome of each record in the object's order."""
     summary = {
         "object": progress.source,
@@ -217,7 +215,7 @@ def _report(
     }
     yield _line(summary)
     after = ""
-    while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
+    while page := imports.lines(progress.source, PAGE, after=after):
         yield b"".join(_line(_outcome(line.line, line.status)) for line in page if line.status)
         after = page[-1].line
 

@@ -13,7 +13,6 @@ log = EventLog(__name__)
 
 
 def announce(
-    namespace: str,
     request_ids: Sequence[UUID],
     *,
     message_id: str,
@@ -26,13 +25,13 @@ def announce(
     Call it before the message is acknowledged, so that redelivery repeats it after an error. A crash after publishing
     repeats an event under the same id. Raises Unavailable.
     """
-    waiting = memories.unannounced(namespace, request_ids) if request_ids else []
-    outcomes = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]
+    waiting = memories.unannounced(request_ids) if request_ids else []
+    outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]
     if dead_letter:
-        outcomes.append(Outcome.of_dead_letter(namespace, dead_letter))
+        outcomes.append(Outcome.of_dead_letter(memories.namespace, dead_letter))
     if not outcomes:
         return
     topic.publish(outcomes)
     if waiting:
-        memories.mark_announced(namespace, waiting)
-    log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(outcomes))
+        memories.mark_announced(waiting)
+    log.info("outcomes_announced", namespace=memories.namespace, message_id=message_id, count=len(outcomes))

@@ -45,7 +45,6 @@ class SearchResult:
 
 
 def search(
-    namespace: str,
     query: SearchQuery,
     *,
     memories: MemoryStore,
@@ -60,11 +59,13 @@ def search(
     """
     started = time.perf_counter()
     by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
-    vector, embedder_fault = _embedded(namespace, query.query, embedder) if query.query and by_meaning else (None, None)
+    vector, embedder_fault = (
+        _embedded(memories.namespace, query.query, embedder) if query.query and by_meaning else (None, None)
+    )
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     reads = replace(query, limit=max(query.limit, RERANKED)) if reranker and by_meaning else query
     ranked, candidates = rank(
-        namespace, reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
+        reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
     without_minimum = min(query.limit, len(ranked))
     ranked = with_confidence(query, ranked, candidates, embedder.model)
@@ -72,10 +73,10 @@ def search(
     strategy, reranker_fault, rerank_ms = candidates.strategy, None, None
     if reranker and by_meaning and ranked:
         reranking = time.perf_counter()
-        ranked, reranker_fault = _reranked(namespace, query, ranked, memories, reranker)
+        ranked, reranker_fault = _reranked(query, ranked, memories, reranker)
         strategy += "" if reranker_fault else "+reranked"
         rerank_ms = milliseconds(reranking)
-    hits = memories.read_hits(namespace, query, ranked[: query.limit]) if ranked else ()
+    hits = memories.read_hits(query, ranked[: query.limit]) if ranked else ()
     result = SearchResult(
         hits=hits,
         strategy=strategy,
@@ -86,12 +87,11 @@ def search(
         database_ms=milliseconds(embedded) - (rerank_ms or 0.0),
         rerank_ms=rerank_ms,
     )
-    _log(namespace, query, result)
+    _log(memories.namespace, query, result)
     return result
 
 
 def rank(
-    namespace: str,
     query: SearchQuery,
     vector: Vector | None,
     *,
@@ -117,13 +117,13 @@ def rank(
     folded: dict[str, tuple[str, ...]] = {}
     while True:
         excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
-        candidates = memories.find_candidates(namespace, query, vector, model=model, count=count, excluded=excluded)
+        candidates = memories.find_candidates(query, vector, model=model, count=count, excluded=excluded)
         if by_words and vector is not None:
             ranked = ranking.relevant(
                 candidates, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
             )
             if pool := ranking.pool(ranked):
-                ranking.diversify(ranked, memories.pairwise_cosines(namespace, pool), weights)
+                ranking.diversify(ranked, memories.pairwise_cosines(pool), weights)
         else:
             ranked = ranking.plain(candidates)
         ordered = ranking.order(ranked, query.quality_weight)
@@ -164,17 +164,17 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
 
 
 def _reranked(
-    namespace: str, query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
+    query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
 ) -> tuple[list[Ranked], str | None]:
     """Order the candidates by the reranker's relevance; on failure return them as they are, and the reason."""
     top = ranked[: max(query.limit, RERANKED)]
     whole = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
-    hits = memories.read_hits(namespace, whole, top)
+    hits = memories.read_hits(whole, top)
     texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in hits]
     try:
         relevances = reranker.score(query.query or "", texts)
     except ServiceError as exc:
-        log.fault("reranker_failed", exc, namespace=namespace)
+        log.fault("reranker_failed", exc, namespace=memories.namespace)
         return list(ranked), f"not reranked: {exc.cause}"
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
     return ranking.reranked(top, by_id, query.quality_weight), None

@@ -153,7 +153,6 @@ class ExportPage:
 
 
 def export_page(
-    namespace: str,
     *,
     after: KeysetCursor | None,
     memories: MemoryStore,
@@ -162,7 +161,7 @@ def export_page(
     markdown: bool = False,
 ) -> ExportPage:
     """Return the next memories that match, as lines of JSON or Markdown files."""
-    exported = memories.export(namespace, EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
+    exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
     size = 0
     for memory in exported:

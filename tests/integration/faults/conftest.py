@@ -194,7 +194,7 @@ class Cloud:
         found: dict[UUID, IngestStatus] = {}
         for start in range(0, len(request_ids), 100):
             try:
-                found |= self.system.memories.statuses(self.namespace, request_ids[start : start + 100])
+                found |= self.system.memories_of(self.namespace).statuses(request_ids[start : start + 100])
             except Unavailable:
                 continue
         return found
@@ -211,7 +211,7 @@ class Cloud:
         return found
 
     def count(self) -> int:
-        return self.system.memories.stats(self.namespace).memories
+        return self.system.memories_of(self.namespace).stats().memories
 
     def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
         """Call a tool over HTTP; its whole result."""

@@ -54,8 +54,8 @@ def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedd
 def test_a_delete_outlives_redelivery_and_ingesting_anew_stores_again(cloud: Cloud) -> None:
     made = request("deleted")
     assert _push(cloud, made) == 204
-    (head,) = cloud.system.memories.list(cloud.namespace, Filters(), 10)
-    cloud.system.memories.delete(cloud.namespace, head.id)
+    (head,) = cloud.system.memories_of(cloud.namespace).list(Filters(), 10)
+    cloud.system.memories_of(cloud.namespace).delete(head.id)
     assert _push(cloud, made) == 204
     assert cloud.count() == 0
     assert _push(cloud, request("deleted")) == 204
@@ -75,12 +75,12 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
-    (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
+    (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
     dead_letters.redrive(
-        cloud.namespace, dead_letter.message_id, memories=cloud.system.memories, queue=cloud.system.queue
+        dead_letter.message_id, memories=cloud.system.memories_of(cloud.namespace), queue=cloud.system.queue
     )
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
-    wait_until(lambda: not cloud.system.memories.dead_letters(cloud.namespace, 100), "its letter is deleted")
+    wait_until(lambda: not cloud.system.memories_of(cloud.namespace).dead_letters(100), "its letter is deleted")
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:

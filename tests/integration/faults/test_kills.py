@@ -145,7 +145,7 @@ def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
 
 
 def _dead_letters(cloud: Cloud) -> list[bytes]:
-    return [one.data for one in cloud.system.memories.dead_letters(cloud.namespace, 10_000)]
+    return [one.data for one in cloud.system.memories_of(cloud.namespace).dead_letters(10_000)]
 
 
 def test_every_request_has_one_outcome_and_every_key_its_latest_version_although_ingest_is_killed(

@@ -33,7 +33,7 @@ def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is
     }  # fmt: skip
     refused = f'namespace must be "{cloud.namespace}", got "victim"'
     assert {told[key]["error"] for key in "345"} == {refused}
-    victim = cloud.system.memories.stats("victim")
+    victim = cloud.system.memories_of("victim").stats()
     assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
 
 
@@ -45,7 +45,7 @@ def test_what_a_publisher_s_message_is_given_up_for_stays_in_its_namespace_and_i
     assert (event["state"], event["key"]) == ("dead_lettered", "1")
     assert "answered 500: boom" in event["error"]
     assert event["message_id"] != message_id  # forwarded, it has another: its name is what stays
-    (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
+    (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
     assert dead_letter.data == _memory("poison", source="crm", key="1")
 
 

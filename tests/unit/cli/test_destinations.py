@@ -24,7 +24,7 @@ from tests.memories import list_memories, store_content
 def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
 ) -> None:
-    memory_id = store_content(services.memories, "a", namespace=LOCAL.namespace, tags=("alpha",))
+    memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
 
     def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         (named,) = (one for one in TOOLS if one.name == tool)
@@ -32,7 +32,7 @@ def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
 
     monkeypatch.setattr(OverMcp, "call", answer)
     OverMcp("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
-    memory = services.memories.fetch(LOCAL.namespace, memory_id)
+    memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
     assert memory
     assert memory.tags == tags
 
@@ -51,7 +51,7 @@ def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> OverMcp
 def _deliver(services: FakeServices) -> None:
     for data, attributes in services.queue.messages:
         message = decode(Published(message_id="", data=data, attributes=attributes))
-        ingest.store(message, memories=services.memories, embedder=services.embedder)
+        ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
 
 
 ROWS: list[dict[str, Any]] = [
@@ -77,4 +77,4 @@ def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: O
     states = [over_mcp.outcomes(ids)[one][0] for one in ids]
     assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
     assert over_mcp.outcomes(ids)[ids[3]][2] == 'namespace must be "default", got "another"'
-    assert len(list_memories(services.memories, LOCAL.namespace)) == 2
+    assert len(list_memories(services.memories_of(LOCAL.namespace))) == 2

@@ -96,7 +96,7 @@ def test_a_namespace_that_cannot_be_is_a_permanent_fault(client: TestClient, ser
     data, attributes = encode("ns", [request("a")], "")
     assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
     assert not list_memories(services.memories)
-    assert [dead_letter.message_id for dead_letter in services.memories.dead_letters("", 100)] == ["1"]
+    assert [dead_letter.message_id for dead_letter in services.memories_of("").dead_letters(100)] == ["1"]
 
 
 def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
@@ -104,10 +104,10 @@ def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
 ) -> None:
     for _ in range(2):  # redelivered, it is kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters(100)
     assert (dead_letter.message_id, dead_letter.data, dead_letter.lost) == ("1", b"not json", True)
     assert "message data must be JSON" in dead_letter.cause
-    assert services.memories.stats("ns").dead_letters == 1
+    assert services.memories.stats().dead_letters == 1
 
 
 def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
@@ -126,7 +126,7 @@ def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient,
     newer = {"schema_version": 2, "request_id": str(new_id()), "content": "x", "timestamp": "2026-05-20T12:00:00Z"}
     body = _envelope(json.dumps(newer).encode(), {"namespace": "ns"})
     assert client.post("/", json=body).status_code == 503
-    (newest,) = services.memories.ingest_requests("ns", None, 10)
+    (newest,) = services.memories.ingest_requests(None, 10)
     assert (newest.state, newest.error) == (
         IngestState.QUEUED,
         "schema_version 2 is newer than this reader, which knows 1",
@@ -135,11 +135,9 @@ def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient,
         build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
     ) as end:
         assert end.post("/", json=body).status_code == 204
-    (newest,) = services.memories.ingest_requests("ns", None, 10)
+    (newest,) = services.memories.ingest_requests(None, 10)
     assert newest.state is IngestState.DEAD_LETTERED
-    assert [dead_letter.data for dead_letter in services.memories.dead_letters("ns", 100)] == [
-        json.dumps(newer).encode()
-    ]
+    assert [dead_letter.data for dead_letter in services.memories.dead_letters(100)] == [json.dumps(newer).encode()]
 
 
 def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestClient, services: FakeServices) -> None:
@@ -193,7 +191,7 @@ def test_a_fault_of_our_own_in_the_last_function_loses_no_message(
 
     monkeypatch.setattr(Push, "decoded", broken)
     assert last.post("/namespaces/ns", json=_envelope(b"x", {"note": "a\x00b"})).status_code == 204
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters(100)
     assert (dead_letter.data, dead_letter.attributes) == (b"x", {"note": "a\ufffdb"})
     assert "ZeroDivisionError" in dead_letter.cause
 
@@ -227,7 +225,7 @@ def test_a_fault_of_a_service_makes_no_dead_letter_and_the_message_is_stored_onc
     services.embedder.fault = None
     assert last.post("/", json=body).status_code == 204
     assert status_of(services.memories, one.request_id).state is IngestState.STORED
-    assert list(services.memories.dead_letters("ns", 100)) == []
+    assert list(services.memories.dead_letters(100)) == []
 
 
 def test_a_message_that_fails_although_the_services_work_is_kept_with_its_cause(
@@ -238,7 +236,7 @@ def test_a_message_that_fails_although_the_services_work_is_kept_with_its_cause(
     assert last.post("/", json=body).status_code == 503
     services.embedder.fault = ItemUnavailable("the model fails at this text")
     assert [last.post("/", json=body).status_code for _ in range(2)] == [503, 204]
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters(100)
     assert dead_letter.cause == "the model fails at this text"
     assert status_of(services.memories, one.request_id).state is IngestState.DEAD_LETTERED
 
@@ -251,7 +249,7 @@ def test_during_a_fault_a_message_is_kept_as_a_dead_letter_only_on_the_last_day_
     body = _envelope(*encode("ns", [request("a")], ""))
     body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=days)).isoformat()
     assert last.post("/", json=body).status_code == (204 if kept else 503)
-    assert len(services.memories.dead_letters("ns", 100)) == kept
+    assert len(services.memories.dead_letters(100)) == kept
 
 
 def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
@@ -274,9 +272,9 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_and_says_h
     app = build_app(import_object, services, threads=1, warm=lambda: None, identify=lambda authorization: None)  # type: ignore[arg-type]
     with TestClient(app) as reader:
         assert reader.post("/objects/ns", json=body).status_code == 204
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters(100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
-        dead_letters.redrive("ns", dead_letter.message_id, memories=services.memories, queue=services.queue)
+        dead_letters.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
 
 
 def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
@@ -287,7 +285,7 @@ def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
     client.post("/", json=_envelope(*encode("ns", [first], "")))
     last.post("/", json=_envelope(*encode("ns", [replace(first, content="b")], "")))
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
-    assert [dead_letter.lost for dead_letter in services.memories.dead_letters("ns", 100)] == [True]
+    assert [dead_letter.lost for dead_letter in services.memories.dead_letters(100)] == [True]
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/namespaces/%20", "/objects/"])

@@ -74,7 +74,7 @@ def _raise_from_every_read(services: FakeServices, error: Exception, monkeypatch
         raise error
 
     for name in ("fetch", "read", "get", "search", "list_memories"):
-        monkeypatch.setattr(services.memories, name, read, raising=False)
+        monkeypatch.setattr(type(services.memories), name, read, raising=False)
 
 
 def _call(client: TestClient, tool: str, arguments: dict[str, Any], era: str) -> dict[str, Any]:

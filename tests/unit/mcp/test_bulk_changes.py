@@ -25,7 +25,7 @@ def _as(caller: Principal, services: FakeServices, name: str, **arguments: Any) 
 
 
 def _tags(services: FakeServices, memory_id: UUID) -> tuple[str, ...]:
-    memory = services.memories.fetch("ns", memory_id)
+    memory = services.memories.fetch(memory_id)
     assert memory
     return memory.tags
 
@@ -46,7 +46,7 @@ def test_an_older_version_stays_hidden_when_newer_ones_are_deleted(services: Fak
     for older, newer in pairwise(versions):
         answer_of(services, "update_memory", id=str(older), superseded_by=str(newer))
     answer_of(services, "delete_memory", ids=[str(versions[index]) for index in deleted])
-    current = services.memories.list("ns", Filters(), 10)
+    current = services.memories.list(Filters(), 10)
     assert [memory.id for memory in current] == [versions[3]]
     left = [memory for memory in list_memories(services.memories) if memory.id != versions[3]]
     assert {memory.superseded_by for memory in left} <= set(versions)
@@ -134,9 +134,9 @@ def test_a_changed_tag_is_found_by_a_search(services: FakeServices) -> None:
 
 
 def test_no_tag_of_another_namespace_is_changed(services: FakeServices) -> None:
-    other = store_content(services.memories, "a", tags=("tea",), namespace="other")
+    other = store_content(services.memories_of("other"), "a", tags=("tea",))
     assert answer_of(services, "change_tag", tag="tea", delete=True) == {"changed": 0, "remaining": 0}
-    memory = services.memories.fetch("other", other)
+    memory = services.memories_of("other").fetch(other)
     assert memory and memory.tags == ("tea",)
 
 

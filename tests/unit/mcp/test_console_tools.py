@@ -20,7 +20,7 @@ from tests.tools import answer_of, error_of
 def _given_up(services: FakeServices, one: IngestRequest) -> None:
     data, attributes = encode("ns", [one], "")
     letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
-    dead_letters.give_up("ns", letter, IngestMessage("ns", (one,)), memories=services.memories)
+    dead_letters.give_up(letter, IngestMessage("ns", (one,)), memories=services.memories)
 
 
 def test_agents_are_shown_none_of_them() -> None:
@@ -69,7 +69,7 @@ def _keep(services: FakeServices, *letters: tuple[str, str]) -> None:
         letter = DeadLetter(
             message_id=message_id, data=message_id.encode(), attributes={}, cause=cause, dead_lettered_at=NOW
         )
-        services.memories.store_dead_letter("ns", letter)
+        services.memories.store_dead_letter(letter)
 
 
 def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServices) -> None:
@@ -110,16 +110,16 @@ def test_letters_are_dropped_by_cause_id_and_age_as_a_dry_run_counts(
 ) -> None:
     _keep(services, ("1", "quota of 1"), ("2", "quota of 2"), ("3", "other"))
     dry = answer_of(services, "drop_dead_letters", **arguments, dry_run=True)
-    assert (dry["dropped"], len(services.memories.dead_letters("ns", 10))) == (0, 3)
+    assert (dry["dropped"], len(services.memories.dead_letters(10))) == (0, 3)
     assert answer_of(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
-    assert sorted(one.message_id for one in services.memories.dead_letters("ns", 10)) == left
+    assert sorted(one.message_id for one in services.memories.dead_letters(10)) == left
 
 
 @pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])
 def test_letters_are_not_dropped_without_saying_which(services: FakeServices, arguments: dict[str, Any]) -> None:
     _keep(services, ("1", "quota"))
     assert "give message_ids, cause or older_than_days" in error_of(services, "drop_dead_letters", **arguments)
-    assert len(services.memories.dead_letters("ns", 10)) == 1
+    assert len(services.memories.dead_letters(10)) == 1
 
 
 def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
@@ -168,7 +168,7 @@ def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: Fak
     ((data, attributes),) = services.queue.messages
     message = decode(Published(message_id="", data=data, attributes=attributes))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
-    outcomes = {one.external_id: (one.state, one.error) for one in services.memories.ingest_requests("ns", None, 10)}
+    outcomes = {one.external_id: (one.state, one.error) for one in services.memories.ingest_requests(None, 10)}
     assert outcomes == {
         ExternalId("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
         ExternalId("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),

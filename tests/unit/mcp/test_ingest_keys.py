@@ -42,7 +42,7 @@ def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any]
 
 def _fail(services: FakeServices) -> UUID:
     failed = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
-    services.memories.record_failures(CALLER.namespace, [FailedRequest(request_id=failed, error="no room")])
+    services.memories_of(CALLER.namespace).record_failures([FailedRequest(request_id=failed, error="no room")])
     return failed
 
 

@@ -28,7 +28,7 @@ def _deliver(services: FakeServices, fails: str = "") -> None:
             letter = DeadLetter(
                 message_id=str(number), data=data, attributes=attributes, cause=fails, dead_lettered_at=NOW
             )
-            dead_letters.give_up("ns", letter, message, memories=services.memories)
+            dead_letters.give_up(letter, message, memories=services.memories)
         else:
             ingest.store(message, memories=services.memories, embedder=services.embedder)
     services.queue.messages.clear()
@@ -98,12 +98,12 @@ def test_a_letter_that_fails_again_keeps_its_name(services: FakeServices) -> Non
     ((data, attributes),) = services.queue.messages
     published = Published(message_id="99", data=data, attributes=attributes)
     message = decode(published)
-    services.memories.record_attempt("ns", message.waiting("away"))
+    services.memories.record_attempt(message.waiting("away"))
     letter = DeadLetter(
         message_id="99", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW,
         letter_id=published.letter_id,
     )  # fmt: skip
-    dead_letters.give_up("ns", letter, message, memories=services.memories)
+    dead_letters.give_up(letter, message, memories=services.memories)
     (given_up,) = _requests(services)
     assert given_up["dead_letter"] == "0"
 

@@ -62,7 +62,7 @@ def test_redelivery_after_delete_does_not_resurrect_the_memory(services: FakeSer
     first = request("a")
     _store(services, first)
     (memory,) = list_memories(services.memories)
-    services.memories.delete("ns", memory.id)
+    services.memories.delete(memory.id)
     _store(services, first)
     assert not list_memories(services.memories)
 
@@ -70,7 +70,7 @@ def test_redelivery_after_delete_does_not_resurrect_the_memory(services: FakeSer
 def test_ingesting_anew_after_delete_stores_again(services: FakeServices) -> None:
     _store(services, request("a"))
     (memory,) = list_memories(services.memories)
-    services.memories.delete("ns", memory.id)
+    services.memories.delete(memory.id)
     assert _store(services, request("a")) == [IngestState.STORED]
 
 
@@ -86,7 +86,7 @@ def test_a_fault_that_may_pass_stores_nothing_and_shows_in_the_status(services: 
 
 def test_content_being_stored_by_another_delivery_is_redelivered(services: FakeServices) -> None:
     mine = request("a")
-    with services.memories.claim("ns", [mine]), pytest.raises(Unavailable, match="another delivery"):
+    with services.memories.claim([mine]), pytest.raises(Unavailable, match="another delivery"):
         _store(services, mine)
     assert not list_memories(services.memories)
 
@@ -113,7 +113,7 @@ def test_a_queue_that_is_away_accepts_nothing() -> None:
 def test_queued_is_said_of_an_unseen_request_only_if_it_was_issued_and_may_still_be_on_its_way(
     services: FakeServices, request_id: UUID, state: IngestState
 ) -> None:
-    (status,) = ingest.status("ns", [request_id], memories=services.memories, clock=services.clock)
+    (status,) = ingest.status([request_id], memories=services.memories, clock=services.clock)
     assert status.state is state
 
 
@@ -121,13 +121,13 @@ def test_statuses_come_in_the_order_asked(services: FakeServices) -> None:
     first, second = request("a"), request("b")
     _store(services, first)
     asked = [second.request_id, first.request_id]
-    answered = ingest.status("ns", asked, memories=services.memories, clock=services.clock)
+    answered = ingest.status(asked, memories=services.memories, clock=services.clock)
     assert [status.request_id for status in answered] == asked
 
 
 def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> None:
     bad = request("a")
-    ingest.reject("ns", [FailedRequest(request_id=bad.request_id, error="no good")], memories=services.memories)
+    ingest.reject([FailedRequest(request_id=bad.request_id, error="no good")], memories=services.memories)
     status = status_of(services.memories, bad.request_id)
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
 
@@ -163,27 +163,27 @@ def _dead_letter(*requests: IngestRequest) -> DeadLetter:
 
 
 def _bury(services: FakeServices, *requests: IngestRequest) -> None:
-    dead_letters.give_up("ns", _dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
+    dead_letters.give_up(_dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
 
 
 def test_what_was_given_up_is_recorded_with_its_last_error_and_kept(services: FakeServices) -> None:
     waiting, known = request("a"), request("b")
     _store(services, known)
-    services.memories.record_attempt("ns", [FailedRequest(request_id=waiting.request_id, error="the embedder is away")])
+    services.memories.record_attempt([FailedRequest(request_id=waiting.request_id, error="the embedder is away")])
     ids = [waiting.request_id, known.request_id]
     _bury(services, waiting, known)
-    statuses = services.memories.statuses("ns", ids)
+    statuses = services.memories.statuses(ids)
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
     assert statuses[known.request_id].state is IngestState.STORED
-    assert [dead_letter.cause for dead_letter in services.memories.dead_letters("ns", 100)] == ["the embedder is away"]
+    assert [dead_letter.cause for dead_letter in services.memories.dead_letters(100)] == ["the embedder is away"]
 
 
 def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept(services: FakeServices) -> None:
     known = request("b")
     _store(services, known)
     _bury(services, known)
-    assert services.memories.dead_letters("ns", 100) == []
+    assert services.memories.dead_letters(100) == []
 
 
 def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeServices) -> None:
@@ -194,7 +194,7 @@ def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeSe
 
 def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id(services: FakeServices) -> None:
     mended = request("a")
-    ingest.reject("ns", [FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories)
+    ingest.reject([FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories)
     assert _store(services, mended) == [IngestState.STORED]
 
 

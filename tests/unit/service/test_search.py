@@ -12,9 +12,7 @@ from tests.memories import store_contents
 
 
 def _search(services: FakeServices, query: SearchQuery) -> SearchResult:
-    return search.search(
-        "ns", query, memories=services.memories, embedder=services.embedder, reranker=services.reranker
-    )
+    return search.search(query, memories=services.memories, embedder=services.embedder, reranker=services.reranker)
 
 
 def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:

@@ -1,46 +1,38 @@
 """Changes of several memories in one transaction."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import read_quota, text_array, uuid_array
+from mnemosyne.adapters.database.memory_database import NamespaceStore, usage
+from mnemosyne.adapters.database.rows import text_array, uuid_array
 from mnemosyne.domain.chronicle import TAG_COUNT, tag_key
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota
 
 
-class PostgresBulkChanges:
+class PostgresBulkChanges(NamespaceStore):
     """The part of a MemoryStore on PostgreSQL that changes several memories at once."""
 
-    @abstractmethod
-    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Begin a transaction with the namespace set."""
-
-    def delete_many(self, namespace: str, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
+    def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
         """Delete memories and return the ids of those that existed."""
         ids = uuid_array(memory_ids)
-        with self._transaction(namespace) as connection:
-            connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
-            for row in connection.run(memories_sql.SUPERSEDING, namespace=namespace, ids=ids):
-                connection.run(memories_sql.RELINK_SUPERSEDED, namespace=namespace, id=row["id"])
-            deleted = connection.run(memories_sql.DELETE_MANY, namespace=namespace, ids=ids)
+        with self._transaction() as connection:
+            connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
+            for row in connection.run(memories_sql.SUPERSEDING, namespace=self.namespace, ids=ids):
+                connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=row["id"])
+            deleted = connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)
         return [row["id"] for row in deleted]
 
-    def change_tags(
-        self, namespace: str, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]
-    ) -> ChangedTags:
+    def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
         """Add and remove tags of memories, all or none."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             before = usage(connection)
             changed = connection.run(
                 memories_sql.CHANGE_TAGS,
-                namespace=namespace,
+                namespace=self.namespace,
                 ids=uuid_array(memory_ids),
                 added=text_array(added),
                 added_keys=text_array([tag_key(tag) for tag in added]),
@@ -55,13 +47,13 @@ class PostgresBulkChanges:
             check_growth(before, usage(connection))
         return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
 
-    def change_tag(self, namespace: str, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
+    def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         """Replace a tag by another one, or remove it, in at most `limit` memories."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             before = usage(connection)
             row = connection.one(
                 memories_sql.CHANGE_TAG,
-                namespace=namespace,
+                namespace=self.namespace,
                 tag_key=tag_key(tag),
                 new_tag=new_tag,
                 new_key=None if new_tag is None else tag_key(new_tag),
@@ -69,11 +61,6 @@ class PostgresBulkChanges:
             )
             check_growth(before, usage(connection))
         return ChangedTag(**row.named)
-
-
-def usage(connection: Connection) -> Quota:
-    """Return the usage and limits of the transaction's namespace."""
-    return read_quota(connection.one(memories_sql.USAGE))
 
 
 def check_growth(before: Quota, after: Quota) -> None:

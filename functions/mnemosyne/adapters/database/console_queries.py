@@ -1,14 +1,12 @@
 """Queries of the console: counts over time, tags, histories and requests."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import filters_json, json_text, read_listed_request, read_summary
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
@@ -30,23 +28,15 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
 
 
-class PostgresConsoleQueries:
+class PostgresConsoleQueries(NamespaceStore):
     """The queries of a MemoryStore on PostgreSQL that the console needs."""
 
-    @abstractmethod
-    def _connection(self) -> AbstractContextManager[Connection]:
-        """Return a connection."""
-
-    @abstractmethod
-    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Begin a transaction with the namespace set."""
-
-    def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+    def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         """Count memories that match the filters, by their timestamps."""
         with self._connection() as connection:
             rows = connection.run(
                 console_queries_sql.TIMELINE,
-                namespace=namespace,
+                namespace=self.namespace,
                 filters=filters_json(filters),
                 per=per.value if per else None,
                 timezone=timezone,
@@ -54,12 +44,12 @@ class PostgresConsoleQueries:
         chosen = Per(rows[0]["per"]) if rows else per or Per.DAY
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
-    def facets(self, namespace: str, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
+    def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
         """Count the tags and sessions of the memories that match the filters."""
         with self._connection() as connection:
             answer = connection.one(
                 console_queries_sql.FACETS,
-                namespace=namespace,
+                namespace=self.namespace,
                 filters=filters_json(filters),
                 prefix=tag_key(prefix),
                 limit=limit,
@@ -73,11 +63,11 @@ class PostgresConsoleQueries:
             complete=answer["complete"],
         )
 
-    def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
+    def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories around one in its session; None if it has no session or does not exist."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             rows = connection.run(
-                console_queries_sql.SESSION_NEIGHBOURS, namespace=namespace, id=memory_id, limit=SESSION_NEIGHBOURS
+                console_queries_sql.SESSION_NEIGHBOURS, namespace=self.namespace, id=memory_id, limit=SESSION_NEIGHBOURS
             )
         if not rows:
             return None
@@ -96,18 +86,22 @@ class PostgresConsoleQueries:
             )["marked"]
         return marked
 
-    def with_content(self, namespace: str, content_hash: str) -> MemorySummary | None:
+    def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content, or None."""
-        with self._transaction(namespace) as connection:
-            memories = connection.run(console_queries_sql.SAME_CONTENT, namespace=namespace, content_hash=content_hash)
+        with self._transaction() as connection:
+            memories = connection.run(
+                console_queries_sql.SAME_CONTENT, namespace=self.namespace, content_hash=content_hash
+            )
         return read_summary(memories[0]) if memories else None
 
-    def history(self, namespace: str, memory_id: UUID) -> History | None:
+    def history(self, memory_id: UUID) -> History | None:
         """Return the predecessors, successors and ratings of a memory; None if it does not exist."""
-        with self._transaction(namespace) as connection:
-            around = connection.run(console_queries_sql.HISTORY, namespace=namespace, id=memory_id, limit=HISTORY_LIMIT)
+        with self._transaction() as connection:
+            around = connection.run(
+                console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
+            )
             ratings = connection.run(
-                console_queries_sql.RATINGS, namespace=namespace, id=memory_id, limit=HISTORY_LIMIT
+                console_queries_sql.RATINGS, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
             )
         if not around:
             return None
@@ -118,13 +112,13 @@ class PostgresConsoleQueries:
         )
 
     def ingest_requests(
-        self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
+        self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
         """List requests after a cursor, the latest first; all states if none is given."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.REQUESTS,
-                namespace=namespace,
+                namespace=self.namespace,
                 state=state.value if state else None,
                 limit=limit,
                 cursor_time=after.timestamp if after else None,
@@ -132,10 +126,12 @@ class PostgresConsoleQueries:
             )
         return list(map(read_listed_request, rows))
 
-    def request_counts(self, namespace: str) -> Mapping[IngestState, int]:
+    def request_counts(self) -> Mapping[IngestState, int]:
         """Count the last COUNTED_REQUESTS requests by state."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(console_queries_sql.REQUEST_COUNTS, namespace=namespace, counted=COUNTED_REQUESTS)
+        with self._transaction() as connection:
+            rows = connection.run(
+                console_queries_sql.REQUEST_COUNTS, namespace=self.namespace, counted=COUNTED_REQUESTS
+            )
         return {IngestState(row["state"]): row["requests"] for row in rows}
 
 

@@ -1,14 +1,12 @@
 """Dead letters in PostgreSQL."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import dead_letter_sql
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     dead_letter_values,
     json_text,
@@ -24,66 +22,63 @@ DROPPED_AT_ONCE: Final = 100
 """Maximum number of letters that one transaction deletes; a letter may have ten megabytes."""
 
 
-class PostgresDeadLetters:
+class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
-    @abstractmethod
-    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Begin a transaction with the namespace set."""
-
-    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+    def store_dead_letter(self, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
         """Store a message as a dead letter, whatever the states of its requests; return whether it is new."""
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             if dead_letter.letter_id and connection.run(
                 dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
-                namespace=namespace,
+                namespace=self.namespace,
                 letter_id=dead_letter.letter_id,
                 cause=dead_letter.cause,
                 lost=unless is None,
             ):
                 return False
-            return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=namespace, **values))
+            return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values))
 
     def give_up(
-        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
+        self, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
         """Record the requests of a message as dead-lettered, and store it; None if all its requests are stored."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             if dead_letter.letter_id:
-                connection.run(dead_letter_sql.LOCK_DEAD_LETTER, namespace=namespace, letter_id=dead_letter.letter_id)
+                connection.run(
+                    dead_letter_sql.LOCK_DEAD_LETTER, namespace=self.namespace, letter_id=dead_letter.letter_id
+                )
             stored = connection.run(
                 dead_letter_sql.GIVE_UP,
-                namespace=namespace,
+                namespace=self.namespace,
                 requests=unstored_json(waiting, contents),
                 letter_id=dead_letter.letter_id,
                 **dead_letter_values(dead_letter),
             )
         return next(map(read_dead_letter, stored), None)
 
-    def conclude_dead_letter(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
+    def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
         """Delete the letter that a message was republished from, unless one of its requests has no outcome yet."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             connection.run(
                 dead_letter_sql.CONCLUDE_DEAD_LETTER,
-                namespace=namespace,
+                namespace=self.namespace,
                 letter_id=letter_id,
                 request_ids=uuid_array(request_ids),
             )
 
     def dead_letters(
         self,
-        namespace: str,
         limit: int,
         *,
         after: DeadLetter | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
         """List dead letters after a cursor, oldest first."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             listed = connection.run(
                 dead_letter_sql.DEAD_LETTERS,
-                namespace=namespace,
+                namespace=self.namespace,
                 choice=_choice_json(choice),
                 limit=limit,
                 cursor_time=after.dead_lettered_at if after else None,
@@ -91,25 +86,26 @@ class PostgresDeadLetters:
             )
         return list(map(read_dead_letter, listed))
 
-    def dead_letter_ids(self, namespace: str, choice: DeadLetterChoice) -> Sequence[str]:
+    def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the chosen letters, oldest first, as of now."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(dead_letter_sql.DEAD_LETTER_IDS, namespace=namespace, choice=_choice_json(choice))
+        with self._transaction() as connection:
+            rows = connection.run(
+                dead_letter_sql.DEAD_LETTER_IDS, namespace=self.namespace, choice=_choice_json(choice)
+            )
         return [row["message_id"] for row in rows]
 
     def dead_letter_summaries(
         self,
-        namespace: str,
         limit: int,
         *,
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetterSummary]:
         """List dead letters without their data, the latest first, from a cursor on."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             rows = connection.run(
                 dead_letter_sql.DEAD_LETTER_SUMMARIES,
-                namespace=namespace,
+                namespace=self.namespace,
                 choice=_choice_json(choice),
                 limit=limit,
                 cursor_time=after.timestamp if after else None,
@@ -117,28 +113,26 @@ class PostgresDeadLetters:
             )
         return [DeadLetterSummary(**row.named) for row in rows]
 
-    def dead_letter_causes(
-        self, namespace: str, choice: DeadLetterChoice = ALL_DEAD_LETTERS
-    ) -> Sequence[DeadLetterCause]:
+    def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
         """Count the chosen letters by cause, the commonest first."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(dead_letter_sql.DEAD_LETTER_CAUSES, namespace=namespace, choice=_choice_json(choice))
+        with self._transaction() as connection:
+            rows = connection.run(
+                dead_letter_sql.DEAD_LETTER_CAUSES, namespace=self.namespace, choice=_choice_json(choice)
+            )
         return [DeadLetterCause(**row.named) for row in rows]
 
-    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
+    def dead_letter(self, message_id: str) -> DeadLetter | None:
         """Return a dead letter with its message."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=namespace, message_id=message_id)
+        with self._transaction() as connection:
+            rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=self.namespace, message_id=message_id)
         return next(map(read_dead_letter, rows), None)
 
-    def mark_redriven(
-        self, namespace: str, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool
-    ) -> UUID | None:
+    def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
         """Mark a letter as in flight and queue its dead-lettered requests; None if it may not be redriven."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             (row,) = connection.run(
                 dead_letter_sql.MARK_REDRIVEN,
-                namespace=namespace,
+                namespace=self.namespace,
                 message_id=message_id,
                 into=into,
                 request_ids=uuid_array(request_ids),
@@ -147,24 +141,24 @@ class PostgresDeadLetters:
         letter_id: UUID | None = row["letter_id"]
         return letter_id
 
-    def unmark_redriven(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
+    def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
         """Undo `mark_redriven` for a message that could not be published."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             connection.run(
                 dead_letter_sql.UNMARK_REDRIVEN,
-                namespace=namespace,
+                namespace=self.namespace,
                 letter_id=letter_id,
                 into=into,
                 request_ids=uuid_array(request_ids),
             )
 
-    def drop_dead_letters(self, namespace: str, message_ids: Sequence[str]) -> int:
+    def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
         """Delete dead letters and return their number. The outcomes of their requests stay."""
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
             ids = text_array(message_ids[start : start + DROPPED_AT_ONCE])
-            with self._transaction(namespace) as connection:
-                (row,) = connection.run(dead_letter_sql.DROP_DEAD_LETTERS, namespace=namespace, message_ids=ids)
+            with self._transaction() as connection:
+                (row,) = connection.run(dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=ids)
             dropped += int(row["dropped"])
         return dropped
 

@@ -1,8 +1,6 @@
 """The states of ingest requests, in PostgreSQL."""
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -10,7 +8,7 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.adapters.database import dead_letter_sql, ingest_sql
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     announced_json,
     deletions_json,
@@ -29,28 +27,24 @@ DELETED_AT_ONCE: Final = 1_000
 """Memories that one transaction deletes by key, at most. A tenth, if that takes longer than the database allows."""
 
 
-class PostgresRequests:
+class PostgresRequests(NamespaceStore):
     """The part of a MemoryStore on PostgreSQL that keeps ingest requests."""
 
-    @abstractmethod
-    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Return a transaction that has named its namespace."""
-
-    def record_attempt(self, namespace: str, waiting: Sequence[FailedRequest]) -> None:
+    def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Note that an attempt failed for a reason that may pass."""
-        self._record(namespace, waiting, "postponed")
+        self._record(waiting, "postponed")
 
-    def record_failures(self, namespace: str, failed: Sequence[FailedRequest]) -> None:
+    def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
-        self._record(namespace, failed, "failed")
+        self._record(failed, "failed")
 
-    def _record(self, namespace: str, requests: Sequence[FailedRequest], event: str) -> None:
-        with self._transaction(namespace) as connection:
+    def _record(self, requests: Sequence[FailedRequest], event: str) -> None:
+        with self._transaction() as connection:
             connection.run(
-                ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), event=event
+                ingest_sql.RECORD_UNSTORED, namespace=self.namespace, requests=unstored_json(requests), event=event
             )
 
-    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> DeletedRecords:
+    def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete records by key, in transactions of bounded length, and return the outcomes."""
         outcomes: dict[UUID, IngestStatus] = {}
         busy, conflicting = set[UUID](), set[UUID]()
@@ -59,9 +53,12 @@ class PostgresRequests:
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
         ]:
             try:
-                with self._transaction(namespace) as connection:
+                with self._transaction() as connection:
                     answer = connection.one(
-                        ingest_sql.DELETE_RECORDS, namespace=namespace, deletions=deletions_json(remaining), limit=limit
+                        ingest_sql.DELETE_RECORDS,
+                        namespace=self.namespace,
+                        deletions=deletions_json(remaining),
+                        limit=limit,
                     )["answer"]
             except StatementTimeout:
                 if limit == 1:
@@ -74,20 +71,20 @@ class PostgresRequests:
             conflicting.update(map(UUID, results["conflicting"]))
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
-    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+    def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the outcome of each request; unknown requests are left out."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(ingest_sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
+        with self._transaction() as connection:
+            rows = connection.run(ingest_sql.STATUSES, namespace=self.namespace, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
 
-    def outcomes(self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
+    def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return requests in a reported state in the order of the transactions that set it, after a cursor."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
                 (row,) = connection.run(ingest_sql.OUTCOMES_BEGIN, since=since)
                 after = replace(after, until=row["until"], begin=row["begin"])
-            between = {"namespace": namespace, "seen": after.seen, "until": after.until, "begin": after.begin}
+            between = {"namespace": self.namespace, "seen": after.seen, "until": after.until, "begin": after.begin}
             rows = connection.run(
                 ingest_sql.OUTCOMES,
                 **between,
@@ -106,19 +103,19 @@ class PostgresRequests:
             after=OutcomeCursor(seen=after.until),
         )
 
-    def outcomes_of_keys(self, namespace: str, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
+    def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
         """Return the request of each key of a source that changed last."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(ingest_sql.KEYS, namespace=namespace, source=source, keys=text_array(keys))
+        with self._transaction() as connection:
+            rows = connection.run(ingest_sql.KEYS, namespace=self.namespace, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
-    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+    def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Return outcomes of requests that have not been announced to their publisher."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(ingest_sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
+        with self._transaction() as connection:
+            rows = connection.run(ingest_sql.UNANNOUNCED, namespace=self.namespace, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
-    def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
+    def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
         """Mark outcomes as announced, unless the requests have changed since."""
-        with self._transaction(namespace) as connection:
-            connection.run(ingest_sql.MARK_ANNOUNCED, namespace=namespace, announced=announced_json(announced))
+        with self._transaction() as connection:
+            connection.run(ingest_sql.MARK_ANNOUNCED, namespace=self.namespace, announced=announced_json(announced))

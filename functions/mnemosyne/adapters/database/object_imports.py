@@ -79,32 +79,33 @@ SELECT count(*) AS lines FROM deleted
 
 
 class PostgresObjectImports:
-    """The ObjectImports on PostgreSQL."""
+    """The ObjectImports on PostgreSQL, of one namespace."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, namespace: str) -> None:
         self._pool = pool
+        self.namespace = namespace
 
     @contextmanager
-    def _transaction(self, namespace: str) -> Iterator[Connection]:
+    def _transaction(self) -> Iterator[Connection]:
         with self._pool.connection() as connection, connection.transaction():
-            connection.run(memories_sql.ENTER_NAMESPACE, namespace=namespace)
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=self.namespace)
             yield connection
 
-    def progress(self, namespace: str, source: str) -> ObjectImport | None:
+    def progress(self, source: str) -> ObjectImport | None:
         """Return how far the object has been read; None if it has not."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(PROGRESS, namespace=namespace, source=source)
+        with self._transaction() as connection:
+            rows = connection.run(PROGRESS, namespace=self.namespace, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
-    def record(self, namespace: str, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
+    def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record how far it has been read, never less far than before, and the request of each line."""
-        with self._transaction(namespace) as connection:
+        with self._transaction() as connection:
             if lines:
                 by_line = {line: str(request_id) for line, request_id in lines.items()}
-                connection.run(RECORD_LINES, namespace=namespace, source=progress.source, lines=json_text(by_line))
+                connection.run(RECORD_LINES, namespace=self.namespace, source=progress.source, lines=json_text(by_line))
             connection.run(
                 RECORD,
-                namespace=namespace,
+                namespace=self.namespace,
                 source=progress.source,
                 memories=progress.memories,
                 left_out=json_text(dict(progress.left_out)),
@@ -113,19 +114,19 @@ class PostgresObjectImports:
                 is_reported=progress.is_reported,
             )
 
-    def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
+    def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
         """List the object's lines after a cursor, in order, with their outcomes."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(LINES, namespace=namespace, source=source, cursor_line=after, limit=limit)
+        with self._transaction() as connection:
+            rows = connection.run(LINES, namespace=self.namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
             outcomes = read_statuses(
-                connection.run(OUTCOMES_OF, namespace=namespace, object_source=source, request_ids=ids)
+                connection.run(OUTCOMES_OF, namespace=self.namespace, object_source=source, request_ids=ids)
             )
         return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
 
-    def forget_lines(self, namespace: str, source: str) -> None:
+    def forget_lines(self, source: str) -> None:
         """Delete the list of the object's lines. Their outcomes stay."""
         has_more = True
         while has_more:
-            with self._transaction(namespace) as connection:
-                has_more = connection.one(FORGET_LINES, namespace=namespace, source=source)["lines"] > 0
+            with self._transaction() as connection:
+                has_more = connection.one(FORGET_LINES, namespace=self.namespace, source=source)["lines"] > 0

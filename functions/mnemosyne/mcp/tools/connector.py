@@ -80,7 +80,7 @@ def _search(arguments: ConnectorQuery, principal: Principal, services: Services)
 
 
 def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:
-    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
+    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
     title, _ = brief(memory.title, ())
     metadata = {"timestamp": memory.timestamp.isoformat(), "tags": ", ".join(memory.tags), "note": STORED}
     if memory.supersedes:

@@ -45,7 +45,7 @@ class TimelineResult(Result):
 def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
-    timeline = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
+    timeline = services.memories_of(principal.namespace).timeline(filters, arguments.per, arguments.timezone)
     buckets = [Bucket(start=start, memories=count) for start, count in timeline.buckets]
     window = Window.of(span, arguments.timezone) if span else None
     return Reply(TimelineResult(per=timeline.per, buckets=buckets, window=window))
@@ -102,7 +102,7 @@ class FacetsResult(Result):
 
 def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
     filters = arguments.filters(arguments.window(services.clock()))
-    facets = services.memories.facets(principal.namespace, filters, arguments.limit, prefix=arguments.prefix)
+    facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
     return Reply(
         FacetsResult(
             tags=[TagFacet(tag=tag.name, memories=tag.memories, last_used=tag.last_used) for tag in facets.tags],
@@ -167,7 +167,7 @@ class HistoryResult(Result):
 
 
 def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
-    history, similar = console_queries.history(principal.namespace, arguments.id, memories=services.memories)
+    history, similar = console_queries.history(arguments.id, memories=services.memories_of(principal.namespace))
     return Reply(
         HistoryResult(
             id=arguments.id,

@@ -72,7 +72,7 @@ def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -
         return Reply(
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
         )
-    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
+    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
     named = f" ({memory.title})" if principal.may(Scope.READ) else ""
     return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
 
@@ -82,7 +82,7 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
         return _delete_many(arguments.ids, principal, services)
     if arguments.id is None:
         return _delete_record(arguments.record, principal, services)
-    memory = manage.delete(principal.namespace, arguments.id, memories=services.memories)
+    memory = manage.delete(arguments.id, memories=services.memories_of(principal.namespace))
     if not principal.may(Scope.READ):
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     notes: tuple[str, ...] = ()
@@ -97,13 +97,15 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
 
 
 def _delete_many(ids: Sequence[UUID], principal: Principal, services: Services) -> Reply:
-    deleted = manage.delete_many(principal.namespace, ids, memories=services.memories)
+    deleted = manage.delete_many(ids, memories=services.memories_of(principal.namespace))
     missing = [memory_id for memory_id in ids if memory_id not in deleted]
     return Reply(DeletedMemories(deleted=len(deleted), ids=list(deleted), missing=missing))
 
 
 def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:
-    outcome = manage.delete_by_key(principal.namespace, external_id, memories=services.memories, clock=services.clock)
+    outcome = manage.delete_by_key(
+        external_id, memories=services.memories_of(principal.namespace), clock=services.clock
+    )
     text = "Deleted all versions of the record" if outcome.memory_id else "The record has no current version"
     return Reply(
         Deleted(id=outcome.memory_id, request_id=outcome.request_id),

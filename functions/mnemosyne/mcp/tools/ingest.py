@@ -84,7 +84,7 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     To accept a memory needs no database: if it is away, an outcome from before now is taken for an earlier one.
     """
     try:
-        statuses_by_id = services.memories.statuses(principal.namespace, [request.request_id])
+        statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
     except ServiceError:
         return services.clock()
     status = statuses_by_id.get(request.request_id)

@@ -64,10 +64,10 @@ class Statuses(Result):
 
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
     """Return the status of each request. A single request also gets similar memories, which takes a search."""
-    statuses = ingest.status(principal.namespace, request_ids, memories=services.memories, clock=services.clock)
+    statuses = ingest.status(request_ids, memories=services.memories_of(principal.namespace), clock=services.clock)
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(request_ids) == 1:
-        similar = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
+        similar = ingest.similar(statuses[0], memories=services.memories_of(principal.namespace))
         results[0] = results[0].model_copy(
             update={"similar": [SimilarMemory.model_validate(memory) for memory in similar] or None}
         )

@@ -51,7 +51,7 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
         rating=arguments.rating,
         reason=arguments.reason,
     )
-    rated = manage.rate(principal.namespace, arguments.id, rating, memories=services.memories)
+    rated = manage.rate(arguments.id, rating, memories=services.memories_of(principal.namespace))
     return Reply(
         Rated(
             id=arguments.id,
@@ -105,17 +105,18 @@ class StatsResult(Result):
 
 
 def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
-    stats = services.memories.stats(principal.namespace)
+    memories = services.memories_of(principal.namespace)
+    stats = memories.stats()
     counted = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
-    languages = services.memories.languages(principal.namespace)
-    warning = language_warning(languages, services.memories.embedding_space.provider)
+    languages = memories.languages()
+    warning = language_warning(languages, services.embedding_space.provider)
     return Reply(
         StatsResult(
             **asdict(stats) | {"tags": counted},
             languages=dict(languages.memories),
             warning=warning and f"{warning}: {REMEDY}",
-            embedding_model=services.memories.embedding_space.model,
-            embedding_dimension=services.memories.embedding_space.dimension,
+            embedding_model=services.embedding_space.model,
+            embedding_dimension=services.embedding_space.dimension,
         )
     )
 

@@ -68,13 +68,12 @@ class RequestPage(Result):
 
 def _list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
     requests, after = console_queries.requests(
-        principal.namespace,
         arguments.state,
         arguments.limit,
         after=cursors.read_id(arguments.cursor),
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
     )
-    counts = None if arguments.cursor else services.memories.request_counts(principal.namespace)
+    counts = None if arguments.cursor else services.memories_of(principal.namespace).request_counts()
     return Reply(RequestPage(requests=list(map(_request, requests)), counts=counts, next_cursor=cursors.encode(after)))
 
 
@@ -149,12 +148,11 @@ class DeadLetterPage(Result):
 
 def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
     page, after = console_queries.dead_letters(
-        principal.namespace,
         arguments.limit,
         after=cursors.read_key(arguments.cursor),
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
     )
-    causes = None if arguments.cursor else services.memories.dead_letter_causes(principal.namespace)
+    causes = None if arguments.cursor else services.memories_of(principal.namespace).dead_letter_causes()
     return Reply(
         DeadLetterPage(
             dead_letters=[ListedDeadLetter.model_validate(letter) for letter in page],
@@ -210,20 +208,20 @@ class RedriveResult(Result):
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
     if sum(name is not None for name in (arguments.message_id, arguments.message_ids, arguments.cause)) != 1:
         raise InvalidRequest("give either message_id, message_ids or cause")
-    namespace, memories, queue = principal.namespace, services.memories, services.queue
+    memories, queue = services.memories_of(principal.namespace), services.queue
     if arguments.message_id is not None:
-        ids = dead_letters.redrive(namespace, arguments.message_id, memories=memories, queue=queue)
+        ids = dead_letters.redrive(arguments.message_id, memories=memories, queue=queue)
         return Reply(RedriveResult(letters=1, request_ids=ids, problems=[], remaining=0))
     chosen = tuple(arguments.message_ids) if arguments.message_ids else None
     due = DeadLetterChoice(message_ids=chosen, cause=arguments.cause, redrivable=Redrivable.DUE)
-    attempts = list(dead_letters.redrive_chosen(namespace, due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
+    attempts = list(dead_letters.redrive_chosen(due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
     problems = [attempt.problem for attempt in attempts if attempt.problem]
     return Reply(
         RedriveResult(
             letters=len(attempts) - len(problems),
             request_ids=[request_id for attempt in attempts for request_id in attempt.request_ids],
             problems=problems,
-            remaining=max(0, len(memories.dead_letter_ids(namespace, due)) - len(problems)),
+            remaining=max(0, len(memories.dead_letter_ids(due)) - len(problems)),
         )
     )
 
@@ -267,10 +265,10 @@ def _drop(arguments: DropArguments, principal: Principal, services: Services) ->
     )
     if arguments.all != (choice == ALL_DEAD_LETTERS):
         raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
-    ids = services.memories.dead_letter_ids(principal.namespace, choice)
+    ids = services.memories_of(principal.namespace).dead_letter_ids(choice)
     if arguments.dry_run:
         return Reply(DropResult(dropped=0, would_drop=len(ids)))
-    return Reply(DropResult(dropped=services.memories.drop_dead_letters(principal.namespace, ids), would_drop=0))
+    return Reply(DropResult(dropped=services.memories_of(principal.namespace).drop_dead_letters(ids), would_drop=0))
 
 
 DROP_DEAD_LETTERS = Tool(

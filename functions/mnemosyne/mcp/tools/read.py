@@ -58,11 +58,11 @@ class ReadMemory(MemoryRecord):
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
+    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
     record = ReadMemory.model_validate(memory)
     versions = versions_note([record])
     if arguments.neighbours:
-        around = services.memories.session_neighbours(principal.namespace, arguments.id)
+        around = services.memories_of(principal.namespace).session_neighbours(arguments.id)
         record = record.model_copy(
             update={
                 "title_given": preview.is_given(memory.title, memory.content),
@@ -145,13 +145,12 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
     page, after = manage.by_time(
-        principal.namespace,
         filters,
         arguments.limit,
         after=cursors.read_id(arguments.cursor or None),
         oldest_first=arguments.order is Order.OLDEST,
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
     )
     memories = list(map(_listed, page))
     listing = Listing(

@@ -126,7 +126,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     result = run_search(query, principal, services)
     memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
     if arguments.matches:
-        memories = with_matches(memories, query.query, query.mode, services.memories)
+        memories = with_matches(memories, query.query, query.mode, services.memories_of(principal.namespace))
     window = Window.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -146,9 +146,8 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
 def run_search(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
     """Search the memories in the caller's namespace. Notes if the embedder does not know their language."""
     result = search.search(
-        principal.namespace,
         query,
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
         embedder=services.embedder,
         reranker=services.reranker,
     )
@@ -157,10 +156,10 @@ def run_search(query: SearchQuery, principal: Principal, services: Services) -> 
 
 
 def _language_warning(query: SearchQuery, principal: Principal, services: Services) -> str | None:
-    provider = services.memories.embedding_space.provider
+    provider = services.embedding_space.provider
     if known_languages(provider) is None or query.query is None or query.mode is SearchMode.EXACT:
         return None
-    return language_warning(services.memories.languages(principal.namespace, query.query), provider)
+    return language_warning(services.memories_of(principal.namespace).languages(query.query), provider)
 
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
@@ -252,8 +251,8 @@ def _debug(
         candidates_considered=result.considered,
         returned=len(result.hits),
         why={hit.id: hit.why for hit in result.hits if hit.why},
-        embedding_model=services.memories.embedding_space.model,
-        embedding_dimension=services.memories.embedding_space.dimension,
+        embedding_model=services.embedding_space.model,
+        embedding_dimension=services.embedding_space.dimension,
     )
 
 

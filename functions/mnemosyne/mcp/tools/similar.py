@@ -47,12 +47,11 @@ class SimilarResult(Result):
 
 
 def _similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
-    same = services.memories.with_content(principal.namespace, content_hash(arguments.content, arguments.session))
+    same = services.memories_of(principal.namespace).with_content(content_hash(arguments.content, arguments.session))
     query = SearchQuery(query=arguments.content[:SIMILAR_CHARACTERS], limit=SIMILAR_SHOWN + 1, characters=0)
     hits = search.search(
-        principal.namespace,
         query,
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
         embedder=services.embedder,
         reranker=None,
     ).hits

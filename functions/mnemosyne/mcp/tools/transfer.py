@@ -142,9 +142,8 @@ class ExportedPage(Result):
 def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
     page = transfer.export_page(
-        principal.namespace,
         after=cursors.read_key(arguments.cursor),
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
         filters=arguments.filters(arguments.window(services.clock())),
         memory_ids=arguments.ids,
         markdown=markdown,

@@ -93,11 +93,10 @@ class TagsResult(Result):
 
 def _change_tags(ids: Sequence[UUID], arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
     result = manage.change_tags(
-        principal.namespace,
         ids,
         added=unite_tags(arguments.add_tags or ()),
         removed=unite_tags(arguments.remove_tags or ()),
-        memories=services.memories,
+        memories=services.memories_of(principal.namespace),
     )
     missing = [memory_id for memory_id in ids if memory_id not in result.found]
     return Reply(TagsResult(changed=result.changed, ids=list(result.found), missing=missing))
@@ -114,7 +113,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
     )
-    memory = manage.update(principal.namespace, arguments.id, change, memories=services.memories)
+    memory = manage.update(arguments.id, change, memories=services.memories_of(principal.namespace))
     if not principal.may(Scope.READ):
         return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
     return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
@@ -171,7 +170,7 @@ class ChangedTagResult(Result):
 
 def _change_tag(arguments: ChangeTagArguments, principal: Principal, services: Services) -> Reply:
     new_tag = None if arguments.to is None else one_line(arguments.to).strip()
-    result = manage.change_tag(principal.namespace, arguments.tag, new_tag, memories=services.memories)
+    result = manage.change_tag(arguments.tag, new_tag, memories=services.memories_of(principal.namespace))
     return Reply(ChangedTagResult(changed=result.changed, remaining=result.remaining))
 
 

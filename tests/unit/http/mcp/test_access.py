@@ -188,7 +188,7 @@ def test_a_resource_that_cannot_be_read_now_is_not_called_missing(
     def away(*arguments: Any, **named: Any) -> None:
         raise Unavailable("away")
 
-    monkeypatch.setattr(services.memories, "list", away)
+    monkeypatch.setattr(type(services.memories), "list", away)
     for method in ("resources/read", "resources/list"):
         error = _post(opened(), READ_RESOURCE | {"method": method}, "reader").json()["error"]
         assert error["code"] == -32603

@@ -1,0 +1,88 @@
+"""The database of memories: what the stores of all namespaces share, and the base of a store."""
+
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from mnemosyne.adapters.database import memories_sql
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.content_cache import ContentCache
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.quota_cache import QuotaCache
+from mnemosyne.adapters.database.rows import read_quota
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.quota import Quota
+
+
+class MemoryDatabase:
+    """Connections, embedding space and caches that the stores of all namespaces share."""
+
+    def __init__(self, pool: Pool, expected: EmbeddingSpace, *, immutable_sources: Collection[str] = ()) -> None:
+        self.immutable_sources = frozenset(immutable_sources)
+        self.content_cache = ContentCache()
+        self.pool = pool
+        self._expected = expected
+        self._space: EmbeddingSpace | None = None
+        self._quotas = QuotaCache(self._quota)
+
+    @property
+    def embedding_space(self) -> EmbeddingSpace:
+        """The space the memories are in, as last read; raises Misconfigured if it differs from the settings."""
+        if self._space is None:  # a known one takes no connection: claims may hold all while they embed
+            with self.connection():
+                pass
+        return self._space or self._expected
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the embedding space, without a query."""
+        return (self._space or self._expected).dimension
+
+    def forget_embedding_space(self) -> None:
+        """Read the embedding space again before the next use."""
+        self._space = None
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Yield a connection. The first one reads the embedding space."""
+        if self._space is not None:
+            with self.pool.connection() as connection:
+                yield connection
+            return
+        with self.pool.connection() as connection:
+            self._space = read_embedding_space(connection, self._expected)
+            yield connection
+
+    @contextmanager
+    def transaction(self, namespace: str) -> Iterator[Connection]:
+        """Begin a transaction that row-level security confines to the namespace."""
+        with self.connection() as connection, connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=namespace)
+            yield connection
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """Return the cached quota without waiting for the database; None if there is none."""
+        return self._quotas.of(namespace)
+
+    def _quota(self, namespace: str) -> Quota:
+        with self.transaction(namespace) as connection:
+            return usage(connection)
+
+
+class NamespaceStore:
+    """Base of the stores that are bound to one namespace."""
+
+    def __init__(self, database: MemoryDatabase, namespace: str) -> None:
+        self.database = database
+        self.namespace = namespace
+
+    def _connection(self) -> AbstractContextManager[Connection]:
+        return self.database.connection()
+
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        return self.database.transaction(self.namespace)
+
+
+def usage(connection: Connection) -> Quota:
+    """Return the usage and limits of the transaction's namespace."""
+    return read_quota(connection.one(memories_sql.USAGE))
