@@ -31,7 +31,7 @@ locals {
       group_by  = ["metric.label.event"]
       threshold = 0
       duration  = "0s"
-      advice    = "The label `event` says which of three happened. operator_needed: a service refuses this deployment; the log event has the error and, in `next_step`, what to do. Nothing is lost, and what waits is stored by itself afterwards. dead_lettered: `mnemosyne dead-letters list` names the causes; fix them, then `mnemosyne redrive`. quota_exceeded: `mnemosyne quota list` names the namespace; `mnemosyne quota set` raises its limits."
+      advice    = "The label `event` names one of three events. operator_needed: a service refuses this deployment. The log event has the error, and its field `next_step` says what to do. Nothing is lost: waiting messages are stored when the fault is fixed. dead_lettered: `mnemosyne dead-letters list` names the causes. Fix the causes, then run `mnemosyne redrive`. quota_exceeded: `mnemosyne quota list` names the namespace, and `mnemosyne quota set` raises its limits."
     }
     delayed = {
       title     = "Memories wait longer than ten minutes"
@@ -40,7 +40,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 600
       duration  = "300s"
-      advice    = "Nothing is lost. Look for push_postponed in the logs of ingest and dead-letter; database_unreachable and embedding_throttled are the usual causes. Pub/Sub's push_request_count shows the answers: 401 means a wrong push account or audience, 429 that ingest is full, 500 a fault (push_crashed)."
+      advice    = "Nothing is lost. Look for push_postponed in the logs of ingest and dead-letter; The usual causes are database_unreachable and embedding_throttled. The metric push_request_count of Pub/Sub shows the answers of ingest: 401 means a wrong push account or audience, 429 that all instances of ingest are busy, 500 a bug (push_crashed)."
     }
     throttled = {
       title     = "The embedding service answers 429"
@@ -49,7 +49,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = 10
       duration  = "0s"
-      advice    = "Request a higher quota for the embedding model, or lower max_instances.ingest. Nothing is lost; searches use words only in the meantime."
+      advice    = "Request a higher quota for the embedding model, or lower max_instances.ingest. Nothing is lost. Searches use words only until the service answers again."
     }
     refused = {
       title     = "Many calls are refused"
@@ -58,7 +58,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = 300
       duration  = "300s"
-      advice    = "The field `reason` of the log event audit says why: a credential, rate, concurrency, or database."
+      advice    = "The field `reason` of the log event audit has the reason: a wrong credential, rate, concurrency, or database."
     }
     server_errors = {
       title       = "One answer in a hundred is a 5xx"
@@ -68,7 +68,7 @@ locals {
       reducer     = "REDUCE_SUM"
       threshold   = 0.01
       duration    = "300s"
-      advice      = "Look for tool_crashed, operator_needed and authentication_unavailable in the log of mcp. After a deployment: roll back."
+      advice      = "Look for tool_crashed, operator_needed and authentication_unavailable in the log of mcp. If the errors began with a deployment, roll back."
     }
     latency = {
       title     = "One call in twenty takes longer than two seconds"
@@ -80,7 +80,7 @@ locals {
       advice    = "The log event searched has embed_ms and database_ms. For cold starts raise mcp_min_instances, for a slow database raise sql_tier."
     }
     instances = {
-      title     = "mcp runs at most of its instances"
+      title     = "mcp has almost reached its maximum number of instances"
       filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_mcp}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_SUM"
@@ -113,7 +113,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = floor(0.9 * var.max_connections)
       duration  = "300s"
-      advice    = "A client other than the functions holds connections, or max_connections is lower than max_instances × pool_size needs."
+      advice    = "A client other than the functions holds connections, or max_connections is lower than the connections that the functions need (max_instances × pool_size)."
     }
     objects = {
       title     = "An object of a bucket is not imported after a day"
@@ -132,7 +132,7 @@ locals {
       reducer   = "REDUCE_COUNT_FALSE"
       threshold = 1
       duration  = "300s"
-      advice    = "More than one of Google's locations had no answer from /health. Look at the log of mcp, and at the certificate and DNS of a domain."
+      advice    = "At least two of Google's locations got no answer from /health. Look at the log of mcp. With a domain, also check its certificate and its DNS record."
     }
   }
   alerts = {
