@@ -1,0 +1,114 @@
+"""Measure searches among long memories against as many short ones: the time of a hybrid search, and recall@10.
+
+Long memories have 1,700 to 2,000 characters, paragraphs of docstrings one after the other, and short ones a single
+paragraph. Both are in one database, in two namespaces. Recall is the share of the true ten nearest memories, by their
+nearest chunks, that a search by meaning finds.
+
+    python -m infra.benchmarks.long_memories [--memories 16000] [--questions 100]
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.search import Bench, fill
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.search import SearchMode
+
+LONG_CHARACTERS = 1_700
+WARM_UP = 5
+EXACT = """
+SELECT id FROM (
+    SELECT m.id, m.embedding <=> CAST(:vector AS halfvec) AS distance FROM memories m WHERE m.namespace = :namespace
+    UNION ALL
+    SELECT c.memory_id, c.embedding <=> CAST(:vector AS halfvec) FROM memory_chunks c WHERE c.namespace = :namespace
+) AS chunk
+GROUP BY id ORDER BY min(distance), id LIMIT 10
+"""
+
+
+def joined(paragraphs: Sequence[str], count: int) -> list[str]:
+    """Join paragraphs to this many texts of LONG_CHARACTERS or a little more."""
+    contents: list[str] = []
+    parts: list[str] = []
+    for paragraph in paragraphs:
+        parts.append(paragraph)
+        if sum(map(len, parts)) >= LONG_CHARACTERS:
+            contents.append("\n\n".join(parts))
+            parts = []
+        if len(contents) == count:
+            break
+    return contents
+
+
+def recall(bench: Bench, namespace: str, asked: Sequence[str]) -> float:
+    """Return the share of the true ten nearest memories that a search by meaning finds."""
+    shares = []
+    for question in asked:
+        vector = bench.vector(namespace, question)
+        rows = bench.owner.run(EXACT, namespace=namespace, vector=json.dumps(vector.tolist()))
+        nearest = {str(row["id"]) for row in rows}
+        hits = bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC)
+        shares.append(len(nearest & set(hits)) / len(nearest))
+    return statistics.fmean(shares)
+
+
+def milliseconds(bench: Bench, namespace: str, question: str) -> float:
+    """Return the time of a hybrid search with a limit of ten."""
+    vector = bench.vector(namespace, question)
+    started = time.perf_counter()
+    bench.search(namespace, question, vector, mode=SearchMode.HYBRID)
+    return 1000 * (time.perf_counter() - started)
+
+
+def measure(bench: Bench, asked: Sequence[str]) -> None:
+    """Print the times of both namespaces, their ratio, and the recall of each."""
+    pairs = [(milliseconds(bench, "long", question), milliseconds(bench, "short", question)) for question in asked]
+    pairs = pairs[WARM_UP:]
+    ratios = [long / short for long, short in pairs]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print("                     long    short")
+    print("hybrid, ms, median" + "".join(f"{statistics.median(times):8.1f}" for times in zip(*pairs, strict=True)))
+    print(f"long / short      {middle:8.2f} ({low:.2f} to {high:.2f})")
+    print("recall@10         " + "".join(f"{recall(bench, namespace, asked):8.3f}" for namespace in ("long", "short")))
+
+
+def main() -> None:
+    """Fill both namespaces and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--memories", type=int, default=4_000, help="memories of each kind")
+    parser.add_argument("--questions", type=int, default=60)
+    options = parser.parse_args()
+    paragraphs = texts(6 * options.memories + options.questions)
+    long = joined(paragraphs, options.memories)
+    asked = questions(paragraphs, options.questions + WARM_UP)
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
+            with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
+                bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, (), 2)
+                fill(bench, {"long": len(long)}, long)
+                fill(bench, {"short": len(long)}, paragraphs)
+                owner.script("VACUUM ANALYZE")
+                measure(bench, asked)
+            owner.close()
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()
