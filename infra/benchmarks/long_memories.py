@@ -19,7 +19,7 @@ from pathlib import Path
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.search import Bench, fill
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
@@ -100,7 +100,7 @@ def main() -> None:
             owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
-                bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, (), 2)
+                bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2)
                 fill(bench, {"long": len(long)}, long)
                 fill(bench, {"short": len(long)}, paragraphs)
                 owner.script("VACUUM ANALYZE")

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from mnemosyne.domain.memory import IngestStatus, MemorySummary
+from mnemosyne.domain.preview import label
 from mnemosyne.domain.provenance import Provenance
 
 HISTORY_LIMIT = 50
@@ -42,21 +43,26 @@ class PastRating:
 
 
 @dataclass(frozen=True, kw_only=True)
-class History:
-    """Earlier and later versions of a memory, nearest first, and its ratings."""
-
-    supersedes: Sequence[MemorySummary]
-    superseded_by: Sequence[MemorySummary]
-    ratings: Sequence[PastRating]
-    """Newest first."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ListedMemory(MemorySummary):
     """A memory in a listing, with the first characters of its content if they were asked for."""
 
     session: str | None = None
     beginning: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The title if it was given, or else the beginning of the content, which ends with a whole word."""
+        return self.title if self.beginning is None else label(self.title, self.beginning)
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """Earlier and later versions of a memory, nearest first, and its ratings."""
+
+    supersedes: Sequence[ListedMemory]
+    superseded_by: Sequence[ListedMemory]
+    ratings: Sequence[PastRating]
+    """Newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +88,8 @@ class SessionNeighbours:
     """Memories of the session."""
     position: int
     """Place of the memory among them, from 1."""
-    before: Sequence[MemorySummary]
-    after: Sequence[MemorySummary]
+    before: Sequence[ListedMemory]
+    after: Sequence[ListedMemory]
 
 
 SESSION_NEIGHBOURS = 3

@@ -17,6 +17,11 @@ def is_given(title: str, beginning: str) -> bool:
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 
+def label(title: str, beginning: str) -> str:
+    """Return a given title, or else the beginning of the content, which ends with a whole word."""
+    return title if is_given(title, beginning) else preview(title, beginning, TITLE_LENGTH)
+
+
 def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
     """Return about `characters` of a content as one line that ends with a whole word, without a given title.
 

@@ -62,3 +62,23 @@ def test_a_memory_without_a_session_has_no_neighbours(services: FakeServices) ->
 def test_agents_read_a_memory_without_its_neighbours(services: FakeServices) -> None:
     memory = store_content(services.memories, "turn", session="chat")
     assert not answer_of(services, "get_memory", id=str(memory)).keys() & {"session_memories", "title_given"}
+
+
+def test_a_neighbour_without_a_title_is_named_by_whole_words(services: FakeServices) -> None:
+    made = [
+        request("The label printer on floor two moved to the new office.", session="chat", timestamp=NOW),
+        request("reply", session="chat", timestamp=NOW + timedelta(minutes=1)),
+    ]
+    outcomes = store(services.memories_of("ns"), *made)
+    reply = outcomes[made[1].request_id].memory_id
+    (before,) = answer_of(services, "get_memory", id=str(reply), neighbours=True)["session_memories"]["before"]
+    assert before["title"] == "The label printer on floor two moved to the new…"
+
+
+def test_a_version_without_a_title_is_named_by_whole_words(services: FakeServices) -> None:
+    memories = services.memories_of("ns")
+    old = store_content(memories, "The label printer on floor two moved to the new office.")
+    new = store_content(memories, "It moved back.")
+    answer_of(services, "update_memory", id=str(old), superseded_by=str(new))
+    (earlier,) = answer_of(services, "memory_history", id=str(new))["supersedes"]
+    assert earlier["title"] == "The label printer on floor two moved to the new…"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.memory_database import NamespaceStore
-from mnemosyne.adapters.database.rows import filters_json, json_text, read_listed_request, read_summary
+from mnemosyne.adapters.database.rows import filters_json, json_text, read_listed, read_listed_request, read_summary
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
     COUNTED_REQUESTS,
@@ -74,8 +74,8 @@ class PostgresConsoleQueries(NamespaceStore):
         return SessionNeighbours(
             count=rows[0]["count"],
             position=rows[0]["position"],
-            before=[read_summary(row) for row in rows if row["step"] < 0],
-            after=[read_summary(row) for row in rows if row["step"] > 0],
+            before=[read_listed(row) for row in rows if row["step"] < 0],
+            after=[read_listed(row) for row in rows if row["step"] > 0],
         )
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
@@ -106,8 +106,8 @@ class PostgresConsoleQueries(NamespaceStore):
         if not around:
             return None
         return History(
-            supersedes=[read_summary(row) for row in around if row["step"] < 0],
-            superseded_by=[read_summary(row) for row in around if row["step"] > 0],
+            supersedes=[read_listed(row) for row in around if row["step"] < 0],
+            superseded_by=[read_listed(row) for row in around if row["step"] > 0],
             ratings=[PastRating(**row.named) for row in ratings],
         )
 

@@ -41,7 +41,8 @@ WITH RECURSIVE older (id, step) AS (
     (SELECT id, step FROM older ORDER BY step DESC, id LIMIT CAST(:limit AS integer) + 1)
     UNION ALL SELECT next, step FROM newer WHERE next IS NOT NULL
 )
-SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session,
+    left(m.content, 1000) AS beginning
 FROM around JOIN memories m ON m.id = around.id
 WHERE m.namespace = :namespace
 ORDER BY abs(around.step), m."timestamp" DESC, m.id
@@ -64,7 +65,8 @@ WITH own AS (
         ORDER BY m."timestamp", m.id LIMIT CAST(:limit AS integer)
     ) AS after
 )
-SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, counted.count, counted.position
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session,
+    left(m.content, 1000) AS beginning, counted.count, counted.position
 FROM around
 JOIN memories m ON m.id = around.id
 CROSS JOIN (

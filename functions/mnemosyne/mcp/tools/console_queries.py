@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import TAG_LIMIT
-from mnemosyne.domain.console_queries import Per
+from mnemosyne.domain.console_queries import ListedMemory, Per
 from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
@@ -190,7 +190,11 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
 
 def related(summary: MemorySummary) -> RelatedMemory:
     """Return the line about a memory."""
-    return RelatedMemory(id=summary.id, timestamp=summary.timestamp, title=brief(summary.title, ())[0])
+    return RelatedMemory(
+        id=summary.id,
+        timestamp=summary.timestamp,
+        title=brief(summary.label if isinstance(summary, ListedMemory) else summary.title, ())[0],
+    )
 
 
 MEMORY_HISTORY = Tool(

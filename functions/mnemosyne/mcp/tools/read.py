@@ -9,7 +9,6 @@ from pydantic import Field
 
 from mnemosyne.domain import preview
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
-from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors, hits
@@ -81,8 +80,8 @@ def _session_memories(around: SessionNeighbours) -> SessionMemories:
     )
 
 
-def _neighbour(memory: MemorySummary) -> NeighbourMemory:
-    return NeighbourMemory(id=memory.id, timestamp=memory.timestamp, title=brief(memory.title, ())[0])
+def _neighbour(memory: ListedMemory) -> NeighbourMemory:
+    return NeighbourMemory(id=memory.id, timestamp=memory.timestamp, title=brief(memory.label, ())[0])
 
 
 GET_MEMORY = Tool(
