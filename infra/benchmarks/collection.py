@@ -29,6 +29,21 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """What a document states: the value of a subject's attribute."""
+
+    subject: str
+    attribute: str
+    value: str
+
+    def is_another_value(self, other: "Fact | None") -> bool:
+        """Whether the other fact has another value of the same attribute."""
+        if other is None or self.value == other.value:
+            return False
+        return (self.subject, self.attribute) == (other.subject, other.attribute)
+
+
+@dataclass(frozen=True)
 class Collection:
     """Documents by id, and questions."""
 
@@ -37,6 +52,8 @@ class Collection:
     questions: list[Question]
     changes: list[tuple[str, str]] = field(default_factory=list)
     """Pairs of documents of which the second states another value of the same fact."""
+    facts: dict[str, Fact] = field(default_factory=dict)
+    """The facts of the documents that state one."""
 
     @property
     def answerable(self) -> list[Question]:

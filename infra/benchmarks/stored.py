@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
 from infra.benchmarks.collection import Collection
 from infra.benchmarks.recorded import RecordedEmbedder
@@ -46,6 +47,7 @@ class Stored:
         self._memories = PostgresMemories(database, self._namespace)
         self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
         self._names: dict[str, str] = {}
+        self._ids: dict[str, UUID] = {}
         requests = list(collection.requests(sessions=sessions, tags=tags))
         for start in range(0, len(requests), 100):
             self._store(requests[start : start + 100])
@@ -54,7 +56,9 @@ class Stored:
         message = IngestMessage(self._namespace, tuple(request for _, request in batch))
         outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
         for name, one in batch:
-            self._names[str(outcomes[one.request_id].memory_id)] = name
+            if (memory_id := outcomes[one.request_id].memory_id) is not None:
+                self._names[str(memory_id)] = name
+                self._ids[name] = memory_id
 
     def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
         """Return the search of one mode: from a question to the ids of documents, best first."""
@@ -90,6 +94,11 @@ class Stored:
             query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
         )
         return query, found, embedder.lexical_weight
+
+    def may_replace(self, name: str) -> list[str]:
+        """The documents of the hint that a document's memory may replace them."""
+        found = self._memories.neighbours(self._namespace, self._ids[name])
+        return self.names(str(one.id) for one in found.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:
         """The documents' ids in the collection."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from infra.benchmarks.collection import Collection, Question
+from infra.benchmarks.collection import Collection, Fact, Question
 from infra.benchmarks.sets.passages import topics
 from infra.benchmarks.sets.statements import Attribute, kinds, pairs, without_answer
 
@@ -98,7 +98,13 @@ def assistant_logs(seed: int = 1) -> Collection:
         for earlier, later in itertools.pairwise(statements)
         if earlier[1] != later[1]
     ]
-    return Collection("assistant logs", log.documents, questions, changes)
+    facts = {
+        message: Fact(*key, value)
+        for key, statements in log.facts.items()
+        for messages, value in statements
+        for message in messages
+    }
+    return Collection("assistant logs", log.documents, questions, changes, facts)
 
 
 def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attribute]]) -> None:

@@ -4,7 +4,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from infra.benchmarks.collection import Collection, Question
+from infra.benchmarks.collection import Collection, Fact, Question
 from infra.benchmarks.sets.statements import kinds, pairs, sentence, without_answer
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -31,7 +31,9 @@ def short_facts(seed: int = 1) -> Collection:
     by_fact: dict[tuple[str, str], list[str]] = {}
     values: dict[tuple[str, str], str] = {}
 
-    def store(subject: str, attribute: str, text: str) -> str:
+    facts: dict[str, Fact] = {}
+
+    def store(subject: str, attribute: str, value: str, text: str) -> str:
         name = f"f{len(documents)}"
         documents[name] = {
             "id": name,
@@ -39,21 +41,22 @@ def short_facts(seed: int = 1) -> Collection:
             "timestamp": (START + timedelta(minutes=30 * len(documents))).isoformat(),
         }
         by_fact.setdefault((subject, attribute), []).append(name)
+        facts[name] = Fact(subject, attribute, value)
         return name
 
     for _, subject, attribute in stated:
-        values[subject, attribute.name] = chosen.choice(attribute.values)
-        store(subject, attribute.name, attribute.states(subject, values[subject, attribute.name], chosen))
+        value = values[subject, attribute.name] = chosen.choice(attribute.values)
+        store(subject, attribute.name, value, attribute.states(subject, value, chosen))
     changed = chosen.sample(stated, CHANGED)
     changes = []
     for _, subject, attribute in changed:
         key = subject, attribute.name
         value = attribute.other_than(values[key], chosen)
-        later = store(subject, attribute.name, attribute.changes_to(subject, values[key], value, chosen))
+        later = store(subject, attribute.name, value, attribute.changes_to(subject, values[key], value, chosen))
         changes.append((by_fact[key][0], later))
     questions = _questions(stated, changed, by_fact, chosen)
     questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
-    return Collection("short facts", documents, questions, changes)
+    return Collection("short facts", documents, questions, changes, facts)
 
 
 def _questions(

@@ -1,0 +1,114 @@
+"""Measure the hint `may_replace`: does it name the earlier memories of a fact that changed, and no others?
+
+    python -m infra.benchmarks.changed_facts [--embedder multilingual]
+
+Each memory of the sets of assistant logs and short facts gets its hint. A hinted memory is right if it states another
+value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall is the share of
+changed facts whose newer memory's hint names an earlier one. Every second attribute of each kind of subject in
+sets/facts.json is held out: the rules were made without looking at the errors among them. So is every second pair of
+sets/changed_pairs.jsonl, which were written by hand, half of them as facts that change, half as near misses. A pair is
+compared without a store. Conversations have no known changes; for them the number of hints is printed.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.benchmarks.collection import OURS, Collection
+from infra.benchmarks.sets.assistant_logs import assistant_logs
+from infra.benchmarks.sets.short_facts import short_facts
+from infra.benchmarks.sets.statements import kinds
+from infra.benchmarks.stored import Stored, embedder_of, opened_store
+from mnemosyne.domain import changed_facts
+
+PAIRS = Path(__file__).with_name("sets") / "changed_pairs.jsonl"
+SAMPLE = 10
+"""Of the messages without a fact, every tenth gets a hint. Each of these hints counts ten times."""
+
+
+@dataclass
+class Figures:
+    """Counts of one part of a set."""
+
+    hints: int = 0
+    right: int = 0
+    changes: int = 0
+    named: int = 0
+
+    def __str__(self) -> str:
+        precision = f"{self.right / self.hints:.2f}" if self.hints else "–"
+        recall = f"{self.named / self.changes:.2f}" if self.changes else "–"
+        return f"{self.hints:,} | {precision} | {self.changes:,} | {recall} |"
+
+
+def held_out() -> frozenset[str]:
+    """Return the names of the attributes that are held out."""
+    return frozenset(one.name for kind in kinds().values() for one in kind.attributes[1::2])
+
+
+def of_pairs(pairs: Sequence[dict[str, object]]) -> Figures:
+    """Count the hints of pairs."""
+    figures = Figures()
+    for pair in pairs:
+        is_hinted = bool(changed_facts.replaced(str(pair["later"]), [(0, str(pair["earlier"]))]))
+        figures.hints += is_hinted
+        figures.right += is_hinted and pair["changed"] is True
+        figures.changes += pair["changed"] is True
+        figures.named += is_hinted and pair["changed"] is True
+    return figures
+
+
+def of_store(
+    collection: Collection, hints: Callable[[str], Iterable[str]], *, sample: int = 1
+) -> tuple[dict[str, Figures], float]:
+    """Count the hints of stored memories by part of the set, and return the median milliseconds of a hint."""
+    parts = {name: Figures() for name in ("tuned on", "held out", "states no fact")}
+    times, facts, held = [], collection.facts, held_out()
+    later = {name for _, name in collection.changes}
+    for number, name in enumerate(collection.documents):
+        fact = facts.get(name)
+        weight = 1 if fact else sample
+        if number % weight:
+            continue
+        figures = parts["states no fact" if fact is None else "held out" if fact.attribute in held else "tuned on"]
+        start = time.perf_counter()
+        found = list(hints(name))
+        times.append(1000 * (time.perf_counter() - start))
+        right = sum(fact.is_another_value(facts.get(one)) for one in found) if fact else 0
+        figures.hints += weight * len(found)
+        figures.right += right
+        if name in later:
+            figures.changes += 1
+            figures.named += right > 0
+    return parts, statistics.median(times)
+
+
+def main() -> None:
+    """Measure all sets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--embedder", default="offline", help="offline, multilingual, gemini, or recorded vectors")
+    arguments = parser.parse_args()
+    print("| set | hints | precision | changed facts | recall |\n|---|---|---|---|---|")
+    pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
+    for part, chosen in (("tuned on", pairs[::2]), ("held out", pairs[1::2])):
+        print(f"| pairs by hand, {part} | {of_pairs(chosen)}")
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        embedder, space = embedder_of(arguments.embedder, scratch)
+        with opened_store(space, scratch) as (memories, _):
+            conversations = Collection.read("conversations", OURS["many_conversations"])
+            for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):
+                stored = Stored(collection, memories, embedder)
+                parts, milliseconds = of_store(collection, stored.may_replace, sample=sample)
+                for part, figures in parts.items():
+                    if figures.hints or figures.changes or (part == "states no fact" and not collection.facts):
+                        print(f"| {collection.name}, {part} | {figures}")
+                print(f"{collection.name}: {len(collection.documents):,} memories, a hint takes {milliseconds:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
