@@ -97,7 +97,7 @@ class Stored:
 
     def may_replace(self, name: str) -> list[str]:
         """The documents of the hint that a document's memory may replace them."""
-        found = self._memories.neighbours(self._namespace, self._ids[name])
+        found = self._memories.neighbours(self._ids[name])
         return self.names(str(one.id) for one in found.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:

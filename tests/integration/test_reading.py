@@ -72,7 +72,7 @@ def _remember(services: FakeServices) -> str:
     old = store(services.memories, OLD, NEW)[OLD.request_id].memory_id
     assert old
     answer_of(services, "rate_memory", id=str(old), rating=1, reason="right")
-    services.memories.update("ns", old, MemoryChange(tags=("tea",)))
+    services.memories.update(old, MemoryChange(tags=("tea",)))
     return str(old)
 
 

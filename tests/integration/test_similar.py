@@ -1,7 +1,8 @@
-"""Hints of memories that nearly say the same, calibrated on paraphrases planted among other people's conversations."""
+"""Hints of near-duplicates and of other values, calibrated on paraphrases among other people's conversations."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from tests.fakes import request, store_of
+from tests.fakes import NOW, request, store_of
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -41,11 +42,11 @@ def memories(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str
     pool.close()
 
 
-def _store(memories: PostgresMemories, contents: Sequence[str]) -> list[UUID]:
+def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object) -> list[UUID]:
     """Store each; the ids in that order, and of contents that were stored before."""
     ids: list[UUID] = []
     for start in range(0, len(contents), 500):
-        requests = tuple(request(content) for content in contents[start : start + 500])
+        requests = tuple(request(content, **fields) for content in contents[start : start + 500])
         outcomes = ingest.store(IngestMessage("ns", requests), memories=memories, embedder=OfflineEmbedder()).outcomes
         ids += [memory_id for one in requests if (memory_id := outcomes[one.request_id].memory_id)]
     return ids
@@ -59,7 +60,7 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
     same = {(new, old) for new, old, pair in zip(again, stored, PAIRS, strict=False) if pair["same"]}
     for more in ((), OTHERS[1_000:]):
         _store(memories, more)
-        hinted = {(one, found.id) for one in again for found in memories.similar(one)}
+        hinted = {(one, found.id) for one in again for found in memories.neighbours(one).similar}
         right = hinted & same
         print(f"{len(right)} of {len(hinted)} hints are right, {len(right)} of {len(same)} found")
         assert len(right) >= 0.9 * len(hinted)
@@ -77,13 +78,37 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
 def test_what_another_sign_says_is_not_hinted_at(memories: PostgresMemories, stored: str, said: str) -> None:
     _store(memories, [stored])
     (new,) = _store(memories, [said])
-    assert memories.similar(new) == []
+    assert memories.neighbours(new).similar == []
 
 
 def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemories) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])
-    assert {found.id for found in memories.similar(new)} == {old, older}
+    assert {found.id for found in memories.neighbours(new).similar} == {old, older}
     memories.update(old, MemoryChange(superseded_by=new))
-    assert [found.id for found in memories.similar(new)] == [older]
-    assert store_of(memories, "other").similar(new) == []
+    assert [found.id for found in memories.neighbours(new).similar] == [older]
+    assert not store_of(memories, "other").neighbours(new).similar
+
+
+def test_an_earlier_memory_with_another_value_may_be_replaced_until_it_is_superseded(
+    memories: PostgresMemories,
+) -> None:
+    first, second = _store(memories, ["The oolong is on shelf 7.", "The oolong is on shelf 8."])
+    (new,) = _store(memories, ["The oolong is now on shelf 9, not on 7."])
+    assert {found.id for found in memories.neighbours(new).may_replace} == {first, second}
+    memories.update(first, MemoryChange(superseded_by=new))
+    assert [found.id for found in memories.neighbours(new).may_replace] == [second]
+    assert not store_of(memories, "other").neighbours(new).may_replace
+
+
+def test_a_memory_of_an_earlier_time_replaces_no_later_one(memories: PostgresMemories) -> None:
+    (later,) = _store(memories, ["The oolong is on shelf 9."], timestamp=NOW)
+    (new,) = _store(memories, ["The oolong is on shelf 7."], timestamp=NOW - timedelta(days=1))
+    assert not memories.neighbours(new).may_replace
+    assert [found.id for found in memories.neighbours(later).may_replace] == [new]
+
+
+def test_contents_are_read_up_to_a_limit_of_bytes(memories: PostgresMemories) -> None:
+    _store(memories, [f"The oolong is on shelf 7. {number} {'tea ' * 10_000}" for number in range(3)])
+    (new,) = _store(memories, ["The oolong is on shelf 9."])
+    assert len(memories.neighbours(new).earlier) == 1

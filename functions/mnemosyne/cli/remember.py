@@ -42,6 +42,9 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
         raise InvalidRequest(f"{state}: {outcome.get('error')}")
     if state != "queued":
         say(f"{'Stored' if state == 'stored' else 'Already stored'} as {outcome['memory_id']}.")
+        for name, label in (("similar", "Nearly the same"), ("may_replace", "May replace")):
+            for memory in outcome.get(name, ()):
+                say(f"{label}: {memory['id']}  {plain(memory['title'])}")
         return
     say(f"Queued as request {outcome['request_id']}: the server stores it as soon as it can.")
     (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]

@@ -17,10 +17,10 @@ from mnemosyne.domain.memory import (
     IngestStatus,
     KeysetCursor,
     Memory,
-    MemorySummary,
     Stats,
 )
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
+from mnemosyne.domain.neighbours import Neighbours
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
@@ -143,8 +143,8 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         With `beginning`, each has so many of its content's first characters.
         """
 
-    def similar(self, memory_id: UUID) -> Sequence[MemorySummary]:
-        """Return up to three memories whose contents are similar to a memory's and that are not superseded."""
+    def neighbours(self, memory_id: UUID) -> Neighbours:
+        """Return the memories nearest to a memory that are not superseded; none if it does not exist."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
         """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""

@@ -5,17 +5,18 @@ from uuid import UUID
 
 from mnemosyne.domain.console_queries import History, ListedRequest
 from mnemosyne.domain.dead_letter import DeadLetterSummary
-from mnemosyne.domain.memory import Cursor, IngestState, KeysetCursor, MemorySummary
+from mnemosyne.domain.memory import Cursor, IngestState, KeysetCursor
+from mnemosyne.domain.neighbours import Neighbours
 from mnemosyne.errors import NotFound
 from mnemosyne.ports.memories import MemoryStore
 
 
-def history(memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
-    """Return a memory's versions and ratings, and similar memories. Raises NotFound."""
+def history(memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Neighbours]:
+    """Return a memory's versions and ratings, and its nearest memories. Raises NotFound."""
     versions = memories.history(memory_id)
     if versions is None:
         raise NotFound(f"no memory has the id {memory_id}")
-    return versions, memories.similar(memory_id)
+    return versions, memories.neighbours(memory_id)
 
 
 def requests(

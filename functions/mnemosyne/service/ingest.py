@@ -13,10 +13,10 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     IngestState,
     IngestStatus,
-    MemorySummary,
     Reading,
 )
 from mnemosyne.domain.message import IngestMessage, unstored
+from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
@@ -284,11 +284,11 @@ def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) 
     ]
 
 
-def similar(status: IngestStatus, *, memories: MemoryStore) -> Sequence[MemorySummary]:
-    """Return up to three memories that say nearly the same as a newly stored one."""
+def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
+    """Return the memories nearest to a newly stored one; none if the request has another outcome."""
     if status.state is not IngestState.STORED or status.memory_id is None:
-        return ()
-    return memories.similar(status.memory_id)
+        return NO_NEIGHBOURS
+    return memories.neighbours(status.memory_id)
 
 
 def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:

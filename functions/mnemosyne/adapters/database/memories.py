@@ -23,10 +23,10 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     KeysetCursor,
     Memory,
-    MemorySummary,
     Stats,
 )
 from mnemosyne.domain.memory_changes import DeletedMemory, GivenRating, MemoryChange, Rating
+from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
@@ -141,11 +141,18 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             )
         return [rows.read_listed(row) for row in memories]
 
-    def similar(self, memory_id: UUID) -> Sequence[MemorySummary]:
-        """Up to three memories that nearly say the same, nearest first."""
+    def neighbours(self, memory_id: UUID) -> Neighbours:
+        """Read the nearest memories that are not superseded; none if the memory does not exist."""
         with self._connection() as connection:
-            memories = connection.run(memories_sql.SIMILAR, namespace=self.namespace, id=memory_id)
-        return [rows.read_summary(row) for row in memories]
+            memories = connection.run(memories_sql.NEIGHBOURS, namespace=self.namespace, id=memory_id)
+        if not memories:
+            return NO_NEIGHBOURS
+        own, *others = memories
+        return Neighbours(
+            content=own["content"],
+            similar=[rows.read_summary(row) for row in others if row["is_similar"]],
+            earlier=[(rows.read_summary(row), row["content"]) for row in others if row["content"] is not None],
+        )
 
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
         """Delete a memory and return it; None if it does not exist. Memories that it superseded stay superseded."""

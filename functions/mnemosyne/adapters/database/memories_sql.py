@@ -38,8 +38,8 @@ SELECT read_hits(
 """
 
 # Sets the namespace in the same round trip.
-SIMILAR: Final = """
-SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
+NEIGHBOURS: Final = """
+SELECT * FROM neighbours(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """
 
 FETCH: Final = """

@@ -157,23 +157,25 @@ class RatingResult(Result):
 
 
 class HistoryResult(Result):
-    """A memory's earlier and later versions, nearest first, similar memories, and ratings, latest first."""
+    """A memory's earlier and later versions, nearest first, hints of other memories, and ratings, latest first."""
 
     id: UUID
     supersedes: list[RelatedMemory]
     superseded_by: list[RelatedMemory]
     similar: list[RelatedMemory]
+    may_replace: list[RelatedMemory]
     ratings: list[RatingResult]
 
 
 def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
-    history, similar = console_queries.history(arguments.id, memories=services.memories_of(principal.namespace))
+    history, neighbours = console_queries.history(arguments.id, memories=services.memories_of(principal.namespace))
     return Reply(
         HistoryResult(
             id=arguments.id,
             supersedes=list(map(related, history.supersedes)),
             superseded_by=list(map(related, history.superseded_by)),
-            similar=list(map(related, similar)),
+            similar=list(map(related, neighbours.similar)),
+            may_replace=list(map(related, neighbours.may_replace)),
             ratings=[
                 RatingResult(
                     rating=rating.rating,

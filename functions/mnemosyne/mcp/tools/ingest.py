@@ -18,7 +18,7 @@ from mnemosyne.domain.provenance import Publisher
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.ingest_status import RequestStatus, SimilarMemory, statuses
+from mnemosyne.mcp.tools.ingest_status import HintedMemory, RequestStatus, statuses
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
@@ -145,7 +145,8 @@ class Outcome(Result):
     memory_id: UUID | None = None
     error: str | None = None
     note: str | None = None
-    similar: list[SimilarMemory] | None = None
+    similar: list[HintedMemory] | None = None
+    may_replace: list[HintedMemory] | None = None
 
 
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -174,6 +175,7 @@ def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services
             error=status.error,
             note=status.note,
             similar=status.similar,
+            may_replace=status.may_replace,
         )
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -32,8 +32,8 @@ class StatusArguments(Input):
         return self
 
 
-class SimilarMemory(Result):
-    """A memory that nearly says the same."""
+class HintedMemory(Result):
+    """A memory that nearly says the same as a new one, or states another value of a fact."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -53,7 +53,8 @@ class RequestStatus(Result):
     error: str | None
     note: str | None = None
     updated_at: datetime | None
-    similar: list[SimilarMemory] | None = None
+    similar: list[HintedMemory] | None = None
+    may_replace: list[HintedMemory] | None = None
 
 
 class Statuses(Result):
@@ -63,15 +64,18 @@ class Statuses(Result):
 
 
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
-    """Return the status of each request. A single request also gets similar memories, which takes a search."""
+    """Return the status of each request. A single request also gets hints, which take a search."""
     statuses = ingest.status(request_ids, memories=services.memories_of(principal.namespace), clock=services.clock)
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(request_ids) == 1:
-        similar = ingest.similar(statuses[0], memories=services.memories_of(principal.namespace))
-        results[0] = results[0].model_copy(
-            update={"similar": [SimilarMemory.model_validate(memory) for memory in similar] or None}
-        )
+        neighbours = ingest.neighbours(statuses[0], memories=services.memories_of(principal.namespace))
+        hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
+        results[0] = results[0].model_copy(update=hints)
     return results
+
+
+def _hinted(memories: Sequence[MemorySummary]) -> list[HintedMemory] | None:
+    return [HintedMemory.model_validate(memory) for memory in memories] or None
 
 
 def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:

@@ -64,8 +64,8 @@ const Link = ({ memory }) => html`<a href=${`/memories/${memory.id}`} dir="auto"
   <span class="faint">of <${Time} at=${memory.timestamp} name=${rowDate} /></span>`;
 
 function History({ history }) {
-  const { superseded_by: successors, supersedes, similar } = history ?? {};
-  const lists = [["Replaced by", successors], ["Replaces", supersedes], ["Similar:", similar]];
+  const { superseded_by: successors, supersedes, may_replace: older, similar } = history ?? {};
+  const lists = [["Replaced by", successors], ["Replaces", supersedes], ["May replace", older], ["Similar:", similar]];
   const items = lists.flatMap(([name, memories]) => (memories ?? []).map((memory) => ({ name, memory })));
   if (!items.length) return null;
   return html`<section><h2>History</h2><ul class="stack-s small">${items.map(({ name, memory }) => html`

@@ -1,0 +1,85 @@
+-- The stop words and adverbs of a text that may reverse its meaning, such as "not" or "before". Two near-duplicates
+-- must have the same ones.
+CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(
+    SELECT unnest(plain_words(p_text)) INTERSECT SELECT unnest(CAST(
+        '{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since}'
+        AS text[]))
+    ORDER BY 1
+);
+
+-- The words of a memory's title and content. Tags are left out, because near-duplicates may have different tags.
+CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
+
+-- The symbols of a text in their order, without punctuation. They distinguish "A+" from "A-", and "> 200" from "<
+-- 200".
+CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
+
+-- The forty memories that are nearest to a memory and not superseded, nearest first, and the memory itself.
+--
+-- is_similar: it is one of the eight nearest and nearly says the same. It has the same polarity words and symbols, and its
+-- content words are a subset or a superset of the memory's: at least three, and at least three quarters as many in the
+-- smaller set. So a memory with a word replaced ("on Monday", "on Friday") is none. At most three are similar.
+--
+-- content: of the memory itself its first 20,000 characters. Of the others, whose content may state another value of a
+-- fact, the whole content until 64,000 bytes are read; null if the memory is not earlier or the content is too long.
+CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
+RETURNS TABLE (
+    id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off
+AS $$
+DECLARE
+    nearest CONSTANT integer := 40;
+    compared CONSTANT integer := 8;
+    most_bytes CONSTANT integer := 64000;
+    filters memory_filters := parse_filters('{"include_superseded": false}');
+    own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    own memories;
+    own_words text[];
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    SELECT * INTO own FROM memories m WHERE m.namespace = p_namespace AND m.id = p_id;
+    IF own.id IS NULL THEN
+        RETURN;
+    END IF;
+    own_words := content_words(own.title, own.content);
+    RETURN QUERY SELECT own.id, own."timestamp", own.title, own.tags, own.superseded_by, false, left(own.content, 20000);
+    RETURN QUERY
+    WITH near AS MATERIALIZED (
+        SELECT n.id, n.vector_score, row_number() OVER (ORDER BY n.vector_score DESC, n.id) AS place
+        FROM (
+            SELECT * FROM knn_exact(p_namespace, filters, own.embedding, nearest + 1) WHERE own_memories <= 2000
+            UNION ALL SELECT * FROM knn_hnsw(p_namespace, filters, own.embedding, nearest + 1) WHERE own_memories > 2000
+        ) AS n
+        WHERE n.id <> p_id
+    ), judged AS (
+        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.content, near.place,
+            (m."timestamp", m.id) < (own."timestamp", own.id) AS is_earlier,
+            near.place <= compared AND (
+                SELECT (words <@ own_words OR words @> own_words)
+                    AND least(cardinality(words), cardinality(own_words))
+                        >= greatest(3, 0.75 * greatest(cardinality(words), cardinality(own_words)))
+                    AND polarity_words(m.content) = polarity_words(own.content)
+                    AND symbols_of(m.content) = symbols_of(own.content)
+                FROM content_words(m.title, m.content) AS words
+            ) AS is_similar
+        FROM near JOIN memories m ON m.id = near.id
+    ), counted AS (
+        SELECT j.*, count(*) FILTER (WHERE j.is_similar) OVER by_place AS similar_so_far,
+            sum(octet_length(j.content)) FILTER (WHERE j.is_earlier) OVER by_place AS bytes_so_far
+        FROM judged j WINDOW by_place AS (ORDER BY j.place)
+    )
+    SELECT c.id, c."timestamp", c.title, c.tags, c.superseded_by, c.is_similar AND c.similar_so_far <= 3,
+        CASE WHEN c.is_earlier AND c.bytes_so_far <= most_bytes THEN c.content END
+    FROM counted c
+    ORDER BY c.place;
+END
+$$;
+REVOKE ALL ON FUNCTION polarity_words, content_words, symbols_of, neighbours FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neighbours TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,152 @@
+"""Words that a change of a fact is recognised by, in several languages. Other languages have numbers and names only."""
+
+import re
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION: Final = _words("""
+    a an the this that these those of in on at by for with to from into as about around behind through via per than
+    and or but so since until it its he she they them his her hers their theirs we us our ours you your there here
+    o'clock uhr
+    who which what when where while also too only just still again very already most all every each both such any some
+    was were been being be am do does did done would will shall may can could should must might
+    after before behind under over above below between during within because then though up down off out ones one's
+    has have had having get gets got goes go went use uses used using keep keeps kept make makes made take takes taken
+    put puts give gives given let lets want wants think thinks guess know mean hope look looks call calls
+    der die das den dem des ein eine einen einem einer eines und oder aber in im an am auf bei mit von vom zu zum zur
+    nach für um aus als wie er sie es wir ihr ihre ihren ihrem ihrer sein seine seinen seinem uns unser unsere dass alle
+    wird werden wurde wurden war waren hat haben hatte worden sich auch noch schon sehr nur so da dort hier seit bis ab
+    el la los las un una unos unas y o pero en de del al a con por para que se su sus lo le les nos nuestro nuestra como
+    muy más fue era ha han sido también
+    le les une des du et ou mais dans au aux avec par pour que qui sur ses sa son leur leurs il ils elles ce cette
+    il lo gli uno di da con per che nel nella nei sul sulla alla al si suo sua loro
+    o os um uma uns umas e em no na nos nas do da dos das ao com por para que seu sua
+    het een en van op te voor met aan bij naar uit door
+""")
+"""Words without meaning of their own, which two statements of one fact need not share."""
+
+TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
+"""Words before a name that are not a part of it."""
+
+COPULAS: Final = _words("is are equals ist sind es está son están est sont è é sono são is zijn です")
+"""Forms of "to be" that say what something is, and are left out of comparisons."""
+
+STATIVE: Final = COPULAS | _words("""
+    cost costs live lives last lasts weigh weighs work works called named located based start starts opens ends closes
+    prefer prefers own owns
+    beträgt betragen kostet kosten heißt wohnt arbeitet beginnt liegt läuft
+    cuesta cuestan vive trabaja usa tiene llama
+    coûte habite travaille commence
+    costa vive abita lavora
+    custa mora
+    kost woont heet
+""")
+"""Verbs of lasting states. Without such a verb a sentence may tell one of several events."""
+
+COUNTING: Final = _words("has have had must may hat haben muss darf tiene tienen ha hanno heeft")
+"""Verbs that, with a number, state something lasting: "has 24 nodes"."""
+
+MARKERS: Final = _words("""
+    instead_of rather_than replaces sold gave_away has_left en_lugar_de en_vez_de au_lieu_de invece_di anstelle statt
+    now currently nowadays anymore instead moved move moves changed change changes switched switch renamed became
+    replaced replaces replace upgraded downgraded migrated raised lowered increased reduced extended
+    postponed rescheduled relocated promoted rewritten reinstalled transferred updated scaled rebooked new
+    retired relaxed took_over
+    jetzt nun inzwischen neuerdings nunmehr gewechselt umgezogen gezogen geändert
+    umbenannt verlegt verschoben neu neue neuer
+    ahora actualmente mudó cambió pasó renombró
+    maintenant désormais déménagé changé
+    adesso ora ormai cambiato trasferito
+    agora atualmente mudou
+    nu voortaan
+""")
+"""Words by which a sentence says that something has changed."""
+
+NEGATIONS: Final = _words("""
+    not no never nor neither don't doesn't didn't isn't aren't wasn't can't cannot won't shouldn't
+    nicht kein keine keinen keinem nie niemals
+    nunca jamás
+    ne n pas jamais
+    non mai
+    não
+    niet geen
+    не нет
+""")
+
+OLD_FOLLOWS: Final = _words("""
+    from instead_of not rather_than replaces replace has_left sold gave_away anstelle statt von nicht
+    desde en_lugar_de en_vez_de au_lieu_de invece_di
+""")
+"""Words before the value that no longer holds."""
+
+NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
+"""Words before a verb, and the last word of its clause is the value that no longer holds."""
+
+CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
+"""Words after which no earlier value is named."""
+
+EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
+DETERMINERS: Final = _words(
+    "the every our my his her their its der die das den dem unser unsere el la los las le les il lo"
+)
+SPEAKER_WORDS: Final = _words(
+    "i my me mine i'm i've i'll ich mein meine meinen mir mich yo mi mis je mon ma mes io mio mia 私 僕 俺"
+)
+"""Words that stand for the speaker."""
+
+UNKNOWN_SUBJECTS: Final = _words("""
+    it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ
+    you please do does did don't not no can could would should if when let lets let's
+    maybe perhaps bitte kannst wenn falls si puedes peux
+    yes ok okay ja nein sí oui
+""")
+"""First words of sentences whose subject is stated elsewhere, and of sentences that state nothing."""
+
+PHRASES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"\bno longer\b|\bnot any ?more\b|\bno more\b|\bnicht mehr\b|\bkein\w* mehr\b", " no_longer "),
+        (r"\bya no\b", " ya_no "),
+        (r"\bn['’]\s*(\w+) plus\b|\bne (\w+) plus\b", r" \1 n_plus "),
+        (r"\bnon (\w+) più\b", r" \1 non_più "),
+        (r"\binstead of\b", " instead_of "),
+        (r"\brather than\b", " rather_than "),
+        (r"\bgave away\b", " gave_away "),
+        (r"\btook over\b", " took_over "),
+        (r"\b(has|have|had) left\b", " has_left "),
+        (r"\ben lugar de\b|\ben vez de\b", " en_lugar_de "),
+        (r"\bau lieu de\b", " au_lieu_de "),
+        (r"\binvece di\b", " invece_di "),
+        (r"\b(from|as of|since|until) (now on|now|today|this (week|month|year)|next (week|month|year)"
+         r"|(january|february|march|april|may|june|july|august|september|october|november|december)(?! (?:to|\d)))\b",
+         " now "),
+        (r"\bthese days\b|\bthis (week|month|year)\b|\bat the moment\b|\bfor now\b", " now "),
+        (r"\bab sofort\b|\bseit (heute|gestern|januar|februar|märz|april|mai|juni|juli|august|september|oktober"
+         r"|november|dezember)\b", " jetzt "),
+        (r"\ba partir de ahora\b|\bdesde ahora\b", " ahora "),
+        (r"\bà partir de maintenant\b", " maintenant "),
+        (r"ではなくて?|じゃなくて?", " old_before "),
+        (r"から(?=[^、。]*(?:変|引っ越|移|になりました))", " old_before "),
+        (r"(?:に|へ)?(?:引っ越し(?:まし)?た|変わりました|変わった|変更(?:されました|になりました|しました)|移りました"
+         r"|になりました)", " now "),
+        (r"(?<![\u3040-\u309f])もう(?=[^。]*(?:ない|ません))|(?<=は)もう(?=[^。]*(?:ない|ません))", " no_longer "),
+        (r"(?<=は)今は?|現在は?|これからは", " now "),
+        (r"ていません|ません(?:でした)?|くない|ではない", " not "),
+    )
+)  # fmt: skip
+"""Expressions of several words, and the single words that replace them before a sentence is split into words."""
+
+NUMBERS: Final = {
+    word: str(number)
+    for words in (
+        "zero one two three four five six seven eight nine ten eleven twelve",
+        "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    )
+    for number, word in enumerate(words.split())
+    if word not in ("null", "ein", "one")
+} | {"fifteen": "15", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100",
+     "noon": "12", "midnight": "0"}  # fmt: skip

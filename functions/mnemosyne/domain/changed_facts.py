@@ -1,0 +1,276 @@
+"""Find the earlier memories that state another value of a fact than a new memory. Pure.
+
+The rules prefer no hint to a wrong one. They compare sentences, not whole memories: docs/decisions/0033. A new sentence
+states another value if it
+
+- negates the earlier one, or
+- says that the earlier value no longer holds ("from 7 to 9", "no longer on 7"), or
+- differs from it in one value only, a number, a name or a word that follows the subject; and it says that something has
+  changed ("now"), or both state something lasting ("is", "costs").
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice, pairwise
+from typing import TypeVar
+
+from mnemosyne.domain import change_words as lists
+from mnemosyne.domain.statements import SPEAKER, Kind, Statement, Word, key_of, statements
+
+MOST_HINTS = 3
+MOST_PAIRS = 20_000
+"""Pairs of statements that are compared for one memory."""
+
+_Id = TypeVar("_Id")
+
+
+def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
+    """Return the ids of the first three earlier contents that state another value of a fact."""
+    new = _New([one for one in statements(content) if one.may_be_fact])
+    return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))
+
+
+class _New:
+    """The statements of the new memory by their content words."""
+
+    def __init__(self, new: Sequence[Statement]) -> None:
+        self._statements = new
+        self._by_key: dict[str, list[int]] = {}
+        self._by_start: dict[str, list[int]] = {}
+        self._left = MOST_PAIRS
+        for number, statement in enumerate(new):
+            for key in statement.keys:
+                self._by_key.setdefault(key, []).append(number)
+                self._by_start.setdefault(key[:_START], []).append(number)
+
+    def replaces_any(self, earlier: str) -> bool:
+        """Whether any new statement states another value than any statement of the earlier text."""
+        if not self._statements:
+            return False
+        for old in statements(earlier, self._shares_words):
+            shared = Counter(number for key in old.keys for number in self._by_key.get(key, ()))
+            for number, count in shared.items():
+                if count < 2 and len(old.words) > 3:
+                    continue
+                self._left -= 1
+                if self._left < 0:
+                    return False
+                if states_another_value(self._statements[number], old):
+                    return True
+        return False
+
+    def _shares_words(self, part: str) -> bool:
+        """Whether a sentence shares the first letters of two words with a new statement: a quick test."""
+        if not part.isascii():
+            return True
+        starts = {word[:_START] for word in _WORDS.findall(part.lower())}
+        shared = Counter(number for start in starts for number in self._by_start.get(start, ()))
+        return bool(shared) and max(shared.values()) >= 2
+
+
+_MOST_DIFFERING = 2
+"""Function words in which a statement and its negation may differ."""
+_START = 4
+"""First letters by which words are compared before a sentence is read."""
+_FIRST_OF_EAST_ASIA = "\u3040"
+_WORDS = re.compile(r"\w+(?:[-._]\w+)*")
+
+
+def states_another_value(new: Statement, old: Statement) -> bool:
+    """Return whether the new statement states another value of the old statement's fact."""
+    shared = new.keys & old.keys
+    only_new = [word for word in new.words if word.key not in shared]
+    only_old = [word for word in old.words if word.key not in shared]
+    if not _has_subject(shared, new, old) or _has_similar_name(new, old) or _has_other_noun(new, old, shared):
+        return False
+    if _is_negation(new, old, only_new, only_old):
+        return True
+    named = {key for span in new.old for key in span}
+    value = [word for word in only_new if word.key not in named]
+    if any(span[-1] in shared for span in new.old):
+        return _names_old_value(new, old, shared, value, only_old)
+    if not value or not only_old or not _is_value(value) or not _ends(value, new, named, is_change=new.is_change):
+        return False
+    return _is_same_frame(value, only_old, new, old)
+
+
+def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool:
+    kinds = [old.by_key[key].kind for key in shared]
+    if Kind.NAME in kinds:
+        return True
+    words = kinds.count(Kind.WORD)
+    return words >= 2 or (words == 1 and min(len(new.words), len(old.words)) <= 3)
+
+
+def _has_similar_name(new: Statement, old: Statement) -> bool:
+    """Whether both have names that share a word, as "Anna Berg" and "Anna Lind" do. One may be a part of the other."""
+    return any(
+        not a.isdisjoint(b) and not a <= b and not b <= a for a in new.names for b in old.names if len(a) + len(b) > 2
+    )
+
+
+def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
+    """Whether one negates the other, or switches it on or off, and they have the same words otherwise."""
+    if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
+        return False
+    if new.is_negated != old.is_negated:
+        differing = (new.others ^ old.others) - lists.NEGATIONS - lists.NO_LONGER - lists.MARKERS
+        return len(differing) <= _MOST_DIFFERING
+    return (new.others ^ old.others) & _SWITCH_WORDS in _SWITCHES
+
+
+def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> bool:
+    """Whether the statements are about different nouns: "the export worker" and "the mobile worker"."""
+    if any(_begins_noun(a, shared) for a in new.words) and any(_begins_noun(b, shared) for b in old.words):
+        return True
+    for key in shared:
+        if _begins_noun(new.by_key[key]) and _begins_noun(old.by_key[key]):
+            following = _next(new, new.by_key[key]), _next(old, old.by_key[key])
+            if all(word is not None and word.key not in shared for word in following):
+                return True
+    return False
+
+
+def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
+    """Whether the word is no name, comes first or follows "the" or the like, and is not shared."""
+    if word.kind is not Kind.WORD or word.key in shared:
+        return False
+    return word.place == 0 or not lists.DETERMINERS.isdisjoint(word.before)
+
+
+def _next(statement: Statement, word: Word) -> Word | None:
+    """Return the next word, if it is no name or number and nothing is between them."""
+    following = statement.words[word.place + 1 : word.place + 2]
+    return following[0] if following and following[0].kind is Kind.WORD and not following[0].before else None
+
+
+def _names_old_value(
+    new: Statement, old: Statement, shared: frozenset[str], value: Sequence[Word], only_old: Sequence[Word]
+) -> bool:
+    """Whether the new statement names the old one's value as one that no longer holds: "from 7", "no longer 7"."""
+    if any(word.kind is not Kind.WORD for word in only_old) or old.is_negated or not new.is_change:
+        return False
+    if not (value or new.is_negated) or not _shares_definite(shared, new, old):
+        return False
+    if any(span[-1] in new.keys for span in old.old):
+        return False  # the same change in other words
+    values = [word for word in value if word.kind is not Kind.WORD] or value
+    for key in {span[-1] for span in new.old} & shared:
+        kind = old.by_key[key].kind
+        unit = _next(old, old.by_key[key]) if kind is Kind.NUMBER else None
+        if unit is not None and unit.key not in shared:
+            return False
+        if values and values[0].place > 0 and kind_of(values) is not kind:
+            return False
+    return (
+        _is_value(values) and len(value) - len(values) <= 3 and len(shared) >= 2 and len(only_old) < max(2, len(shared))
+    )
+
+
+def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> bool:
+    """Whether the statements share a name, or a noun with an article such as "the"."""
+    pairs = [(new.by_key[key], old.by_key[key]) for key in shared]
+    return any(all(map(_is_definite, pair)) for pair in pairs)
+
+
+def _is_value(words: Sequence[Word]) -> bool:
+    """Whether the words are one expression: at most three with nothing between them, and all words or no words."""
+    kinds = {word.kind for word in words}
+    if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
+        return False
+    return all(b.place == a.place + 1 and not b.before for a, b in pairwise(words))
+
+
+def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
+    """Whether the value follows the subject, and its noun ends the statement."""
+    if value[0].place == 0:
+        return False
+    after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
+    if kind_of(value) is Kind.NUMBER:
+        return all(word.kind is not Kind.NUMBER for word in after)
+    if kind_of(value) is Kind.WORD and is_change:
+        return not after or lists.DETERMINERS.isdisjoint(value[0].before)
+    is_one_noun = all(word.kind is Kind.WORD and not word.before for word in after)
+    return is_one_noun or not lists.COPULAS.isdisjoint(value[0].before)
+
+
+def _is_same_frame(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
+    """Whether the statements are the same but for one value, which follows the subject."""
+    if not _is_value(earlier) or not _ends(earlier, old, (), is_change=new.is_change):
+        return False
+    if {word.kind for word in value} != {word.kind for word in earlier} or _is_part_of_name(value, new):
+        return False
+    return _RULES[kind_of(value)](value, earlier, new, old)
+
+
+def _numbers_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
+    if _is_label(value, new) or not new.others.isdisjoint(lists.EVENTS):
+        return False
+    if new.is_change or not (new.others or old.others):
+        return True
+    return all(one.is_stative or not one.others.isdisjoint(lists.COUNTING) for one in (new, old))
+
+
+def _is_label(value: Sequence[Word], new: Statement) -> bool:
+    """Whether the number belongs to the subject's name, as in "room 12 is free"."""
+    previous, after = new.words[value[0].place - 1], new.words[value[-1].place + 1 :]
+    is_amount = bool(value[0].before) or previous.key in _STATIVE_KEYS or bool(after and not after[0].before)
+    if is_amount or previous.key[0] >= _FIRST_OF_EAST_ASIA:
+        return False
+    is_part_of_value = previous.kind is Kind.NAME and bool(previous.before)  # "is LH 442 on Friday"
+    return value[0].place == 1 or bool(after and not is_part_of_value)
+
+
+def _names_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
+    prepositions = [set(word.before) & lists.FUNCTION - lists.DETERMINERS for word in (value[0], earlier[0])]
+    if all(prepositions) and prepositions[0] != prepositions[1]:
+        return False
+    return _is_definite(new.words[0]) and (new.is_change or (new.is_stative and old.is_stative))
+
+
+def _words_differ(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
+    after = new.words[value[-1].place + 1 :]
+    if {value[0].key, earlier[0].key} in _SWITCHES:
+        return True
+    articles = lists.DETERMINERS | lists.MARKERS | {"a", "an"}
+    if len(value) != len(earlier) or new.old or set(value[0].before) - articles != set(earlier[0].before) - articles:
+        return False
+    if new.is_change:
+        return True
+    before = set(value[0].before)
+    is_final = not after and before.isdisjoint(lists.DETERMINERS | _SEVERAL) and _is_definite(new.words[0])
+    return is_final and new.is_stative and old.is_stative
+
+
+_RULES = {Kind.NUMBER: _numbers_differ, Kind.NAME: _names_differ, Kind.WORD: _words_differ}
+_SWITCHES = tuple(
+    frozenset(map(key_of, pair.split()))
+    for pair in ("on off", "up down", "open closed", "enabled disabled", "active inactive", "allowed forbidden")
+)
+_SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
+_STATIVE_KEYS = frozenset(map(key_of, lists.STATIVE))
+_SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
+"""Words before values, as in "responsible for". One subject may have several such values."""
+
+
+def _is_definite(word: Word) -> bool:
+    return word.kind is Kind.NAME or not lists.DETERMINERS.isdisjoint(word.before)
+
+
+def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
+    """Whether the value continues a name or a noun of the subject, as in "the billing gateway" or "Anna Lind"."""
+    previous = new.words[value[0].place - 1]
+    if value[0].before:
+        return False
+    if previous.kind is Kind.NAME and value[0].kind is Kind.NAME:
+        return True
+    return (
+        previous.kind is Kind.WORD and value[0].kind is Kind.WORD and not lists.DETERMINERS.isdisjoint(previous.before)
+    )
+
+
+def kind_of(words: Sequence[Word]) -> Kind:
+    """Return number if any of the words is one, else name if any is one, else word."""
+    kinds = {word.kind for word in words}
+    return Kind.NUMBER if Kind.NUMBER in kinds else Kind.NAME if Kind.NAME in kinds else Kind.WORD

@@ -1,0 +1,27 @@
+"""The memories nearest to a memory by meaning. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mnemosyne.domain import changed_facts
+from mnemosyne.domain.memory import MemorySummary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """Memories near a memory that are not superseded, nearest first."""
+
+    content: str
+    """The beginning of the memory's own content."""
+    similar: Sequence[MemorySummary]
+    """Up to three that nearly say the same."""
+    earlier: Sequence[tuple[MemorySummary, str]]
+    """Those with an earlier timestamp, and their contents."""
+
+    @property
+    def may_replace(self) -> Sequence[MemorySummary]:
+        """Up to three earlier memories that state another value of a fact."""
+        return changed_facts.replaced(self.content, self.earlier)
+
+
+NO_NEIGHBOURS = Neighbours(content="", similar=(), earlier=())

@@ -1,0 +1,257 @@
+"""Split a text into statements, and statements into words, to compare the facts that they state. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import groupby
+
+from mnemosyne.domain import change_words as lists
+
+MOST_STATEMENTS = 200
+"""Statements of a text that are compared; the rest of a longer text is ignored."""
+MOST_WORDS = 30
+"""Content words of the longest statement that is compared."""
+MOST_CHARACTERS = 600
+"""Characters of the longest sentence that is read."""
+SPEAKER = "speaker "
+"""First characters of the key that stands for the speaker."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
+_CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
+_SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
+_BULLET = re.compile(r"\s*(?:[-*•>#]+|\d{1,3}[.)])\s+")
+_WORD = re.compile(r"[^\W_][\w]*(?:[-.'’/:@,][^\W_][\w]*)*|[%€$£¥,;:()]")
+_SCRIPTS = re.compile(r"[\u3041-\u309f]+|[\u30a0-\u30ff]+|[\u3400-\u9fff々]+|[^\u3041-\u30ff\u3400-\u9fff々]+")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
+_CONTRACTION = re.compile(r"(i|you|he|she|it|we|they|that|there|here|what|who|let)'(s|re|ve|m|ll|d)", re.IGNORECASE)
+_MEASURE = re.compile(r"(\d[\d.,:]*)([^\W\d]{1,3})")
+_ANY_PHRASE = re.compile(
+    "|".join(re.sub(r"\((?!\?)", "(?:", pattern.pattern) for pattern, _ in lists.PHRASES), re.IGNORECASE
+)
+_SUFFIXES = ("ing", "ed", "es", "en", "s", "e", "t")
+
+
+class Kind(StrEnum):
+    """Kind of a content word. A value replaces another one of the same kind only."""
+
+    NUMBER = "number"
+    NAME = "name"
+    WORD = "word"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A content word of a statement."""
+
+    key: str
+    """The same for all forms of the word."""
+    kind: Kind
+    place: int
+    """Position among the statement's content words."""
+    before: tuple[str, ...]
+    """The function words and markers between the previous content word and this one."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence or clause that states something."""
+
+    words: tuple[Word, ...]
+    others: frozenset[str]
+    """Function words, markers and negations."""
+    old: tuple[tuple[str, ...], ...]
+    """Keys of the words that follow an expression such as "no longer" or "from"."""
+
+    @cached_property
+    def by_key(self) -> dict[str, Word]:
+        """The content words by key; the first one of each key."""
+        return {word.key: word for word in reversed(self.words)}
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of the content words."""
+        return frozenset(self.by_key)
+
+    @cached_property
+    def is_change(self) -> bool:
+        """Whether it says that something has changed."""
+        return not self.others.isdisjoint(lists.MARKERS | lists.NO_LONGER | {"old_before"})
+
+    @cached_property
+    def is_negated(self) -> bool:
+        """Whether it has a negation."""
+        return not self.others.isdisjoint(lists.NEGATIONS) or not self.others.isdisjoint(lists.NO_LONGER)
+
+    @cached_property
+    def is_stative(self) -> bool:
+        """Whether it has a verb of a lasting state, and is not about today or yesterday."""
+        return not self.others.isdisjoint(lists.STATIVE) and self.others.isdisjoint(lists.EVENTS)
+
+    @cached_property
+    def may_be_fact(self) -> bool:
+        """Whether it may state a fact that lasts. Of a sentence in an unknown language nothing is known."""
+        return (
+            self.is_change
+            or self.is_negated
+            or self.is_stative
+            or not self.others.isdisjoint(lists.COUNTING)
+            or not self.others
+        )
+
+    @cached_property
+    def names(self) -> list[frozenset[str]]:
+        """Names of one or more words."""
+        found = []
+        for is_name, words in groupby(self.words, lambda word: word.kind is Kind.NAME):
+            run: list[str] = []
+            for word in words if is_name else ():
+                if word.before and run:
+                    found.append(frozenset(run))
+                    run = []
+                run.append(word.key)
+            if run:
+                found.append(frozenset(run))
+        return found
+
+
+def statements(text: str, wanted: Callable[[str], bool] = bool) -> list[Statement]:
+    """Return the statements of a text: its sentences and their clauses, without questions.
+
+    `wanted` is a quick test of whether a sentence is worth reading.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    speaker = match[1] if (match := _SPEAKER.match(text)) else None
+    found: dict[tuple[str, ...], Statement] = {}
+    for part in _parts(text[match.end() :] if match else text):
+        if wanted(part) and (statement := _statement(part, speaker)) is not None:
+            found.setdefault((*(word.key for word in statement.words), *sorted(statement.others)), statement)
+            if len(found) >= MOST_STATEMENTS:
+                break
+    return list(found.values())
+
+
+def _parts(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE_END.split(text):
+        stripped = _BULLET.sub("", sentence, count=1).strip()
+        if not 0 < len(stripped) <= MOST_CHARACTERS or stripped.endswith(("?", "か。")):
+            continue
+        yield stripped
+        clauses = _CLAUSE_END.split(stripped)
+        if len(clauses) > 1:
+            yield from clauses
+
+
+def _statement(text: str, speaker: str | None) -> Statement | None:
+    if _ANY_PHRASE.search(text):
+        for pattern, replacement in lists.PHRASES:
+            text = pattern.sub(replacement, text)
+    tokens = list(_tokens(text))
+    lowered = [token.lower() for token in tokens]
+    if not tokens or len(tokens) > 3 * MOST_WORDS or lowered[0] in lists.UNKNOWN_SUBJECTS:
+        return None
+    words: list[Word] = []
+    others: set[str] = set()
+    before: list[str] = []
+    old: list[list[str]] = []
+    following = ""
+    if not lists.SPEAKER_WORDS.isdisjoint(lowered):
+        words.append(Word(SPEAKER + (speaker or "").lower(), Kind.NAME, 0, ()))
+    for index, (token, lower) in enumerate(zip(tokens, lowered, strict=True)):
+        if lower == "old_before" and words:
+            old.append([words[-1].key])
+        if _is_other(token, lower):
+            if lower in lists.OLD_FOLLOWS or lower in lists.NO_LONGER:
+                old.append([])
+                following = lower
+            elif lower in _ENDS_OLD or (following in lists.OLD_FOLLOWS and old[-1]):
+                following = ""
+            others.update((lower, "です") if lower.endswith(_COPULA_ENDS) else (lower,))
+            before.append(lower)
+            continue
+        word = Word(key_of(token), _kind(tokens, index), len(words), tuple(before))
+        if lower in lists.STATIVE and word.kind is Kind.WORD:
+            others.add(lower)
+        if following in lists.OLD_FOLLOWS and old[-1] and not _continues(words[-1], word):
+            following = ""
+        words.append(word)
+        before = []
+        if following:
+            old[-1].append(word.key)
+    if not 2 <= len(words) <= MOST_WORDS:
+        return None
+    return Statement(tuple(words), frozenset(others), tuple(tuple(span) for span in old if span))
+
+
+def _continues(previous: Word, word: Word) -> bool:
+    """Whether two adjacent words may be parts of one value: names and numbers, words, or a word and its number."""
+    if previous.kind is Kind.WORD:
+        return word.kind is Kind.WORD or word.key[-1:].isdigit()
+    return word.kind is not Kind.WORD
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        found = match[0].replace("’", "'")
+        if contraction := _CONTRACTION.fullmatch(found):
+            yield from (contraction[1], "is" if contraction[2] == "s" else "have")
+            continue
+        for part in (found,) if found.isascii() else _SCRIPTS.findall(found):
+            if ordinal := _ORDINAL.fullmatch(part):
+                yield ordinal[1]
+            elif measure := _MEASURE.fullmatch(part):
+                yield from measure.groups()
+            elif part:
+                yield part
+
+
+def _is_other(word: str, lower: str) -> bool:
+    if lower in _OTHERS:
+        return word != "May"
+    if word in lists.TITLES or not word[0].isalnum():
+        return word not in "%€$£¥"
+    return "\u3041" <= word[0] <= "\u309f"
+
+
+def _kind(tokens: list[str], index: int) -> Kind:
+    token = tokens[index]
+    if (token[0].isdigit() and not any(map(str.isalpha, token))) or token.lower() in lists.NUMBERS:
+        return Kind.NUMBER
+    if any(map(str.isdigit, token)) or "_" in token:
+        return Kind.NAME
+    if not token[0].isascii() and unicodedata.category(token[0]) == "Lo":
+        return Kind.NAME if len(token) > 1 else Kind.WORD
+    if token[0].isupper():
+        following = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if index or token.endswith("'s") or token[1:] != token[1:].lower() or following[:1].isupper():
+            return Kind.NAME
+    return Kind.WORD
+
+
+def key_of(token: str) -> str:
+    """Return the key that all forms of a word have: lower case, without common endings."""
+    lower = token.lower().removesuffix("'s").removesuffix("'")
+    if lower in lists.NUMBERS:
+        return lists.NUMBERS[lower]
+    if any(map(str.isdigit, lower)):
+        return lower.removesuffix(":00").strip(".,")
+    for suffix in _SUFFIXES:
+        if lower.endswith(suffix) and len(lower) - len(suffix) >= 3 + (suffix not in ("s", "ing")):
+            return lower.removesuffix(suffix)
+    return lower
+
+
+_COPULA_ENDS = ("です", "ます", "だ", "である")
+_ENDS_OLD = lists.CLAUSE_WORDS | lists.MARKERS | frozenset(",;:()")
+_OTHERS = (
+    lists.FUNCTION
+    | lists.COPULAS
+    | lists.MARKERS
+    | lists.NEGATIONS
+    | lists.OLD_FOLLOWS
+    | lists.NO_LONGER
+    | lists.EVENTS
+    | lists.SPEAKER_WORDS
+    | frozenset(("old_before",))
+)

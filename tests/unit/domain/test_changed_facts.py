@@ -1,0 +1,78 @@
+"""The hint that a new memory may replace earlier ones that state another value of a fact."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mnemosyne.domain.changed_facts import replaced
+
+PAIRS = Path(__file__).parents[3] / "infra" / "benchmarks" / "sets" / "changed_pairs.jsonl"
+
+
+def _is_hinted(later: str, earlier: str) -> bool:
+    return replaced(later, [("earlier", earlier)]) == ["earlier"]
+
+
+@pytest.mark.parametrize(("earlier", "later"), [
+    ("The oolong is on shelf 7.", "The oolong is on shelf 9."),
+    ("The oolong is on shelf 8.", "The oolong is now on shelf 9, not on 7."),
+    ("Tariq works at Brightwell.", "Tariq no longer works at Brightwell."),
+    ("The guest network is open to visitors.", "The guest network is not open to visitors."),
+    ("Rosa lives in Turin.", "Rosa moved from Turin to Genoa."),
+    ("The payments API is on version 2.3.", "The payments API is on version 3.0 now."),
+    ("The team uses Jenkins for builds.", "The team switched from Jenkins to Buildkite."),
+    ("Die Miete beträgt 870 Euro.", "Die Miete beträgt jetzt 920 Euro."),
+    ("Lucía vive en Sevilla.", "Lucía ya no vive en Sevilla, ahora vive en Bilbao."),
+    ("田中さんは大阪に住んでいます。", "田中さんは大阪から福岡に引っ越しました。"),
+    ("Пароль от сейфа 4417.", "Пароль от сейфа 9025."),
+])  # fmt: skip
+def test_another_value_of_the_same_fact_is_hinted_at(earlier: str, later: str) -> None:
+    assert _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [
+    ("Anna Berg lives in Oslo.", "Anna Lind lives in Bergen now."),
+    ("The staging database has 16 GB of memory.", "The reporting database has 32 GB of memory now."),
+    ("Room 12 is reserved on Monday.", "Room 14 is reserved on Monday."),
+    ("Nadia: I live in Genoa.", "Omar: I live in Turin now."),
+    ("The backup of db-16 starts at 4.", "The backup of db-17 starts at 5 now."),
+    ("We ship the export worker on Saturday.", "The mobile worker no longer ships on Saturday, but on Monday."),
+])  # fmt: skip
+def test_another_subject_with_a_similar_name_is_not_hinted_at(earlier: str, later: str) -> None:
+    assert not _is_hinted(later, earlier)
+
+
+@pytest.mark.parametrize(("earlier", "later"), [
+    pytest.param("Milo likes pears.", "Milo likes plums.", id="addition"),
+    pytest.param("The oolong is on shelf 7.", "Shelf 7 holds the oolong.", id="other words"),
+    pytest.param("The sync takes thirty minutes.", "The sync is 30 minutes long.", id="number as a word"),
+    pytest.param("Ada lives in Leeds.", "Ada works in York now.", id="another attribute"),
+    pytest.param("Rose Hill bought 12 seats.", "Rose Hill gets 20 percent off now instead of 12.", id="another unit"),
+    pytest.param("Uploads are limited to 20 MB.", "Can uploads be limited to 50 MB?", id="question"),
+    pytest.param("She moved to Geneva.", "She moved to Zurich now.", id="unknown subject"),
+    pytest.param("The backup took 35 minutes today.", "The backup took 41 minutes today.", id="event"),
+    pytest.param("Build from Python 3.", "Build from source.", id="no change"),
+])  # fmt: skip
+def test_a_statement_that_replaces_nothing_is_not_hinted_at(earlier: str, later: str) -> None:
+    assert not _is_hinted(later, earlier)
+
+
+def test_sentences_are_compared_within_long_memories() -> None:
+    earlier = (
+        "# The cabin\n- The stove needs birch wood.\n- The key is under the blue pot.\n" + "It rained a lot. " * 50
+    )
+    later = "We were there again. " * 50 + "The key is no longer under the blue pot, it is in the shed."
+    assert _is_hinted(later, earlier)
+
+
+def test_at_most_three_memories_are_named_in_the_given_order() -> None:
+    earlier = [(shelf, f"The oolong is on shelf {shelf}.") for shelf in (5, 9, 6, 7, 8)]
+    assert replaced("The oolong is on shelf 9.", earlier) == [5, 6, 7]
+
+
+def test_at_least_85_percent_of_the_hints_on_pairs_by_hand_are_right() -> None:
+    pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
+    hinted = [pair["changed"] for pair in pairs if _is_hinted(pair["later"], pair["earlier"])]
+    assert sum(hinted) >= 0.85 * len(hinted)
+    assert sum(hinted) >= 0.8 * sum(pair["changed"] for pair in pairs)
