@@ -30,10 +30,10 @@ class Settings(BaseModel):
         "", repr=False, description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]"
     )
     instance_connection_name: str = Field("", description="Cloud SQL instead of a URL: project:region:instance")
-    db_name: str = Field("", description="the database on the Cloud SQL instance")
-    db_user: str = Field("", description="the database user; with IAM, the service account's e-mail")
-    db_iam_auth: bool = Field(True, description="log in with IAM; false: with MNEMOSYNE_DB_PASSWORD")
-    db_password: SecretStr | None = Field(None, description="the user's password, without IAM")
+    db_name: str = Field("", description="name of the database on the Cloud SQL instance")
+    db_user: str = Field("", description="name of the database user; with IAM, the service account's e-mail")
+    db_iam_auth: bool = Field(True, description="log in to the database with IAM; false: with MNEMOSYNE_DB_PASSWORD")
+    db_password: SecretStr | None = Field(None, description="password of the database user, if IAM is not used")
     db_ip_type: Literal["PRIVATE", "PSC", "PUBLIC"] = Field(
         "PRIVATE", description="the address of the Cloud SQL instance to connect to"
     )
@@ -46,7 +46,7 @@ class Settings(BaseModel):
         "", description="topic of outcomes: projects/P/topics/T; empty: outcomes are not published"
     )
     immutable_sources: tuple[str, ...] = Field(
-        (), description="comma-separated sources whose records cannot change: other content for a record fails"
+        (), description="comma-separated sources whose records cannot change: a new content of a record fails"
     )
     embedder: str = Field("offline", description=f"the embedding provider: {', '.join(PROVIDERS)}")
     embedding_model: str = Field(
@@ -67,7 +67,7 @@ class Settings(BaseModel):
         "api_key", description="how callers authenticate"
     )
     oidc_issuer: str = Field("", description="issuer of accepted tokens, with AUTH_MODE=oidc")
-    oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences; a token must have at least one")
+    oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences; a token must be for one of them")
     oidc_namespace_claim: str = Field("namespace", description="the claim of a token that holds the namespace")
     oauth_issuer: str = Field("", description="the URL of the auth function, with AUTH_MODE=oauth")
     oauth_resources: tuple[str, ...] = Field(
@@ -81,35 +81,35 @@ class Settings(BaseModel):
         ACCESS_TOKEN_SECONDS,
         ge=300,
         le=604_800,
-        description="lifetime of access tokens; a revoked grant ends them within 30 seconds",
+        description="lifetime of access tokens; the tokens of a revoked grant end within 30 seconds",
     )
     oauth_people: tuple[PeopleRule, ...] = Field(
         (),
-        description='log-in rules as JSON, the first match applies: [{"who": "@example.com", "namespace": "team", '
+        description='log-in rules as JSON; the first match applies: [{"who": "@example.com", "namespace": "team", '
         '"scopes": ["read"]}]; `who` is an address, @domain, claim:value or *',
     )
     oauth_upstream_issuer: str = Field("https://accounts.google.com", description="OpenID provider where people log in")
     oauth_client_id: str = Field("", description="the client id of auth at that provider")
     oauth_client_secret: SecretStr | None = Field(None, description="the client secret of auth at that provider")
     oauth_log_in_codes: str = Field(
-        "", description="file that receives log-in codes; replaces the provider on a local system"
+        "", description="file for log-in codes, which replace the provider on a local system"
     )
     rate_limit_per_minute: int = Field(
         600,
         ge=0,
-        description="rate limit in units per principal, minute and instance; a plain request costs 1; 0: no limit",
+        description="maximum units per principal, minute and instance; a simple request costs one; 0: no limit",
     )
     push_issuer: str = Field("https://accounts.google.com", description="issuer of the tokens on Pub/Sub pushes")
     push_audience: str = Field("", description="audience of the push subscription's tokens")
     push_service_account: str = Field("", description="e-mail of the push subscription's service account")
     push_secret: SecretStr | None = Field(
-        None, description="shared secret of pushes; replaces the tokens on a local system"
+        None, description="shared secret of pushes, which replaces their tokens on a local system"
     )
     trusted_proxies: int | None = Field(
         None,
         ge=0,
         le=10,
-        description="number of addresses after the caller's in X-Forwarded-For; default on Cloud Run: 0",
+        description="number of addresses after the caller's address in X-Forwarded-For; default on Cloud Run: 0",
     )
     runtime_users: tuple[str, ...] = Field(
         (), description="comma-separated FUNCTION=USER: `mnemosyne migrate` grants each user the function's role"

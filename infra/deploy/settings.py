@@ -9,9 +9,9 @@ from mnemosyne.settings import Settings, variable
 HEAD = """# Settings of the functions
 
 The functions read these environment variables. `make docs` generates this page from `functions/mnemosyne/settings.py`.
-Terraform sets the variables in a deployment, `mnemosyne dev` on your machine. At the start a function checks
-all of them, and stops with one error that lists every problem. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST` and
-OpenTelemetry's other variables also work as usual.
+In a deployment Terraform sets the variables, and on your machine `mnemosyne dev` sets them. When a function starts,
+it checks all settings, and stops with one error that lists every problem. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST`
+and the other variables of OpenTelemetry have their usual meaning.
 
 | variable | default | description |
 |---|---|---|

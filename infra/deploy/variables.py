@@ -7,8 +7,8 @@ TERRAFORM = Path(__file__).parents[2] / "terraform"
 HEAD = """# Variables of the deployment
 
 `make docs` writes this page from `terraform/variables*.tf`. Set the variables in `terraform/terraform.tfvars`, or in a
-file for each environment (`terraform/environments/`); `make deploy` sets `project`. A plan refuses a value that cannot
-work, with a sentence that says what to do.
+file for each environment (`terraform/environments/`). `make deploy` sets `project`. A plan refuses an invalid value,
+and the error says what to do.
 
 | variable | default | meaning |
 |---|---|---|
