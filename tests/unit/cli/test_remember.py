@@ -1,4 +1,7 @@
-"""`mnemosyne remember` and `search` refuse text that is not UTF-8, with the reason."""
+"""`mnemosyne remember` prints hints; it and `search` refuse text that is not UTF-8, with the reason."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -38,3 +41,13 @@ def test_arguments_that_are_no_utf_8_are_not_taken_for_a_missing_server(
     result = CliRunner().invoke(command, [*given, "--url", "http://127.0.0.1:9/mcp"])
     assert isinstance(result.exception, InvalidRequest)
     assert said in str(result.exception)
+
+
+def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = {"status": "stored", "memory_id": "9", "may_replace": [{"id": "7", "title": "On shelf\x1b[31m 7"}]}
+    client = SimpleNamespace(call=lambda tool, arguments: outcome)
+    monkeypatch.setattr("mnemosyne.cli.remember.tool_client", lambda *target, **options: nullcontext(client))
+    printed = CliRunner().invoke(remember, ["The oolong is on shelf 9."]).output.splitlines()
+    assert printed[0] == "Stored as 9."
+    assert printed[1].startswith("May replace: 7  On shelf")
+    assert "\x1b" not in printed[1]
