@@ -146,8 +146,8 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
-# Identity-Aware Proxy admits the invokers. They send the token for the proxy in the header Proxy-Authorization, and
-# the token for mcp in the header Authorization.
+# Identity-Aware Proxy admits the invokers. An invoker sends the token for the proxy in the header Proxy-Authorization,
+# and the token for mcp in the header Authorization.
 resource "google_iap_web_backend_service_iam_member" "mcp" {
   for_each            = var.iap ? toset(var.invokers) : toset([])
   project             = var.project

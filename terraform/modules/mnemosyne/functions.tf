@@ -2,7 +2,7 @@ locals {
   auth          = var.auth_mode == "oauth" ? ["auth"] : []
   import_object = length(var.buckets) > 0 ? ["import-object"] : []
 
-  # The functions that serve requests. migrate.tf has the function that runs before them.
+  # These functions serve requests. migrate.tf has the function that runs before them.
   serving_names       = concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth)
   pushed_to           = ["ingest", "dead-letter", "import-object"]
   embedding_functions = ["mcp", "ingest", "dead-letter", "migrate"]
@@ -83,7 +83,7 @@ locals {
 }
 
 resource "google_cloudfunctions2_function" "serving" {
-  #checkov:skip=CKV_GCP_124: mcp and auth are called from anywhere and identify their callers; domain_only closes the direct access to mcp. The others are internal.
+  #checkov:skip=CKV_GCP_124: mcp and auth are called from anywhere and identify their callers; domain_only closes the direct access to mcp. All other functions are internal.
   for_each     = { for name, function in local.serving : name => function if contains(local.serving_names, name) }
   project      = var.project
   name         = "${var.name}-${each.key}"

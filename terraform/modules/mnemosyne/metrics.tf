@@ -60,7 +60,8 @@ resource "google_logging_metric" "events" {
 }
 
 # For up to ten minutes after a metric was created, Cloud Monitoring refuses an alert on it with 404:
-# https://github.com/hashicorp/terraform-provider-google/issues/11102. This wait runs while the database is created.
+# https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait for the metric runs while the database
+# is created.
 resource "time_sleep" "metrics" {
   create_duration = "600s"
   triggers        = { metrics = google_logging_metric.events.name }

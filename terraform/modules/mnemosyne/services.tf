@@ -77,7 +77,7 @@ locals {
   project_number = var.project_number == "" ? data.google_project.this.number : var.project_number
   labels         = merge({ app = "mnemosyne", deployment = var.name }, var.labels)
 
-  # Cloud Run serves each function at this second address. It is known before the function exists:
+  # Cloud Run serves each function at this second address. The address is known before the function exists:
   # https://cloud.google.com/run/docs/triggering/https-request#deterministic
   urls = {
     for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] :

@@ -1,8 +1,8 @@
 -- Set the fill factor of `memories` so that an updated row stays on its page.
 --
--- An update of a row writes a new version of the row. A repeated content and a rating both update the row of a memory.
--- If the page has room for the new version, the update is a HOT update, which changes no index. Otherwise the row is
--- inserted into the HNSW index again, which costs a hundred times as much.
+-- An update of a row writes a new version of the row. The row of a memory is updated when its content is sent again,
+-- and when it is rated. If the page has room for the new version, the update is a HOT update, which changes no index.
+-- Otherwise the row is inserted into the HNSW index again, which costs a hundred times as much.
 --
 -- Up to 1,000 dimensions, two rows fit on a page, and the fill factor leaves a third of the page free. Up to 1,700
 -- dimensions, one row fits on a page, and the fill factor leaves half of the page free. With more dimensions, a page

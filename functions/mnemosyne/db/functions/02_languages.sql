@@ -112,7 +112,7 @@ RETURN (
 );
 
 -- If p_english is true, the words that indicate English, alone or together with other languages. If p_english is
--- false, all other words.
+-- false, the words that indicate only other languages.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
@@ -146,9 +146,9 @@ BEGIN
 END
 $$;
 
--- The language of a text, detected from its first 1,000 characters. The result is an ISO 639-1 code. It is 'und' if
--- the text is not English and two languages are equally likely. It is null if there is too little evidence, for
--- example in names, code or a few words.
+-- The language of a text, detected from its first 1,000 characters. The result is an ISO 639-1 code. The result is
+-- 'und' if the text is not English and two languages are equally likely. The result is null if there is too little
+-- evidence, for example in names, code or a few words.
 CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -161,7 +161,7 @@ DECLARE
     letters integer;
     script text;
 BEGIN
-    -- the usual case for English
+    -- Most English texts return here.
     IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN

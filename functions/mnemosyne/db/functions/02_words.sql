@@ -38,8 +38,8 @@ RETURN ARRAY(
     WHERE char_length(match[1]) <= 200
 );
 
--- The union of two sets of words. If the union could exceed one megabyte, the maximum size of a tsvector, the result
--- is p_words alone.
+-- The union of two sets of words (tsvector). If the union could exceed one megabyte, the maximum size of a tsvector,
+-- the result is p_words alone.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;

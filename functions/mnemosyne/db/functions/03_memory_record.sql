@@ -47,8 +47,8 @@ BEGIN
 END
 $$;
 
--- A key that near-duplicates share. It is a hash of the wording, the title, the tags, the metadata and whether the
--- memory is superseded. A title that was derived from the content is not hashed. The key is null if the wording is
+-- A key that near-duplicates share. The key is a hash of the wording, the title, the tags, the metadata and whether
+-- the memory is superseded. A title that was derived from the content is not hashed. The key is null if the wording is
 -- null; such a memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE

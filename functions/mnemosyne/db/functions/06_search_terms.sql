@@ -93,8 +93,8 @@ BEGIN
 END
 $$;
 
--- The BM25 score of a memory for a query. It is the inner product of the two vectors of weights, multiplied by the
--- length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
+-- The BM25 score of a memory for a query. The score is the inner product of the word weights of query and memory,
+-- multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
 --
 -- The length is the number of distinct words of the memory, but at most four times the mean length. Without this
 -- maximum, very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",

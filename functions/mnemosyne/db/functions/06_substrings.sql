@@ -43,9 +43,9 @@ END
 $$;
 
 -- The ids of the newest memories that contain a text. The function compares every memory that matches the filters if
--- there are few of them, or if the text has fewer than three bytes and therefore no trigrams. Otherwise it compares
--- the newest memories first, which is enough for a frequent text. If these give fewer than p_limit hits, the function
--- uses the trigram index.
+-- there are few of them, or if the text has fewer than three bytes and therefore no trigrams. Otherwise the function
+-- compares the newest memories first, which is enough for a frequent text. If these give fewer than p_limit hits, the
+-- function uses the trigram index.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]

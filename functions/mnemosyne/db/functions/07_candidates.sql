@@ -43,8 +43,8 @@ END
 $$;
 
 -- The exact nearest memories that have any of the tags in the filters. Use this function for up to a few hundred
--- matching memories. It has a generic plan, because planning would take as long as comparing fifty vectors. The
--- function also compares the tags of each row, so knn_exact is faster for more memories.
+-- matching memories. The function has a generic plan, because planning would take as long as comparing fifty vectors.
+-- The function also compares the tags of each row, so knn_exact is faster for more memories.
 CREATE OR REPLACE FUNCTION knn_tagged(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan

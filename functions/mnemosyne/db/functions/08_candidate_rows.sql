@@ -101,7 +101,7 @@ END
 $$;
 
 -- The same JSON as candidate_rows, for a single list without neighbours. The arrays of sessions and speakers contain
--- only nulls, and no missing score is computed. This takes half the time of candidate_rows.
+-- only nulls, and no missing score is computed. The function takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean
 ) RETURNS json

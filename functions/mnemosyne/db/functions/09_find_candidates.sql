@@ -10,7 +10,8 @@ CREATE OR REPLACE FUNCTION find_candidates(
     p_candidates integer
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
--- Sequential scans are disabled. Their duration depends on other namespaces and would reveal the size of those.
+-- Sequential scans are disabled. The duration of a sequential scan depends on other namespaces and would reveal their
+-- size.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -28,11 +29,12 @@ DECLARE
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
     -- Up to this number of memories, comparing all vectors is as fast as the index, and exact.
     --
-    -- The index must yield about p_candidates * all_memories / matching rows until p_candidates of them match. Reading
-    -- one row of the index costs as much as 25 comparisons (256 dimensions: 9 to 45 microseconds against 0.6 to 1.4
-    -- microseconds). If vectors are out of line, it costs as much as 8 comparisons (3,072 dimensions: 42 to 104
-    -- against 7.4 microseconds). If the compared rows are scattered, as with a filter by tag, it costs as much as 6
-    -- comparisons. With filters, the matching rows must be counted first, so the maximum is 10,000.
+    -- The index search must read about p_candidates * all_memories / matching rows to find p_candidates matching rows.
+    -- Reading one row of the index costs as much as 25 comparisons (256 dimensions: 9 to 45 microseconds against 0.6
+    -- to 1.4 microseconds). If vectors are stored out of line, one row of the index costs as much as 8 comparisons
+    -- (3,072 dimensions: 42 to 104 against 7.4 microseconds). If the compared rows are scattered, as with a filter by
+    -- tag, one row of the index costs as much as 6 comparisons. With filters, the matching rows must be counted first,
+    -- so the maximum is 10,000.
     exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
         sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * all_memories)));
     -- If the words of the query match more memories than this, only the rarest words select memories. The other words

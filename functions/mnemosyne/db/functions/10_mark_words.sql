@@ -20,8 +20,8 @@ $$;
 -- memory. The language is detected once per memory, from its texts together. The result has an array for each text:
 -- the marked text, and a second copy without accents if removing the accents keeps the length of the text.
 --
--- The function reads no table. It is SECURITY DEFINER, because the services have no right to call the functions that
--- extract words.
+-- The function reads no table. The function is SECURITY DEFINER, because the services have no right to call the
+-- functions that extract words.
 CREATE OR REPLACE FUNCTION mark_query_words(p_query text, p_memories jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

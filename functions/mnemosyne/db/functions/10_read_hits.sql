@@ -39,8 +39,8 @@ END
 $$;
 
 -- The shortened fields of a memory that is longer than p_share characters. If the metadata are longer than half of
--- p_share, they are replaced by null. The content is cut at its end. If 500 characters or more remain for the content,
--- 240 of them are used for a snippet around a query word.
+-- p_share, they are replaced by null. The content is cut at its end. If the content gets 500 characters or more, 240
+-- of these are used for a snippet around a query word.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$

@@ -23,8 +23,8 @@
 -- the creation of indexes and changes of tables. After a crash the locks end with the connection, or after five
 -- minutes without a statement.
 --
--- If p_to_store is false, the caller only records outcomes. Then the locks belong to the transaction, and the lock of
--- a content is a shared lock, so that many duplicates of one content can be recorded at once.
+-- If p_to_store is false, the caller only records outcomes. In this case the locks belong to the transaction, and the
+-- lock of a content is a shared lock, so that many duplicates of one content can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -1,7 +1,7 @@
 -- Delete ingest requests of the namespace that have not changed for 90 days, at most 100 per call.
 --
--- Each delivery of a message calls this function. Otherwise the outcomes of duplicates and failures would be kept
--- forever, because no quota counts them. Two kinds of requests are not deleted:
+-- Each delivery of a message calls this function. Without this function, the outcomes of duplicates and failures would
+-- be kept forever, because no quota counts them. Two kinds of requests are not deleted:
 --   * requests with source and key, because they are the versions of a record;
 --   * requests whose message may be a dead letter. Without the request, a redrive of the message would store a deleted
 --     memory again. Pub/Sub keeps a message for at most 31 days, so a message fails within 31 days of its publication.

@@ -14,20 +14,24 @@ CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS t
 LANGUAGE sql IMMUTABLE
 RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
 
--- The symbols of a text in their order, without punctuation. They distinguish "A+" from "A-", and "> 200" from "<
--- 200".
+-- The symbols of a text in their order, without punctuation. Symbols distinguish "A+" from "A-", and "over $5" from
+-- "over 5".
 CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
 
--- The forty memories that are nearest to a memory and not superseded, nearest first, and the memory itself.
+-- The neighbours of a memory: the memory itself, then the forty nearest memories that are not superseded, nearest
+-- first.
 --
--- is_similar: it is one of the eight nearest and nearly says the same. It has the same polarity words and symbols, and its
--- content words are a subset or a superset of the memory's: at least three, and at least three quarters as many in the
--- smaller set. So a memory with a word replaced ("on Monday", "on Friday") is none. At most three are similar.
+-- `is_similar` is true for at most three neighbours, which make nearly the same statement as the memory. Such a
+-- neighbour is one of the eight nearest, and has the same polarity words and the same symbols. Its content words are a
+-- subset or a superset of the memory's content words. The smaller set has at least three words, and at least three
+-- quarters as many words as the larger set. A neighbour that differs by a replaced word ("on Monday", "on Friday") is
+-- not similar.
 --
--- content: of the memory itself its first 20,000 characters. Of the others, whose content may state another value of a
--- fact, the whole content until 64,000 bytes are read; null if the memory is not earlier or the content is too long.
+-- `content` of the memory itself has its first 20,000 characters. `content` of a neighbour is read only if the
+-- neighbour has an earlier timestamp, because it may state another value of a fact. The contents of the nearest of
+-- these neighbours are returned up to a total of 64,000 bytes; for all other neighbours `content` is null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text

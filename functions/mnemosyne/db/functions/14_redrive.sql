@@ -9,10 +9,10 @@
 
 -- The time from which a dead letter may be redriven.
 --
--- A dead letter that was never redriven may be redriven at once. If it failed again after a redrive, it must wait 10
--- minutes; the wait doubles with each redrive, up to one day. If it is in flight, it must wait 24 hours, because
--- Pub/Sub may still deliver the message: its maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. After a
--- redrive that crashed before it published the message, this limit lets the next redrive publish it.
+-- A dead letter that was never redriven may be redriven at once. A dead letter that failed again after a redrive must
+-- wait 10 minutes; the wait doubles with each redrive, up to one day. A dead letter in flight must wait 24 hours,
+-- because Pub/Sub may still deliver the message: the maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min.
+-- After a redrive that crashed before it published the message, this limit lets the next redrive publish it.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -56,8 +56,8 @@ AS $$
 $$;
 
 -- Raise insufficient_privilege unless p_namespace, the namespace of the dead letter, is the session's namespace.
--- p_into is the namespace of the requests in the message. It must equal p_namespace, unless p_namespace is empty: the
--- empty namespace has the messages that name no namespace, and their requests may go to any namespace. This check
+-- p_into is the namespace of the requests in the message. p_into must equal p_namespace, unless p_namespace is empty:
+-- the empty namespace has the messages that name no namespace, and their requests may go to any namespace. This check
 -- replaces require_session_namespace, which refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -102,8 +102,8 @@ BEGIN
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
         PERFORM lock_requests(p_into, p_request_ids);
-        -- Also mark requests that an earlier redrive has queued. That redrive crashed, or its message has not been
-        -- processed yet.
+        -- Also mark requests that an earlier redrive has queued. The earlier redrive crashed, or its message has not
+        -- been processed yet.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
         FROM (SELECT clock_timestamp() AS at) AS redriven

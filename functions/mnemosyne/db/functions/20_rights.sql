@@ -16,7 +16,7 @@ $$;
 GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 
--- mnemosyne_runtime is the role of the command `mnemosyne`. It has the rights of all Cloud Run functions except
+-- mnemosyne_runtime is the role of the command `mnemosyne`. The role has the rights of all Cloud Run functions except
 -- `auth`.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks TO mnemosyne_runtime;
@@ -27,14 +27,14 @@ GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemo
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
--- The function `mcp` reads, labels, rates and deletes memories. It does not store memories.
+-- The function `mcp` reads, labels, rates and deletes memories. `mcp` does not store memories.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
     ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- The functions `ingest` and `dead_letter` store memories. They read only the columns that show whether a content is
--- stored.
+-- The functions `ingest` and `dead_letter` store memories. These functions read only the columns that show whether a
+-- content is stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
@@ -43,13 +43,13 @@ GRANT SELECT ON source_keys TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest, mnemosyne_dead_letter;
 
--- The function `import_object` publishes the contents of objects. It has no right to read memories.
+-- The function `import_object` publishes the contents of objects. `import_object` has no right to read memories.
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 
--- The function `auth` has rights on the tables of the authorization server. It has no right to read memories.
+-- The function `auth` has rights on the tables of the authorization server. `auth` has no right to read memories.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
     oauth_consents TO mnemosyne_auth;
 GRANT SELECT ON schema_migrations, oauth_blocked_people TO mnemosyne_auth;

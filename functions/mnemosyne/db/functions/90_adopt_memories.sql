@@ -21,7 +21,8 @@ BEGIN
     IF unusable > 0 THEN
         RAISE EXCEPTION '% of the memories to adopt lack a content, a timestamp or an embedding: complete or delete them first', unusable;
     END IF;
-    -- The index is dropped and built again at the end. This takes less time than inserting every row into the index.
+    -- The index is dropped and built again at the end. Building the index once takes less time than inserting every
+    -- row into it.
     DROP INDEX memories_embedding;
     -- The old content hash was computed from the date and the content. The first row of each content gets a hash of
     -- the content alone, so that a repeated content is recognised. Later rows with the same content keep their old

@@ -117,8 +117,8 @@ CREATE TABLE memory_ratings (
     PRIMARY KEY (memory_id, rated_by)
 );
 
--- The state of each accepted ingest request. A publisher may name its record by source and key. Then each version of
--- the record is a separate request, and the request id is computed from the source, key, content and time.
+-- The state of each accepted ingest request. A publisher may name its record by source and key. In this case each
+-- version of the record is a separate request, and the request id is computed from the source, key, content and time.
 CREATE TABLE ingest_requests (
     namespace    text NOT NULL,
     request_id   uuid NOT NULL,
@@ -246,8 +246,8 @@ CREATE TABLE namespace_words (
     CHECK (cardinality(keys) = cardinality(shares))
 );
 
--- This table has one row. It names the current embedding space of the memories and the previous one. While `reembed`
--- runs, it also names the next one.
+-- This table has one row. The row names the current and the previous embedding space of the memories. While `reembed`
+-- runs, the row also names the next embedding space.
 CREATE TABLE embedding_space (
     only_row           boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     provider           text NOT NULL,
@@ -274,7 +274,7 @@ CREATE TABLE api_keys (
     revoked_at  timestamptz
 );
 
--- The tables of the authorization server. It stores only the SHA-256 of codes, tokens and cookies.
+-- The tables of the authorization server. These tables have only the SHA-256 of codes, tokens and cookies.
 CREATE TABLE oauth_clients (
     id         text PRIMARY KEY,
     metadata   jsonb NOT NULL,
