@@ -105,7 +105,7 @@ class PubSubQueue(_Topic):
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
         trace = current_trace()
-        self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
+        self._publish([encode(namespace, readings, trace.traceparent if trace else "", publisher)])
 
     def check(self) -> str:
         """Describe the topic for `doctor`; raises a ServiceError if publishing is not permitted."""
