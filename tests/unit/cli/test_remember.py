@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from mnemosyne.cli.remember import remember, search
 from mnemosyne.errors import InvalidRequest
 
+URL = ("--url", "http://127.0.0.1:9/mcp")
+
 
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -47,7 +49,7 @@ def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.M
     outcome = {"status": "stored", "memory_id": "9", "may_replace": [{"id": "7", "title": "On shelf\x1b[31m 7"}]}
     client = SimpleNamespace(call=lambda tool, arguments: outcome)
     monkeypatch.setattr("mnemosyne.cli.remember.tool_client", lambda *target, **options: nullcontext(client))
-    printed = CliRunner().invoke(remember, ["The oolong is on shelf 9."]).output.splitlines()
+    printed = CliRunner().invoke(remember, ["The oolong is on shelf 9.", *URL]).output.splitlines()
     assert printed[0] == "Stored as 9."
     assert printed[1].startswith("May replace: 7  On shelf")
     assert "\x1b" not in printed[1]
