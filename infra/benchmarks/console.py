@@ -32,10 +32,14 @@ PAGE = 50
 NOTHING = "nothing"
 UNKNOWN = "0192f3a4-0000-7000-8000-000000000000"
 PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
-    "newest": (("list_memories", {"limit": PAGE}), ("memory_timeline", {}), ("memory_facets", {})),
-    "search": (("memory_search", {"limit": 20, "include_debug": True}),),
-    "outcomes": (("list_requests", {"limit": PAGE}), ("list_dead_letters", {"limit": PAGE})),
-    "figures": (("memory_stats", {}),),
+    "memories": (
+        ("list_memories", {"limit": PAGE, "preview": True, "include_superseded": False}),
+        ("memory_timeline", {"include_superseded": False}),
+    ),
+    "tags": (("memory_facets", {"limit": 100, "include_superseded": False}),),
+    "results": (("memory_search", {"limit": 20, "include_debug": True, "matches": True}),),
+    "activity": (("list_requests", {"limit": PAGE}),),
+    "overview": (("memory_stats", {}), ("memory_timeline", {"per": "month"})),
     NOTHING: (("ingest_status", {"request_ids": [UNKNOWN, UNKNOWN]}),),
 }
 """The tool calls of each page."""
@@ -94,7 +98,7 @@ def _pages(dev: DevServer, asked: Sequence[str]) -> dict[str, list[float]]:
     costs: dict[str, list[float]] = defaultdict(list)
     for question in asked:
         for name, calls in PAGES.items():
-            own = {"query": question} if name == "search" else {}
+            own = {"query": question} if name == "results" else {}
             costs[name].append(sum(_timed(dev, tool, {**arguments, **own})[0] for tool, arguments in calls))
     return {name: times[3:] for name, times in costs.items()}
 
@@ -115,7 +119,7 @@ def _visit(port: int, question: str) -> float:
         field = WebDriverWait(browser.driver, 30).until(lambda driver: driver.find_element(By.ID, "query"))
         ready = browser.driver.execute_script("return performance.now()")
         browser.driver.execute_script(
-            "const look = () => { if (document.querySelector('.entry')) window.hit ??= performance.now(); };"
+            "const look = () => { if (document.querySelector('.hit-foot')) window.hit ??= performance.now(); };"
             "new MutationObserver(look).observe(document.body, { childList: true, subtree: true });"
             "window.asked = performance.now(); arguments[0].value = arguments[1];"
             "arguments[0].dispatchEvent(new Event('input', { bubbles: true }));",
