@@ -1,0 +1,55 @@
+"""The console in Debian's Firefox: each page shows what it is for, and a memory can be added and found."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.firefox import ENTER, Firefox, firefox
+
+
+@pytest.fixture(scope="module")
+def fox() -> Iterator[Firefox]:
+    with firefox() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/", "The oolong is on shelf 7."),
+        ("/?q=oolong", "Strong"),
+        ("/tags", "tea"),
+        ("/activity", "Stored"),
+        ("/overview", "Memories by month"),
+        ("/import", "Drop files here"),
+        ("/add", "Add a memory"),
+    ],
+)
+def test_each_page_shows_what_it_is_for(fox: Firefox, site: str, path: str, text: str) -> None:
+    fox.open(f"{site}{path}")
+    fox.shows(text)
+
+
+def test_a_memory_is_added_and_found(fox: Firefox, site: str) -> None:
+    fox.open(f"{site}/add")
+    fox.type("textarea", "The zeppelin leaves the hangar at dawn.")
+    fox.press("button", "Add")
+    fox.shows("Stored")
+    fox.open(f"{site}/")
+    fox.type("#query", f"zeppelin hangar{ENTER}")
+    fox.has("mark")
+    fox.shows("leaves the hangar at dawn")
+
+
+def test_a_hit_leads_to_its_memory(fox: Firefox, site: str) -> None:
+    fox.open(f"{site}/?q=oolong+shelf")
+    fox.has(".row-link")
+    fox.run("document.querySelector('.row-link').click()")
+    fox.shows("It helped")
+
+
+def test_no_page_reports_a_problem(fox: Firefox, site: str) -> None:
+    for path in ("/", "/?q=oolong", "/tags", "/activity", "/overview", "/import", "/add"):
+        fox.open(f"{site}{path}")
+        fox.has("main h1, main h2, main textarea, main .rows")
+    assert fox.problems == []
