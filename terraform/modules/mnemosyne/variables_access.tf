@@ -43,7 +43,7 @@ variable "domain_only" {
 }
 
 variable "iap" {
-  description = "Whether Identity-Aware Proxy protects the load balancer and admits only the invokers. It needs domain."
+  description = "Whether Identity-Aware Proxy protects the load balancer and admits only the invokers; iap needs domain."
   type        = bool
   default     = false
 

@@ -55,7 +55,7 @@ variable "final_backup_days" {
 }
 
 variable "max_connections" {
-  description = "Maximum number of connections to the database. It must be enough for the connection pools of all instances."
+  description = "Maximum number of connections to the database, which must be enough for the connection pools of all instances."
   type        = number
   default     = 100
 

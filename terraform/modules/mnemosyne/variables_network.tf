@@ -1,5 +1,5 @@
 variable "network" {
-  description = "Existing network and its subnetwork in the region, by their full ids: projects/P/global/networks/N and projects/P/regions/R/subnetworks/S. They may be in the host project of a Shared VPC. null: a new network. Without psc, an existing network needs private services access. The network cannot be changed after the first apply."
+  description = "Existing network and its subnetwork in the region, by their full ids: projects/P/global/networks/N and projects/P/regions/R/subnetworks/S. The network may be in the host project of a Shared VPC. null: a new network. Without psc, an existing network needs private services access. The network cannot be changed after the first apply."
   type = object({
     network    = string
     subnetwork = string
@@ -17,13 +17,13 @@ variable "network" {
 }
 
 variable "psc" {
-  description = "Whether the functions reach the database through Private Service Connect instead of private services access. It cannot be changed after the first apply."
+  description = "Whether the functions reach the database through Private Service Connect instead of private services access. This choice cannot be changed after the first apply."
   type        = bool
   default     = false
 }
 
 variable "subnetwork_cidr" {
-  description = "Address range of the new network's subnetwork. It needs two addresses for each instance. The range can be widened but not moved, and must not be 192.168.1.0/24."
+  description = "Address range of the new network's subnetwork, with two addresses for each instance. The range can be widened but not moved, and must not be 192.168.1.0/24."
   type        = string
   default     = "10.10.0.0/24"
 
