@@ -69,7 +69,7 @@ variable "immutable_sources" {
 }
 
 variable "publishers" {
-  description = "Topics for importers, each of which writes to one namespace. The key is a name of your choice. members are the accounts that may publish, such as serviceAccount:… or group:…."
+  description = "Topics for importers. Each topic writes to one namespace. The key is a name of your choice. members are the accounts that may publish, such as serviceAccount:… or group:…."
   type = map(object({
     namespace = string
     members   = list(string)

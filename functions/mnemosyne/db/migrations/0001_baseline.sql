@@ -361,8 +361,8 @@ CREATE TYPE memory_filters AS (
 -- rebuilds its index.
 --
 -- Each of these indexes covers all namespaces, and each index key begins with 32 bits of the MD5 of the namespace. So
--- a search reads only entries of its own namespace, and its cost does not depend on other namespaces. MD5 gives the
--- same result in all versions of PostgreSQL.
+-- a search reads only index entries of the caller's namespace, and the cost of the search does not depend on other
+-- namespaces. MD5 gives the same result in all versions of PostgreSQL.
 
 -- Put a hash of the namespace before each tag. Every insert calls this function, so it uses native array functions,
 -- which are fast. A tag that contains the separator becomes two entries; therefore `matches_filters` also compares the
