@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium, chromium
+from tests.console.person import find, keys
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -46,7 +48,7 @@ def _open(browser: Chromium, site: str, system: DevServer, path: str) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_wide_and_narrow(
+def test_axe_finds_nothing_and_nothing_is_beyond_the_edge(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str], picture: Keep
 ) -> None:
     browser, theme = themed
@@ -54,27 +56,43 @@ def test_axe_finds_nothing_wide_and_narrow(
     _width(browser, 1280)
     name = _open(browser, site, system, path)
     found: dict[int, Any] = {}
+    overflow: dict[int, int] = {}
     browser.driver.execute_script(axe)
-    for width in (1280, 375):
-        _width(browser, width)
-        picture(browser, f"{name}-{width}-{theme}")
-        found[width] = browser.driver.execute_async_script(AXE)
-    assert found == {1280: [], 375: []}
-    assert [said for said in browser.console() if "favicon" not in said] == []
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_nothing_is_beyond_the_edge(system: DevServer, site: str, path: str, themed: tuple[Chromium, str]) -> None:
-    browser, theme = themed
-    if theme == "dark":
-        pytest.skip("the theme changes colours only")
-    _width(browser, 1280)
-    _open(browser, site, system, path)
-    overflow = {}
     for width in (1280, 1024, 768, 375, 320):
         _width(browser, width)
         overflow[width] = browser.driver.execute_script(OVERFLOW)
+        if width in (1280, 375):
+            picture(browser, f"{name}-{width}-{theme}")
+            found[width] = browser.driver.execute_async_script(AXE)
+    assert found == {1280: [], 375: []}
     assert overflow == dict.fromkeys(overflow, 0)
+    assert [said for said in browser.console() if "favicon" not in said] == []
+
+
+DIALOGS = {
+    "/": ["?", *map("//button[contains(., '{}')]".format, ("Any time", "Any tag", "Any session", "More filters"))],
+    "/memories/FIRST": ["r"],
+    "/tags": ["//button[@aria-label='Rename tea']"],
+}
+
+
+@pytest.mark.parametrize("path", DIALOGS)
+def test_axe_finds_nothing_in_dialogs(
+    system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str]
+) -> None:
+    browser, _ = themed
+    _width(browser, 1280)
+    _open(browser, site, system, path)
+    browser.driver.execute_script(axe)
+    for opener in DIALOGS[path]:
+        if len(opener) == 1:
+            keys(browser, opener)
+        else:
+            browser.driver.find_element(By.XPATH, opener).click()
+        find(browser, "dialog[open]")
+        assert browser.driver.execute_async_script(AXE) == [], opener
+        keys(browser, Keys.ESCAPE)
+        wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog[open]"), "it is closed")
 
 
 def test_forced_colours_and_reduced_motion_are_served(

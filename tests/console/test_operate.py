@@ -82,7 +82,7 @@ def test_a_file_that_is_dropped_is_imported_line_by_line(
     good = [{"content": f"Fact {n}.", "timestamp": f"2026-03-0{n}T00:00:00Z", "mood": "x"} for n in range(1, 4)]
     lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
     browser.open(f"{site}/import")
-    shows(browser, "Drop files here")
+    shows(browser, "Drop files or a folder")
     drop(browser, "facts.jsonl", "\n".join(lines))
     shows(browser, "Done. 5 of 5")
     shows(browser, "1 not stored")
@@ -103,7 +103,7 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
 ) -> None:
     lines = "".join(f'{{"content": "Row {n} of a long file.", "timestamp": "2025-01-01"}}\n' for n in range(20_000))
     browser.open(f"{site}/import")
-    shows(browser, "Drop files here")
+    shows(browser, "Drop files or a folder")
     drop(browser, "long.jsonl", lines)
     shows(browser, "Importing …")
     page(browser, "Overview")
@@ -126,20 +126,20 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
 def test_an_import_waits_for_a_server_that_is_away(system: DevServer, site: str, browser: Chromium) -> None:
     lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
     browser.open(f"{site}/import")
-    shows(browser, "Drop files here")
+    shows(browser, "Drop files or a folder")
     drop(browser, "outage.jsonl", lines)
     shows(browser, "Importing …")
     system.stop()
     shows(browser, "Waiting: The server cannot be reached.")
     system.start()
-    wait_until(lambda: "Done. 3,000 of 3,000" in browser.text, "all of it is imported", seconds=240)
+    wait_until(lambda: "3,000 stored" in browser.text, "all of it is imported", seconds=240)
     assert "not stored" not in browser.text and "unknown" not in browser.text
 
 
 def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:
     file = tmp_path / "mended.jsonl"
     browser.open(f"{site}/import")
-    shows(browser, "Drop files here")
+    shows(browser, "Drop files or a folder")
     for text, said in (("not json", "1 not stored"), ('{"content": "Mended.", "timestamp": "2025-03-02"}', "1 stored")):
         file.write_text(text)
         browser.driver.find_element(By.ID, "files").send_keys(str(file))
@@ -156,7 +156,7 @@ def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tm
 )
 def test_files_are_imported_by_their_endings(site: str, browser: Chromium, name: str, text: str, said: str) -> None:
     browser.open(f"{site}/import")
-    shows(browser, "Drop files here")
+    shows(browser, "Drop files or a folder")
     drop(browser, name, text)
     wait_until(lambda: said in browser.text, f"{said} of {browser.text}", seconds=60)
 
@@ -196,8 +196,10 @@ def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
     shows(browser, "Message 4711")
     assert browser.text.count("the embedder was away for a day") == 2
     picture(browser, "outcomes")
-    find(browser, "[aria-label='Redrive message 4711']").click()
-    shows(browser, "Published again: 1 request.")
+    shows(browser, "1 given up after several attempts")
+    shows(browser, "Dana sings in a choir.")
+    press(browser, "Retry it")
+    shows(browser, "1 request is tried again.")
     outcome = system.outcome(str(asked.request_id))
     assert outcome["state"] == "stored"
     id_ = outcome["memory_id"]
@@ -238,14 +240,46 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
 
 def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str, browser: Chromium) -> None:
     memories = [{"content": f"One of many: {n}.", "timestamp": "2026-01-02T00:00:00Z"} for n in range(60)]
-    for one in system.call("ingest_memories", {"memories": memories})["request_ids"]:
-        system.outcome(one)
+    system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
     browser.open(f"{site}/activity?state=stored")
     shows(browser, "Load more")
     stored = (By.CSS_SELECTOR, ".table .state.stored")
     assert len(browser.driver.find_elements(*stored)) == 50
     press(browser, "Load more")
     wait_until(lambda: len(browser.driver.find_elements(*stored)) > 50, "there are more")
+
+
+def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_path: Path, system: DevServer) -> None:
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "one.md").write_text("# One\n\nThe first note of the folder.")
+    (folder / "deep" / "two.md").write_text("# Two\n\nThe second note of the folder.")
+    (folder / "picture.png").write_bytes(b"no memory")
+    browser.open(f"{site}/import")
+    shows(browser, "Choose a folder")
+    browser.driver.find_element(By.ID, "folder").send_keys(str(folder))
+    wait_until(lambda: browser.text.count("1 stored") == 2, "both notes are stored")
+    assert "picture.png" not in browser.text
+    found = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
+    assert len(found) == 2
+    system.call("delete_memory", {"ids": [one["id"] for one in found]})
+
+
+def test_failed_lines_of_an_import_are_seen_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
+    lines = ["not json", *(json.dumps({"content": f"Seen {n}.", "timestamp": "2024-08-01"}) for n in range(2))]
+    browser.open(f"{site}/import")
+    shows(browser, "Drop files or a folder")
+    drop(browser, "seen.jsonl", "\n".join(lines))
+    shows(browser, "2 stored")
+    page(browser, "Activity")
+    group = "//button[normalize-space()='seen.jsonl']"
+    wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, group)), "its requests are one group")
+    press(browser, "seen.jsonl")
+    shows(browser, "a line must be JSON")
+    names = [one.text for one in browser.driver.find_elements(By.CSS_SELECTOR, "tr.part .sub.wide")]
+    assert sorted(names) == ["Line 1", "Line 2", "Line 3"]
+    found = system.call("list_memories", {"after": "2024-08-01", "before": "2024-08-01"})["memories"]
+    system.call("delete_memory", {"ids": [one["id"] for one in found]})
 
 
 def test_more_results_are_loaded(system: DevServer, site: str, browser: Chromium) -> None:

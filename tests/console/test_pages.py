@@ -220,6 +220,24 @@ def test_a_memory_is_replaced_by_one_that_is_searched_for(
     system.call("delete_memory", {"ids": ids})
 
 
+def test_a_correction_replaces_the_memory_that_it_corrects(system: DevServer, site: str, browser: Chromium) -> None:
+    old = system.outcome(system.ingest("TITLE: Key\nThe key is under the mat.", timestamp="2026-01-02T00:00:00Z"))[
+        "memory_id"
+    ]
+    browser.open(f"{site}/memories/{old}")
+    find(browser, "[aria-label=More]").click()
+    press(browser, "Write a correction")
+    shows(browser, "It replaces this memory.")
+    type_into(browser, "content", "The spare key hangs in the kitchen cupboard now.")
+    press(browser, "Add")
+    wait_until(lambda: system.call("get_memory", {"id": old})["superseded_by"] is not None, "it is replaced")
+    new = system.call("get_memory", {"id": old})["superseded_by"]
+    browser.open(f"{site}/memories/{old}")
+    follow(browser, "Read the current one")
+    shows(browser, "The spare key hangs in the kitchen cupboard now.")
+    system.call("delete_memory", {"ids": [old, new]})
+
+
 def test_the_neighbours_in_the_session_are_beside_a_memory(system: DevServer, site: str, browser: Chromium) -> None:
     ids = [
         system.outcome(
@@ -318,6 +336,7 @@ def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> 
 
 def test_help_and_appearance_are_in_the_account_menu(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
+    shows(browser, "3 memories")
     keys(browser, "?")
     shows(browser, "Single letters do nothing while you type.")
     keys(browser, Keys.ESCAPE)

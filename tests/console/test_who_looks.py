@@ -158,7 +158,7 @@ def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chr
     eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")
     _use(fresh, eve)
-    _shows(fresh, "Drop files here")
+    _shows(fresh, "Drop files or a folder")
     lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
     drop(fresh, "eve.jsonl", lines)
     _shows(fresh, "Importing …")

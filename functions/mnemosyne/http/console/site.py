@@ -28,6 +28,8 @@ PAGES = {
 """Files by path. The script of `index.html` selects the page by the path."""
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
+_CLASSIC = frozenset({"theme.js", "callback.js"})
+"""Scripts that the page does not import."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
 
 
@@ -73,11 +75,23 @@ def routes(issuer: str) -> list[Route]:
         }
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
-        content = files()[name].replace(b"DIGEST", digest().encode())
-        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+        return Response(_page(name), media_type="text/html; charset=utf-8", headers=headers)
 
     pages = (Route(path, partial(page, name=name), methods=["GET"]) for path, name in PAGES.items())
     return [*pages, Route(FILES, _file, methods=["GET"])]
+
+
+@cache
+def _page(name: str) -> bytes:
+    """A page with the addresses of its files.
+
+    It names all modules, so that the browser loads them at once: without it, each level of imports would wait for the
+    one before.
+    """
+    modules = (file for file in sorted(files()) if file.endswith(".js") and file not in _CLASSIC)
+    links = "\n".join(f'<link rel="modulepreload" href="/console/DIGEST/{file}">' for file in modules)
+    page = files()[name].decode().replace("<!-- MODULES -->", links)
+    return page.replace("DIGEST", digest()).encode()
 
 
 async def _file(request: Request) -> Response:

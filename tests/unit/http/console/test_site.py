@@ -142,6 +142,11 @@ def test_every_module_that_a_module_imports_is_served() -> None:
     assert {"time.js", "components.js", "vendor/htm-preact.js"} <= imported <= files.keys()
 
 
+def test_the_page_names_every_module_that_it_needs(client: TestClient) -> None:
+    preloaded = re.findall(r'modulepreload" href="/console/[0-9a-f]{16}/([^"]+)"', client.get("/").text)
+    assert {*preloaded} == {name for name in site.files() if name.endswith(".js")} - {"theme.js", "callback.js"}
+
+
 def test_who_takes_no_gzip_is_sent_none(client: TestClient) -> None:
     answer = client.get(f"/console/{site.digest()}/app.js", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in answer.headers

@@ -15,6 +15,7 @@ import { showToast } from "./toast.js";
 const LIMIT = 50;
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
 const MOST_LETTERS = 100; // of one call
+const MOST_SINGLE = 10;
 
 export function Activity({ address, may }) {
   const state = address.searchParams.get("state") ?? "";
@@ -72,10 +73,13 @@ export function groupImports(requests) {
   return groups;
 }
 
-// Publish the messages of given-up requests again.
+// Publish the messages of given-up requests again. A single letter may be redriven before it is due.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
-    const { problems } = await call("redrive", ids.length === 1 ? { message_id: ids[0] } : { message_ids: ids });
+    const singly = ids.length <= MOST_SINGLE;
+    const calls = singly ? ids.map((id) => ({ message_id: id })) : [{ message_ids: ids }];
+    const problems = [];
+    for (const which of calls) problems.push(...(await call("redrive", which)).problems);
     await onChanged();
     if (problems.length) throw new Error(problems.join("\n"));
     showToast(`${counted(ids.length, "request is", "requests are")} tried again.`);

@@ -12,6 +12,7 @@ const isGzip = (name) => /\.gz$/i.test(name);
 const isText = (name) => /\.te?xt$/i.test(name);
 const isChronicles = (name) => isText(name) || /\.chronicle$/i.test(name);
 export const plainName = (name) => name.replace(/\.gz$/i, "");
+export const isKnown = (name) => KNOWN.test(plainName(name));
 
 // Why a file that can be read has no memories.
 export const emptyReason = (name) =>

@@ -1,11 +1,12 @@
 // Imports of this tab, latest first. They go on while other pages are shown.
 import { forgetLists } from "./address.js";
-import { emptyReason } from "./file_chunks.js";
+import { emptyReason, isKnown } from "./file_chunks.js";
 import { count, Import } from "./import_file.js";
 import { observable } from "./observable.js";
 import { counted, number } from "./text.js";
 
 const REFRESH_MS = 250; // a line may end every millisecond
+const MOST_FILES = 4; // at the same time
 
 // `version` counts the changes, because the entries are changed in place.
 export const imports = observable({ list: [], version: 0 });
@@ -30,7 +31,16 @@ export async function importFiles(files) {
   }
   imports.get().list.unshift(...entries.toReversed());
   redraw();
-  for (const entry of entries) await run(entry);
+  const waiting = entries.slice();
+  const work = async () => { while (waiting.length) await run(waiting.shift()); };
+  await Promise.all(Array.from({ length: MOST_FILES }, work));
+}
+
+// Import the files of a folder whose names say that they have memories. Returns how many there are.
+export function importFolder(files) {
+  const known = [...files].filter(({ name }) => isKnown(name) && !name.startsWith("."));
+  importFiles(known);
+  return known.length;
 }
 
 // Run an import, or resume it.

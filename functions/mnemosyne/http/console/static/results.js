@@ -1,9 +1,10 @@
 // Results of a search, by confidence, or what to do if nothing is close.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { setResults } from "./address.js";
+import { go, setResults } from "./address.js";
 import { Button, Icon, Loading, Note, Problem, useAction } from "./components.js";
 import { deletedIds } from "./deletions.js";
 import { Hits } from "./hit.js";
+import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { addressOf, hasFilter, searchArguments, withoutFilters } from "./search_form.js";
@@ -34,6 +35,7 @@ export function Results({ form, may, facets, onTimes }) {
   useEffect(() => onTimes(answer?.window ?? null), [answer]);
   const hits = (answer?.memories ?? []).filter(({ id }) => !hidden.has(id));
   useEffect(() => setResults({ href: addressOf(form), name: "Results", ids: hits.map(({ id }) => id) }));
+  useKeys({ Escape: () => go(addressOf({ ...form, query: "" })) });
   const selection = useSelection({ items: hits, may, onTagged: () => searching.run(limit) });
   if (searching.error) return html`<div class="results"><${Problem} error=${searching.error} /></div>`;
   if (!answer) return html`<${Loading} />`;

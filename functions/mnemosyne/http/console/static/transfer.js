@@ -1,10 +1,12 @@
 // Import & export: files in, with an outcome of each line, and all memories out.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
-import { countsOf, importFiles, imports, isFailure, run, timeLeft } from "./imports.js";
+import { filesOf } from "./folders.js";
+import { countsOf, importFiles, importFolder, imports, isFailure, run, timeLeft } from "./imports.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { counted, memories as countMemories, number } from "./text.js";
+import { showToast } from "./toast.js";
 import { zip } from "./zip.js";
 
 const MOST_LINES = 200; // shown on the page
@@ -17,9 +19,18 @@ export function Transfer({ may }) {
     ${mayImport && html`<${Drop} /><${Imports} />`}<${Export} /></div></div>`;
 }
 
-function Drop() {
-  const [isOver, setIsOver] = useState(false);
-  const field = useRef(null);
+// The files of a folder, or a message that it has none.
+function takeFolder(files) {
+  if (!importFolder(files)) showToast("The folder has no files that can be imported.");
+}
+
+async function takeDrop(dataTransfer) {
+  const { files, inFolders } = await filesOf(dataTransfer);
+  if (files.length) importFiles(files);
+  if (inFolders.length || !files.length) takeFolder(inFolders);
+}
+
+function useDrops(onEnd) {
   useEffect(() => {
     const leave = new AbortController();
     const { signal } = leave;
@@ -27,26 +38,36 @@ function Drop() {
     addEventListener("dragover", (event) => event.preventDefault(), { signal });
     addEventListener("drop", (event) => {
       event.preventDefault();
-      setIsOver(false);
-      importFiles(event.dataTransfer.files);
+      onEnd();
+      takeDrop(event.dataTransfer);
     }, { signal });
     addEventListener("paste", ({ clipboardData, target }) => {
-      if (!target.closest?.("input, textarea") && clipboardData.files.length) importFiles(clipboardData.files);
+      if (!target.closest?.("input, textarea") && clipboardData.files.length) importFiles([...clipboardData.files]);
     }, { signal });
     return () => leave.abort();
   }, []);
-  const choose = ({ target }) => {
-    importFiles([...target.files]);
+}
+
+function Drop() {
+  const [isOver, setIsOver] = useState(false);
+  const [files, folder] = [useRef(null), useRef(null)];
+  useDrops(() => setIsOver(false));
+  const choose = (take) => ({ target }) => {
+    take([...target.files]);
     target.value = ""; // so that the same file can be chosen again after a correction
   };
   return html`<div class=${isOver ? "drop over" : "drop"} onDragOver=${() => setIsOver(true)}
       onDragLeave=${() => setIsOver(false)}><${Icon} name="upload" />
-    <div class="stack-s"><h2>Drop files here, or paste them</h2><p class="soft small">An export of Mnemosyne
-      (<span class="mono">.jsonl</span>), Markdown notes (<span class="mono">.md</span>), chronicles
-      (<span class="mono">.txt</span>), compressed or not (<span class="mono">.gz</span>)</p></div>
+    <div class="stack-s"><h2>Drop files or a folder here, or paste files</h2>
+      <p class="soft small">An export of Mnemosyne (<span class="mono">.jsonl</span>), Markdown notes
+        (<span class="mono">.md</span>), chronicles (<span class="mono">.txt</span>), compressed or not
+        (<span class="mono">.gz</span>)</p></div>
     <input id="files" class="sr" type="file" multiple accept=${ENDINGS} aria-label="Files to import" tabindex="-1"
-      ref=${field} onChange=${choose} />
-    <${Button} class="btn main" onClick=${() => field.current.click()}>Choose files</></div>`;
+      ref=${files} onChange=${choose(importFiles)} />
+    <input id="folder" class="sr" type="file" webkitdirectory aria-label="Folder to import" tabindex="-1"
+      ref=${folder} onChange=${choose(takeFolder)} />
+    <div class="btns"><${Button} class="btn main" onClick=${() => files.current.click()}>Choose files</>
+      <${Button} onClick=${() => folder.current.click()}>Choose a folder</></div></div>`;
 }
 
 function Imports() {
@@ -56,7 +77,28 @@ function Imports() {
 
 const toJsonLines = (objects) => objects.map((object) => `${JSON.stringify(object)}\n`);
 
+const isAllStored = ({ state, lines }) => state === "Done." && countsOf(lines).failed === 0;
+
+// An import without failures needs one line.
+function DoneEntry({ entry: { name, lines, total }, onOpen }) {
+  const { stored, known } = countsOf(lines);
+  return html`<div class="panel-head"><${Icon} name="file" />
+    <div class="grow"><strong>${name}</strong> <span class="soft small num">${countMemories(total)}</span></div>
+    ${stored > 0 && html`<${State} state="stored">${`${number(stored)} stored`}</>`}
+    ${known > 0 && html`<${State} state="duplicate">${`${number(known)} already known`}</>`}
+    <${Button} class="btn quiet small" aria-label=${`Details of ${name}`} onClick=${onOpen}>Details</></div>`;
+}
+
 function Entry({ entry }) {
+  const [isOpen, setIsOpen] = useState(false);
+  if (isAllStored(entry) && !isOpen) {
+    return html`<section class="panel" role="status" aria-label=${entry.name}>
+      <${DoneEntry} entry=${entry} onOpen=${() => setIsOpen(true)} /></section>`;
+  }
+  return html`<${FullEntry} entry=${entry} />`;
+}
+
+function FullEntry({ entry }) {
   const { name, lines, total, done, isRunning, isStopped } = entry;
   const buttons = html`${isRunning && html`<${Button} class="btn small" icon="stop" onClick=${() => entry.work.stop()}
       aria-label=${`Stop importing ${name}`}>Stop</>`}

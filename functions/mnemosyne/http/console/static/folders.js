@@ -1,0 +1,29 @@
+// Files of a drop, folders included.
+
+const MOST_FILES = 5000;
+
+const fileOf = (entry) => new Promise((resolve, reject) => { entry.file(resolve, reject); });
+const readSome = (reader) => new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
+
+// Collect the files of an entry. A reader returns some entries at a time, and none at the end.
+async function collect(entry, files) {
+  if (files.length >= MOST_FILES) return;
+  if (entry.isFile) files.push(await fileOf(entry));
+  else if (entry.isDirectory && !entry.name.startsWith(".")) {
+    const reader = entry.createReader();
+    for (let some = await readSome(reader); some.length; some = await readSome(reader)) {
+      for (const inner of some) await collect(inner, files);
+    }
+  }
+}
+
+// Files of a drop: `files` were dropped directly, `inFolders` are within folders. Entries are read before the event ends.
+export async function filesOf({ items, files }) {
+  const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const folders = entries.filter(({ isDirectory }) => isDirectory);
+  if (!folders.length) return { files: [...files], inFolders: [] };
+  const direct = await Promise.all(entries.filter(({ isFile }) => isFile).map(fileOf));
+  const inFolders = [];
+  for (const folder of folders) await collect(folder, inFolders);
+  return { files: direct, inFolders };
+}
