@@ -17,7 +17,8 @@ async function collect(entry, files) {
   }
 }
 
-// Files of a drop: `files` were dropped directly, `inFolders` are within folders. Entries are read before the event ends.
+// Files of a drop: `files` were dropped directly, `inFolders` are within folders. Entries are read before the event
+// ends.
 export async function filesOf({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const folders = entries.filter(({ isDirectory }) => isDirectory);
