@@ -21,7 +21,7 @@ def fox() -> Iterator[Firefox]:
         ("/tags", "tea"),
         ("/activity", "Stored"),
         ("/overview", "Memories by month"),
-        ("/import", "Drop files here"),
+        ("/import", "Drop files or a folder here"),
         ("/add", "Add a memory"),
     ],
 )
