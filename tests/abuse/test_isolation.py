@@ -234,7 +234,10 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT * FROM list_memories('ada', '{}', NULL, NULL, 10)",
+        "SELECT * FROM list_memories('ada', '{}', NULL, NULL, 10, false, NULL)",
+        "SELECT * FROM export_memories('ada', '{}', NULL, NULL, NULL, 10, 1000)",
+        "SELECT memory_facets('ada', '{}', '', 10, 100)",
+        "SELECT * FROM change_tag('ada', 'tea', NULL, NULL, 10)",
         "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
         "SELECT read_hits('ada', '{}', 'tea', 99, false)",
         "SELECT pairwise_cosines('ada', '{}')",

@@ -63,6 +63,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "drop_dead_letters": {"message_ids": ["7"]},
         "import_memories": {"name": "a.md", "text": FORGED},
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},
+        "change_tag": {"tag": "tea", "delete": True}, "similar_memories": {"content": "tea"}, "who_am_i": {},
     }  # fmt: skip
     letter = DeadLetter(message_id="7", data=b"x", attributes={}, cause=FORGED, dead_lettered_at=NOW)
     services.memories_of("ada").store_dead_letter(letter)
@@ -76,6 +77,8 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "memory_timeline",
         "redrive",
         "drop_dead_letters",
+        "change_tag",
+        "who_am_i",
     ):  # ids and figures, nothing that was stored
         assert len(blocks) == 1
         return

@@ -1,8 +1,10 @@
 """Versions and deletions of records, delivered in any order, end in the same state."""
 
 from collections.abc import Iterable
+from itertools import permutations
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +74,24 @@ def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_ar
     live = _live(item for message in messages for item in message)
     assert records.visible() == {versions[-1].content for versions in live.values()}
     assert records.stored() == {one.content for versions in live.values() for one in versions}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_version(
+    pool: Pool, order: tuple[int, ...]
+) -> None:
+    # `b` at 3 and `a` at 3 remain, and `a` is the current one, because its hash is greater.
+    versions = [
+        version("k", "k b", 4, published=2),
+        version("k", "k b", 3, published=4),
+        version("k", "k a", 3, published=4),
+    ]
+    records = records_in(pool)
+    for index in order:
+        records.deliver(versions[index])
+    records.deliver(deletion("k", 1, published=3))
+    assert records.visible() == {"k a"}
+    assert records.stored() == {"k a", "k b"}
 
 
 @SMALL
