@@ -1,4 +1,4 @@
-"""Fetch Client ID Metadata Documents, from public addresses only.
+"""Fetch Client ID Metadata Documents from public addresses only.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/, section on security considerations.
 """
@@ -33,11 +33,12 @@ AT_ONCE = 256
 AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
 """Concurrent fetches for the callers of one network."""
 AT_ONCE_OF_HOST = 8
-"""Concurrent fetches from one host, so that nobody can attack a host through this server."""
+"""Concurrent fetches from one host, so that clients cannot attack a host through this server."""
 
 
 class WebDocuments:
-    """Fetches documents by https, from public addresses, without redirections, with limits on size, time and number."""
+    """Fetches documents by https from public addresses. Follows no redirects, and limits size, time and concurrent
+    fetches."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context or ssl.create_default_context()
@@ -92,7 +93,7 @@ class WebDocuments:
             del self._in_flight[name]
 
     async def _fetch(self, client_id: str, host: str) -> bytes:
-        # Connect to the checked addresses: resolving the name again could return others.
+        # Connect to the checked addresses: resolving the name again could return other addresses.
         addresses = await self._public_addresses(host)
         connector = aiohttp.TCPConnector(
             resolver=_Checked(addresses), ssl=self._context, force_close=True, use_dns_cache=False

@@ -30,7 +30,7 @@ class CloudStorage:
 
     @contextmanager
     def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
-        """Yield the object's content, as it is stored; raises NotFound or a ServiceError, also in use."""
+        """Yield the stored bytes of the object. Opening and reading raise NotFound or a ServiceError."""
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _translated(stored_object, blob.reload)
         # Raw: with decompression, a compressed object cannot be read in ranges, and the reader loses its position:
@@ -60,7 +60,7 @@ class CloudStorage:
             except BaseException as exc:
                 report.terminate()  # otherwise it retries for two minutes when it is garbage-collected
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
-                    return False  # another delivery was faster
+                    return False  # another delivery has written the report
                 raise
             return True
 
@@ -85,7 +85,7 @@ class _Reader(io.RawIOBase):
 
 
 def _translated(stored_object: StoredObject, call: Callable[[], ResultT]) -> ResultT:
-    """Make the call and translate the library's errors to ours."""
+    """Make the call, and translate the library's errors to errors of this package."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError

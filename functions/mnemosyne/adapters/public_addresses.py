@@ -26,7 +26,7 @@ _NOT_PUBLIC = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is global unicast, and not translated to another one, as in NAT64 and 6to4."""
+    """Return whether an address is global unicast, and is not translated to another address, as in NAT64 and 6to4."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         return is_public(str(ip.ipv4_mapped))

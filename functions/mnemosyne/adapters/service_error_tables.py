@@ -79,7 +79,8 @@ EMBEDDING: Final = (
     Rule(UNUSABLE, _T, "the embedding service returned an unusable answer"),
     Rule(".*", _T, "the embedding service does not work"),
 )
-"""The embedding API. 400, 413, 5xx, unusable and missing answers concern only one text if another text succeeds."""
+"""Errors of the embedding API. 400, 413, 5xx, unusable and missing answers concern only one text if another text
+succeeds."""
 
 RANKING: Final = (
     Rule(
@@ -104,7 +105,7 @@ RANKING: Final = (
     Rule(UNREACHABLE, _T, "the ranking API cannot be reached"),
     Rule(".*", _T, "the ranking API does not work"),
 )
-"""The reranker. While it is unavailable, searches keep the original order of the results."""
+"""Errors of the reranker. While it is unavailable, searches keep the original order of the results."""
 
 TOPIC: Final = (
     Rule(

@@ -21,20 +21,20 @@ UNUSABLE: Final = "unusable"
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
-"""An API key. Google quotes it in some refusals, and the refusal is shown in the status of requests."""
+"""Pattern of an API key. Google quotes the key in some refusals, which the status of requests shows."""
 
 
 class Kind(StrEnum):
-    """Scope of an error: one item, the moment, or the deployment."""
+    """Scope of an error: one item, a temporary condition, or the deployment."""
 
     ITEM = "item-specific"
-    """About one item, if the service takes another one: the item fails."""
+    """The error concerns one item, if the service accepts another item. The item fails."""
     TEMPORARY = "temporary"
-    """About the moment: the same call may succeed later."""
+    """The error is temporary: the same call may succeed later."""
     PERMANENT = "permanent for the deployment"
-    """About the deployment's rights, quotas or resources: nothing succeeds until an operator acts."""
+    """The error concerns the deployment's rights, quotas or resources: nothing succeeds until an operator acts."""
     MISCONFIGURED = "misconfigured"
-    """About a setting or the schema: nothing succeeds until an operator corrects it."""
+    """The error concerns a setting or the schema: nothing succeeds until an operator corrects it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | Non
 
 
 def error(table: tuple[Rule, ...], code: object, message: str, /, **context: object) -> MnemosyneError:
-    """Return the error to raise for a service's answer, with that answer as its detail."""
+    """Return the error to raise for a service's answer, which becomes its detail."""
     rule = find(table, code, message)
     answer = _API_KEY.sub("…", message)
     detail = f"answered {code}: {answer}" if re.fullmatch(r"\d{3}", str(code)) else answer

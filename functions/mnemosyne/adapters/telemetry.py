@@ -37,7 +37,7 @@ def export(service: str) -> None:
     provider = MeterProvider(
         [PeriodicExportingMetricReader(OTLPMetricExporter())],
         own.merge(OTELResourceDetector().detect()),
-        shutdown_on_exit=False,  # see flush
+        shutdown_on_exit=False,
     )
     meter = provider.get_meter("mnemosyne", mnemosyne.__version__)
     events = meter.create_counter("mnemosyne.events", unit="{event}", description="What happened, by the log's names")

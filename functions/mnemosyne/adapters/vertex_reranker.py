@@ -1,6 +1,6 @@
 """The reranker on Vertex AI's ranking API: https://cloud.google.com/generative-ai-app-builder/docs/ranking.
 
-The query and the beginnings of the results are sent to the API's global endpoint; there are no regional ones.
+The query and the beginnings of the results are sent to the API's global endpoint, because it has no regional endpoints.
 """
 
 import math
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEADLINE_SECONDS = 0.3
 """Timeout of a request, in seconds; after it a search returns its results in the original order."""
 CHECK_SECONDS = 20.0
-"""Timeout of the check, in seconds: importing the client alone takes some."""
+"""Timeout of the check, in seconds: longer, because importing the client takes several seconds."""
 
 
 def _connected() -> "RankServiceClient":

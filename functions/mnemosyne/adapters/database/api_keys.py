@@ -30,7 +30,7 @@ RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revo
 
 
 class PostgresApiKeys:
-    """Looks up keys, with the rights of the services."""
+    """Looks up keys with the rights of the services' role."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -63,7 +63,7 @@ class PostgresApiKeyStore:
             )
 
     def every(self) -> Sequence[ApiKey]:
-        """All keys, oldest first, revoked ones too."""
+        """Return all keys, including revoked keys, oldest first."""
         with closing(self._open()) as connection:
             return [_key(row) for row in connection.run(_LIST)]
 

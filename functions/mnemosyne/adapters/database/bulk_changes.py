@@ -48,7 +48,7 @@ class PostgresBulkChanges(NamespaceStore):
         return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
-        """Replace a tag by another one, or remove it, in at most `limit` memories."""
+        """Replace a tag with another tag, or remove it, in at most `limit` memories."""
         with self._transaction() as connection:
             before = usage(connection)
             row = connection.one(

@@ -1,4 +1,4 @@
-"""The claim on ingest requests: locks that one session holds until their memories are stored."""
+"""Claim ingest requests: one session locks them until their memories are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -39,9 +39,9 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "PostgresClaim":
-    """Return a claim. `locks` releases its locks.
+    """Return a claim. Closing `locks` releases the claim's locks.
 
-    `cached` are the requests whose content is in the cache of stored contents: they are looked up first, without locks.
+    `cached` are requests whose content is in the cache of stored contents. They are looked up first, without locks.
     If only some of the requests must be stored, the others are unlocked, so that no other delivery waits for them.
     """
 
@@ -49,7 +49,7 @@ def claim_requests(
         encoded = rows.requests_json(batch, immutable_sources)
         return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
 
-    # Forgetting now could delete the outcome of a request that is looked up next.
+    # Deleting old outcomes now could delete the outcome of a request that is looked up next.
     result = look_up(cached, to_store=False, forget=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare(connection)
@@ -75,9 +75,9 @@ class _LookUp:
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
     """Outcomes of the requests that need not be stored."""
     busy: frozenset[UUID] = frozenset()
-    """The requests whose id, key or content another delivery has locked."""
+    """Requests whose id, key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
-    """Requests under whose id another content was stored."""
+    """Requests whose id already belongs to different content."""
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace, if something may be stored."""
 
@@ -90,7 +90,7 @@ def _prepare(connection: Connection) -> None:
 
 
 def _release(connection: Connection) -> None:
-    """Release the claim's locks. They also end with a connection that is broken, which the pool closes."""
+    """Release the claim's locks. If the connection is broken, the pool closes it, which also releases them."""
     if not connection.broken:
         try:
             connection.script(ingest_sql.RELEASE)
@@ -99,7 +99,7 @@ def _release(connection: Connection) -> None:
 
 
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _LookUp:
-    """Look up which requests need not or cannot be stored. With `to_store` the session locks the others.
+    """Look up which requests need not or cannot be stored. With `to_store` the session locks the other requests.
 
     With `forget` some outcomes older than 90 days are deleted afterwards.
     """
@@ -118,7 +118,7 @@ class _RollbackError(Exception):
 
 
 class PostgresClaim:
-    """A claim on some requests: locks on the ids, keys and contents of the new ones, which its session holds."""
+    """A claim on some requests. Its session holds locks on the ids, keys and contents of the new requests."""
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], result: _LookUp
@@ -162,7 +162,7 @@ class PostgresClaim:
     def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
         """Store another memory and roll it back, to find out whether an error concerns one item.
 
-        Raises the error that concerns all items, if there is one.
+        Raises the error if it concerns all items.
         """
         memory_id = new_id()
         request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))

@@ -1,6 +1,6 @@
 """Connections to Cloud SQL through the Cloud SQL Connector: mutual TLS, IAM authentication, private addresses.
 
-The Connector is imported for the first connection, and nothing is connected before.
+The Connector is imported when the first connection is opened.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 15.0
-"""For one attempt: certificate, TLS handshake and log-in."""
+"""Timeout of one attempt, which includes certificate, TLS handshake and log-in."""
 FIRST_CONNECTION_SECONDS = 75.0
-"""For all attempts at an instance's first connection. Over Direct VPC egress it may take a minute or more,
-https://cloud.google.com/run/docs/configuring/vpc-direct-vpc; a request may take two."""
+"""Timeout of all attempts to open an instance's first connection. Over Direct VPC egress the first connection may take
+a minute or more, https://cloud.google.com/run/docs/configuring/vpc-direct-vpc; a request may take two."""
 PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
-"""For one read while a connection is opened."""
+"""Timeout of one read while a connection is opened."""
 ATTEMPTS = 2
 """After a failover the first attempt may use the old address or certificate. The Connector then renews both."""
 LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
@@ -69,7 +69,8 @@ class CloudSql:
         self._reached = False
 
     def __call__(self) -> Connection:
-        """Open a connection. Raises a ServiceError; one that needs an operator only if a second attempt had it too."""
+        """Open a connection. Raises a ServiceError. An error that needs an operator is raised only if a second attempt
+        fails too."""
         if self._patient_until is None:
             self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
         refused = False
@@ -111,13 +112,13 @@ class CloudSql:
         try:
             return Connection(connecting.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if connecting.done():  # a socket's own deadline: nothing hangs
+            if connecting.done():  # the attempt ended at its socket's timeout: no thread hangs
                 raise Unavailable("the database cannot be reached") from exc
             connecting.cancel()
             # Something in the Connector's only thread may hang forever: replace the Connector.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
-        except Exception as exc:  # of the Connector, aiohttp, google-auth or the driver
+        except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
             raise self._translated(exc) from exc
 
     def _current(self) -> "Connector":
@@ -161,7 +162,8 @@ class CloudSql:
         code, message = service_errors.google_code(exc)
         if isinstance(exc, ClientResponseError):
             code, message = str(exc.status), exc.message
-        # The wrong region, or no such address. TLS errors are ValueErrors too, but also OSErrors.
+        # The region is wrong, or the instance has no address of this type. TLS errors are ValueErrors too, but also
+        # OSErrors.
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)
@@ -170,7 +172,8 @@ class CloudSql:
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log an error in the Connector's thread by its message: asyncio logs its repr, which holds the access token.
 
-    The Connector makes two calls of the Admin API at a time. When one fails it leaves the error of the other.
+    The Connector makes two calls of the Admin API at a time. If one fails, the Connector never retrieves the error of
+    the other.
     """
     exc = context.get("exception")
     log.warning("database_connector_fault", error=f"{type(exc).__name__}: {exc}" if exc else context["message"])

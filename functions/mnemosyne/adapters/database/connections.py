@@ -178,13 +178,13 @@ class Connection:
             if rule.kind is service_errors.Kind.ITEM:
                 raise rule.error(message, {}) from exc
             log.warning("database_fault", state=state, error=message)
-            # Without PostgreSQL's own message: agents read the error, and the message may name files and roles.
+            # Leave out PostgreSQL's message: agents read the error, and the message may name files and roles.
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
             raise Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
-            # Interrupted in the middle of the protocol, as when a worker is stopped: never use it again.
+            # A worker that is stopped may interrupt the protocol: never use the connection again.
             self.broken = True
             raise
 
@@ -194,7 +194,7 @@ def connection_factory(
 ) -> Callable[[], Connection]:
     """Return a function that opens a connection to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`.
 
-    Migrations pass no `socket_timeout`: an index may take its time.
+    Migrations pass no `socket_timeout`: creating an index may take long.
     """
     parts = urlsplit(url)
     query = parse_qs(parts.query)

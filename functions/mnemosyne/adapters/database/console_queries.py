@@ -29,7 +29,7 @@ from mnemosyne.domain.visible import one_line
 
 
 class PostgresConsoleQueries(NamespaceStore):
-    """The queries of a MemoryStore on PostgreSQL that the console needs."""
+    """Methods of a PostgreSQL MemoryStore for the console."""
 
     def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         """Count memories that match the filters, by their timestamps."""
@@ -64,7 +64,7 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
-        """Return the memories around one in its session; None if it has no session or does not exist."""
+        """Return the memories before and after a memory in its session; None without a memory or session."""
         with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.SESSION_NEIGHBOURS, namespace=self.namespace, id=memory_id, limit=SESSION_NEIGHBOURS
@@ -114,7 +114,7 @@ class PostgresConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """List requests after a cursor, the latest first; all states if none is given."""
+        """List requests after a cursor, the latest first. Without a state, list requests of all states."""
         with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.REQUESTS,

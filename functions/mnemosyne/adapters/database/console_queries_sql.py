@@ -48,7 +48,7 @@ WHERE m.namespace = :namespace
 ORDER BY abs(around.step), m."timestamp" DESC, m.id
 """
 
-# A memory at step 0, those before it in its session at negative steps, nearest last, and those after it.
+# A memory at step 0, and its session's earlier memories at negative steps and later memories at positive steps.
 SESSION_NEIGHBOURS: Final = """
 WITH own AS (
     SELECT id, session, "timestamp" FROM memories WHERE namespace = :namespace AND id = :id AND session IS NOT NULL
@@ -113,7 +113,7 @@ GROUP BY shown.state
 
 MARK_WORDS: Final = "SELECT mark_query_words(CAST(:query AS text), CAST(:memories AS jsonb)) AS marked"
 
-# The memory with a content, if there is one.
+# The memory with a given content, if it exists.
 SAME_CONTENT: Final = """
 SELECT id, "timestamp", title, tags, superseded_by FROM memories
 WHERE namespace = :namespace AND content_hash = :content_hash

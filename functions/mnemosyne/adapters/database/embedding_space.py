@@ -1,4 +1,4 @@
-"""The embedding space that the memories in the database are in."""
+"""Read the embedding space of the memories in the database."""
 
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.connections import Connection
@@ -10,7 +10,7 @@ log = EventLog(__name__)
 
 
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
-    """Return the space the memories are in; raises Misconfigured where it is not the expected one.
+    """Return the space of the memories; raises Misconfigured if it is not an expected space.
 
     The previous space is accepted too, because a service is deployed again only after the move.
     """

@@ -1,4 +1,4 @@
-"""What people have let their clients do, as the schema's owner sees and ends it."""
+"""List and revoke the grants of OAuth clients, as the schema's owner."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -30,18 +30,18 @@ SELECT id FROM revoked ORDER BY id
 
 
 class PostgresGrantStore:
-    """Lists and ends grants, as the schema's owner; opens a connection for each."""
+    """Lists and revokes grants as the schema's owner. Opens a connection for each operation."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """All grants that stand, oldest first; of one person by their address or subject."""
+        """Return active grants, oldest first. `person` is an address or subject; None means everyone."""
         with closing(self._open()) as connection:
             return [_grant_values(row.named) for row in connection.run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
-        """End these, and all of the person's; return the ids of those that stood until now."""
+        """Revoke these grants and all grants of the person; return the ids of the grants that were active."""
         with closing(self._open()) as connection:
             return [str(row["id"]) for row in connection.run(_REVOKE, ids=uuid_array(ids), person=person)]
 

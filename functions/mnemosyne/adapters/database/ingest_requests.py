@@ -1,4 +1,4 @@
-"""The states of ingest requests, in PostgreSQL."""
+"""States of ingest requests in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,18 +24,18 @@ from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
-"""Memories that one transaction deletes by key, at most. A tenth, if that takes longer than the database allows."""
+"""Most memories that one transaction deletes by key. After a statement timeout, the limit is a tenth of this."""
 
 
 class PostgresRequests(NamespaceStore):
-    """The part of a MemoryStore on PostgreSQL that keeps ingest requests."""
+    """The part of a PostgreSQL MemoryStore that stores ingest requests."""
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
-        """Note that an attempt failed for a reason that may pass."""
+        """Record that an attempt failed for a temporary reason."""
         self._record(waiting, "postponed")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
-        """Note that the requests can never be stored; a request already in a final state keeps it."""
+        """Record that the requests can never be stored; a request already in a final state keeps it."""
         self._record(failed, "failed")
 
     def _record(self, requests: Sequence[FailedRequest], event: str) -> None:

@@ -98,8 +98,8 @@ SET state = next_request_state(i.state, :event), attempts = i.attempts + 1, erro
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# A request whose memory was deleted reads as deleted. Ids of memories get an answer too: otherwise a caller who
-# mistakes one for a request id would read "queued" for days.
+# The state of a request whose memory was deleted is "deleted". Ids of memories get an answer too: a caller who mistakes
+# a memory's id for a request id would otherwise read "queued" for days.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
@@ -155,7 +155,7 @@ CROSS JOIN LATERAL reported_outcome(page.state, page.error, m.id, page.updated_a
 ORDER BY page.changed_in, page.request_id
 """
 
-# For each key, the request that changed last.
+# The request of each key that changed last.
 KEYS: Final = """
 SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i

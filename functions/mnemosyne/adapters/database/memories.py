@@ -34,13 +34,13 @@ from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound
 from mnemosyne.ports.embedder import Vector
 
 BYTES_OF_COORDINATE = 2
-"""Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
+"""Most dimensions of an indexed halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
 class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges):
     """The MemoryStore on PostgreSQL, of one namespace.
 
-    Every transaction first names its namespace; row-level security then confines whatever it runs.
+    Every transaction first names its namespace; row-level security then confines its statements.
     """
 
     @contextmanager
@@ -91,7 +91,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Cosine of each pair of memories; None for a memory that was deleted."""
+        """Return the cosine of each pair of memories; None for a memory that was deleted."""
         with self._connection() as connection:
             cosines: Sequence[Sequence[float | None]] = connection.one(
                 memories_sql.PAIRWISE_COSINES, namespace=self.namespace, ids=rows.uuid_array(ids)
@@ -231,7 +231,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 
     def stats(self) -> Stats:
-        """Return the namespace in figures."""
+        """Return counts and sizes of the namespace."""
         with self._transaction() as connection:
             figures = connection.one(memories_sql.STATS, namespace=self.namespace)
             tags = connection.run(memories_sql.TOP_TAGS, namespace=self.namespace)

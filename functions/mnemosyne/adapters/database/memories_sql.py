@@ -74,7 +74,7 @@ RETURNING title, ARRAY(
 ) AS superseded
 """
 
-# Memories that supersede others.
+# Memories that supersede other memories.
 SUPERSEDING: Final = """
 SELECT DISTINCT superseded_by AS id FROM memories
 WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
@@ -146,7 +146,7 @@ WITH RECURSIVE chain (id, next) AS (
 SELECT id FROM chain
 """
 
-# So that two ratings of one principal at once count as one.
+# Two concurrent ratings of one principal must count as one.
 LOCK_MEMORY: Final = """
 SELECT id FROM memories WHERE namespace = :namespace AND id = :id FOR UPDATE
 """
@@ -200,7 +200,7 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Of the newest 5,000 memories only, to bound the cost of a call.
+# Only the newest 5,000 memories are read, to bound the cost of a call.
 TOP_TAGS: Final = """
 SELECT min(tag.written) AS tag, count(*) AS memories
 FROM (

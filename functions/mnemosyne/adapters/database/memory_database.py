@@ -1,4 +1,4 @@
-"""The database of memories: what the stores of all namespaces share, and the base of a store."""
+"""State that the stores of all namespaces share, and the base class of a namespace's store."""
 
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -27,8 +27,8 @@ class MemoryDatabase:
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """The space the memories are in, as last read; raises Misconfigured if it differs from the settings."""
-        if self._space is None:  # a known one takes no connection: claims may hold all while they embed
+        """The space of the memories when last read; raises Misconfigured if it differs from the settings."""
+        if self._space is None:  # a cached space needs no connection: claims may hold all of them
             with self.connection():
                 pass
         return self._space or self._expected

@@ -1,7 +1,7 @@
-"""Conditions on metadata as PostgreSQL reads them: one jsonpath, and the terms that its index knows.
+"""Translate conditions on metadata to a jsonpath and to terms of the index.
 
-https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH: in its lax mode a path goes through
-arrays, and what cannot be compared is unequal.
+https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH: in lax mode a path descends into
+arrays, and values that cannot be compared are unequal.
 """
 
 import json
@@ -21,7 +21,7 @@ def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
 def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
     """Return the index terms of the most selective condition: a memory must have one of these terms.
 
-    None where no condition is of something that is there.
+    Return None if all conditions are about missing fields.
     """
     present = [condition for condition in conditions if condition.operator is not Operator.MISSING]
     if not present:
@@ -54,6 +54,6 @@ def _predicate(condition: MetadataCondition) -> str:
 
 
 def _literals(value: str) -> list[str]:
-    """Return the value as the strings that are the same, and as the number or boolean of that text."""
+    """Return the jsonpath literals that equal the value: strings, and the number or boolean with that text."""
     strings = [json.dumps(text) for text in texts_of(value)]
     return [*strings, *([texts_of(value)[-1]] if value in ("true", "false") or is_number(value) else [])]

@@ -1,8 +1,8 @@
 """Bring the schema up to date: numbered migrations once each, then the repeatable files.
 
-`db/migrations` holds what can be done only once: tables, columns, indexes, roles. `db/functions` holds what can be
-replaced: functions, triggers, rights. A repeatable file is applied again when its text has changed, in the order of the
-file names. All missing files are applied in one transaction, so a failed run changes nothing.
+`db/migrations` holds changes that can be applied only once: tables, columns, indexes, roles. `db/functions` holds
+objects that can be replaced: functions, triggers, rights. A repeatable file is applied again when its text has changed,
+in the order of the file names. All missing files are applied in one transaction, so a failed run changes nothing.
 """
 
 import hashlib

@@ -40,13 +40,14 @@ class PostgresOAuth:
 
 
 class PostgresGrants:
-    """Grants, as far as `mcp` may know them."""
+    """Read-only access to grants, with the rights of the function `mcp`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     def find(self, grant_id: UUID) -> StandingGrant | None:
-        """Return the grant; None if it is revoked, expired or unknown. Raises Unavailable if the database is away."""
+        """Return the grant; None if it is revoked, expired or unknown. Raises Unavailable if the database does not
+        respond."""
         with self._pool.connection() as connection:
             rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
         return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
@@ -61,7 +62,7 @@ class PostgresOAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client that somebody has agreed to, and how many seconds ago its document was read."""
+        """Return a client to which a person has consented, and the age of its document in seconds."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
@@ -111,17 +112,17 @@ class PostgresOAuthRows:
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
-        """Note that a request is started, logging_in or decided."""
+        """Set the status of a request: started, logging_in or decided."""
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Note who it is. The request is found by the new hash from now on."""
+        """Record the person who logged in. From now on the request is found by the new hash."""
         values = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
         person_json = json_text(values | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
-        """Forget a request."""
+        """Delete a request."""
         self._connection.run(sql.END, cookie_hash=cookie_hash)
 
     # -- grants, codes and refresh tokens
@@ -142,7 +143,7 @@ class PostgresOAuthRows:
         )
 
     def grant(self, grant_id: UUID) -> Grant | None:
-        """Return a grant, locked."""
+        """Lock a grant and return it."""
         rows = self._connection.run(sql.GRANT, id=str(grant_id))
         return _grant(rows[0]) if rows else None
 
@@ -151,7 +152,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.EXTEND_GRANT, id=str(grant_id), seconds=seconds)
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
-        """End a grant, with all its tokens."""
+        """Revoke a grant with all its tokens."""
         self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
 
     def add_code(self, code: Code, seconds: int) -> None:
@@ -166,7 +167,7 @@ class PostgresOAuthRows:
         )
 
     def code(self, code_hash: bytes) -> Code | None:
-        """Return an authorization code, locked with its grant."""
+        """Lock an authorization code and its grant, and return the code."""
         rows = self._connection.run(sql.CODE, hash=code_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
@@ -175,7 +176,7 @@ class PostgresOAuthRows:
         return Code(**values, hash=code_hash, grant=grant)
 
     def use_code(self, code_hash: bytes) -> None:
-        """Note that a code was presented: it is of no use again."""
+        """Mark a code as used, so that it cannot be used again."""
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
@@ -224,7 +225,7 @@ class PostgresOAuthRows:
         return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
-        """End all that the person has let the client do, and forget that they agreed to it; how many grants."""
+        """Revoke the person's grants to the client, delete the consent, and return the number of grants."""
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:

@@ -1,4 +1,4 @@
-"""How far objects of buckets have been read, in PostgreSQL."""
+"""Progress of imports of bucket objects, in PostgreSQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ FROM object_imports
 WHERE namespace = :namespace AND source = :source
 """
 
-# Of two deliveries at once the one that is behind changes nothing.
+# Of two concurrent deliveries, the delivery with less progress changes nothing.
 RECORD: Final = """
 INSERT INTO object_imports AS i (namespace, source, memories, left_out, error, read_at, reported_at)
 SELECT :namespace, CAST(:source AS text), CAST(:memories AS bigint), CAST(:left_out AS jsonb), CAST(:error AS text),
@@ -44,7 +44,7 @@ LIMIT CAST(:limit AS integer)
 """
 
 # A record with a key has the same request in each generation of its object: if an earlier import stored it, it is a
-# duplicate in this one.
+# duplicate in this import.
 OUTCOMES_OF: Final = """
 SELECT request_id,
     CASE
@@ -60,7 +60,7 @@ FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
 """
 
-# In slices: one statement for all lines would run into the statement timeout.
+# Delete in slices: one statement for all lines would exceed the statement timeout.
 FORGET_LINES: Final = """
 WITH deleted AS (
     DELETE FROM object_import_lines
@@ -98,7 +98,7 @@ class PostgresObjectImports:
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record how far it has been read, never less far than before, and the request of each line."""
+        """Record the progress, which never decreases, and the request of each line."""
         with self._transaction() as connection:
             if lines:
                 by_line = {line: str(request_id) for line, request_id in lines.items()}

@@ -1,4 +1,4 @@
-"""The pool that connections live in, shared by an instance's threads. Opens nothing before it is asked."""
+"""Pool of connections that an instance's threads share. Opens connections only on demand."""
 
 import threading
 import time
@@ -9,15 +9,16 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.errors import Unavailable
 
 CHECKOUT_TIMEOUT_SECONDS = 10.0
-"""How long somebody waits for a connection to come free: less than a client waits for its answer."""
+"""How long a thread waits for a free connection: less than a client waits for its answer."""
 MAX_AGE_SECONDS = 30 * 60.0
-"""After which an idle connection is replaced: the Connector's certificates live for an hour."""
+"""After which an idle connection is replaced: the Connector's certificates are valid for an hour."""
 
 
 class Pool:
     """At most `size` connections, shared by the threads of one function instance.
 
-    After one connection is lost, the idle ones opened before it are discarded: they died of the same cause.
+    After one connection is lost, the idle ones opened before it are discarded: they were probably lost for the same
+    reason.
     """
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
@@ -43,7 +44,7 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Close the idle connections; those in use are closed when given back."""
+        """Close the idle connections; connections in use are closed when they are returned."""
         with self._lock:
             self._distrust_before = time.monotonic()
             idle, self._idle = self._idle, []

@@ -14,11 +14,11 @@ log = EventLog(__name__)
 FRESH_SECONDS = 30.0
 NAMESPACES_REMEMBERED = 10_000
 ASKED_AT_ONCE = 2
-"""Connections that these questions may take from the pool."""
+"""Most connections of the pool that look-ups may use at once."""
 
 
 class QuotaCache:
-    """Caches quotas for 30 seconds. A missing one is looked up in the background, for the next caller.
+    """Caches quotas for 30 seconds. A missing quota is looked up in the background, for the next caller.
 
     `ingest` judges for certain; this spares an agent from hearing so only later.
     """
@@ -30,7 +30,7 @@ class QuotaCache:
         self._lock = threading.Lock()
 
     def of(self, namespace: str) -> Quota | None:
-        """Return the namespace's quota; None where it is not known."""
+        """Return the namespace's cached quota; None if it is not cached."""
         with self._lock:
             quota = self._quotas.get(namespace)
             ask = quota is None and namespace not in self._pending and len(self._pending) < ASKED_AT_ONCE

@@ -1,4 +1,4 @@
-"""Quotas in PostgreSQL, as their keeper sees them: the owner of the schema, for every namespace."""
+"""List and set the quotas of all namespaces in PostgreSQL, as the schema's owner."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -36,7 +36,7 @@ LIMITS: Final = ("memories", "bytes", "texts_a_day")
 
 
 class PostgresQuotas:
-    """Shows and sets quotas."""
+    """Lists and sets quotas."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
@@ -52,7 +52,7 @@ class PostgresQuotas:
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set some limits of a namespace; None is everybody's limit, and for EVERYBODY any number."""
+        """Set limits of a namespace. None resets a limit to the default; in the defaults it means no limit."""
         flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
         with closing(self._open()) as connection:

@@ -39,7 +39,7 @@ _HIT: Final = TypeAdapter(Hit)
 
 
 def filters_json(filters: Filters, excluded: Mapping[str, Collection[str]] | None = None) -> str:
-    """Return the filters as the database's `memory_filters`, by name: tags as they are compared, any or all of them."""
+    """Return the filters as the fields of the database's type `memory_filters`."""
     values = {field.name: getattr(filters, field.name) for field in fields(filters)}
     tags, match = values.pop("tags"), values.pop("tag_match")
     if conditions := values.pop("metadata"):
@@ -110,7 +110,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
-    """Return requests without a memory, as JSON; with the content hashes that are known of them."""
+    """Return requests without a memory as JSON, with their content hashes if known."""
     hashes = contents or {}
     return json_text(
         [
@@ -137,13 +137,13 @@ def announced_json(announced: Sequence[IngestStatus]) -> str:
 
 
 def provenance_fields(provenance: Provenance | None, first_words: str | None = None) -> dict[str, object] | None:
-    """Return what is known of a request's publisher and content; None if nothing is."""
+    """Return the known fields of a request's publisher and content; None if there are none."""
     fields_ = dict(provenance.fields) if provenance else {}
     return fields_ | ({"first_words": first_words} if first_words else {}) or None
 
 
 def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
-    """Return the columns of an external id; empty without one."""
+    """Return the columns of an external id; empty if there is no external id."""
     return {"source": external_id.source, "key": external_id.key} if external_id else {}
 
 
@@ -153,7 +153,7 @@ def key_values(external_id: ExternalId) -> dict[str, object]:
 
 
 def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
-    """Return the parameters that stand for a dead letter, but for its cause."""
+    """Return the statement parameters of a dead letter, except its cause."""
     return {
         "message_id": dead_letter.message_id,
         "data": dead_letter.data,
@@ -162,12 +162,12 @@ def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
 
 
 def vector_text(vector: Vector) -> str:
-    """Return the vector as pgvector reads it."""
+    """Return the vector in pgvector's text format."""
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 def text_array(texts: Sequence[str]) -> str:
-    """Return a text[] literal with every element quoted: unquoted, the driver's `null` would be no text at all."""
+    """Return a text[] literal with every element quoted: without quotes, the text `null` would be read as NULL."""
     return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
 
 
@@ -177,7 +177,7 @@ def uuid_array(ids: Sequence[UUID | str]) -> str:
 
 
 def read_dead_letter(row: Row) -> DeadLetter:
-    """One dead letter."""
+    """Build a dead letter from a row."""
     return DeadLetter(**row.named)
 
 
@@ -193,7 +193,7 @@ def read_listed_request(row: Row) -> ListedRequest:
 
 
 def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
-    """Statuses by their requests' ids."""
+    """Return statuses by request id."""
     return {row["request_id"]: _status(row.named) for row in rows}
 
 
@@ -205,7 +205,7 @@ def _status(columns: dict[str, Any]) -> IngestStatus:
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
-    """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
+    """Build statuses from a JSON array, which costs a tenth of reading as many rows with the driver."""
     outcomes = {}
     for record in records:
         request_id = UUID(record["request_id"])
@@ -226,12 +226,12 @@ def read_memory(record: Mapping[str, Any]) -> Memory:
 
 
 def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> ExportedMemory:
-    """Return a memory as it is exported: exactly as it is stored."""
+    """Return a memory for an export, with its stored values unchanged."""
     return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
 
 
 def read_candidates(answer: Mapping[str, Any]) -> Candidates:
-    """Candidates from the JSON of `find_candidates`."""
+    """Build candidates from the JSON of `find_candidates`."""
     columns = answer["candidates"]["columns"]
     return Candidates(
         rows=list(map(Candidate._make, zip(*(column or () for column in columns), strict=True))),
@@ -244,7 +244,7 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
 
 
 def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> Hit:
-    """A hit from its `memory_record`, whose content and metadata may be cut, and its place in the ranking."""
+    """Build a hit from its rank and its `memory_record`, whose content and metadata may be cut."""
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
     why = Why(
         matched_words=tuple(record["matched_words"]),
@@ -283,5 +283,5 @@ def read_quota(row: Row) -> Quota:
 
 
 def _with_one_line_labels(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record with a title and tags that cannot be taken for anything but one line each."""
+    """Return the record with its title and each tag reduced to one line."""
     return {**record, "title": one_line(record["title"]), "tags": tuple(map(one_line, record["tags"]))}

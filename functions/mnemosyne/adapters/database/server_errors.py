@@ -1,4 +1,4 @@
-"""What PostgreSQL said about an error, for operators. Messages for agents are in `connections`."""
+"""Read PostgreSQL's description of an error, for operators. Messages for agents are in `connections`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

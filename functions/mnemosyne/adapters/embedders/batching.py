@@ -25,9 +25,9 @@ class _Batch:
 class MicroBatchingEmbedder:
     """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
 
-    A call is made at once if no other is in progress. Otherwise the first waiting caller collects the texts of others
-    for at most 25 ms and makes one call for all. If the service fails, all callers get its error. If the call fails
-    because of a text, each caller makes its own call and gets its own error.
+    A call is made at once if no other is in progress. Otherwise the first waiting caller collects the texts of other
+    callers for at most 25 ms and makes one call for all. If the service fails, all callers get its error. If the call
+    fails because of a text, each caller makes its own call and gets its own error.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -41,7 +41,7 @@ class MicroBatchingEmbedder:
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:
-        """Return itself, or the namespace's own embedder, without joined calls, if the embedder learns from texts."""
+        """Return itself. If the embedder learns from texts, return the namespace's embedder, without joined calls."""
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
 

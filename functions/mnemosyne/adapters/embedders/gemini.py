@@ -35,7 +35,7 @@ CHUNK_CHARACTERS: Final = 4_000
 RESERVED_TOKENS: Final = 48
 """Part of the model's input for the task prefix and for the tokens that the model adds itself."""
 PROBE: Final = "memory"
-"""Text that the service refuses only if it refuses every text."""
+"""Probe text: the service refuses it only if it refuses every text."""
 LONGEST_PROBED: Final = 200
 """Longer texts may really be too long for the model, and are split."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
@@ -54,7 +54,7 @@ class _Task:
 
 _DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=3, seconds=12.0)
 _QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ", attempts=2, seconds=5.0)
-"""A search does not wait long: it can also be answered by words alone."""
+"""Timeout of a query. It is short, because a search can also use words alone."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class GeminiEmbedder:
         self._kept = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
-        """Return itself: it learns nothing from the texts."""
+        """Return itself, because it learns nothing from texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -123,7 +123,7 @@ class GeminiEmbedder:
         return [vectors[content] for content in contents]
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with, of a long query the mean of its chunks' vectors."""
+        """Return the vector of a query. The vector of a long query is the mean of its chunks' vectors."""
         (vectors,) = embed_whole([text], self.chunk_limit, self._embed_chunks_of_query)
         return _normalised(np.sum(vectors, axis=0))
 
@@ -144,16 +144,16 @@ class GeminiEmbedder:
             self._embed_call(call, task, vectors, deadline)
 
     def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the vectors of a call's texts, from more calls if the service does not take them in one.
+        """Add the vectors of a call's texts, in more calls if the service refuses them in one call.
 
         Some locations and models of Vertex AI take one text a call. They refuse a larger call in various ways, and
-        some of these also refuse a single text. So each text is sent alone before one is called invalid.
+        some of these also refuse a single text. So each text is sent alone before any text is reported as invalid.
         """
         if len(texts) > 1 and not self._one_by_one:
             try:
                 vectors.update(zip(texts, self._embed(texts, task), strict=True))
                 return
-            except TextTooLong:  # one of them is, or only all together
+            except TextTooLong:  # one text is too long, or all of them together
                 middle = len(texts) // 2
                 for half in (texts[:middle], texts[middle:]):
                     self._embed_call(half, task, vectors, deadline)
@@ -167,13 +167,13 @@ class GeminiEmbedder:
             if number:
                 check_time(deadline, number, len(texts))
             vectors[text] = self._embed_one(text, task)
-        self._one_by_one |= len(texts) > 1  # the service took every text alone, so it does not take several
+        self._one_by_one |= len(texts) > 1  # the service accepts each text alone but not several at once
 
     def _embed_one(self, text: str, task: _Task) -> Vector:
         """Return the vector of one text. Raises an error about the text only if the service takes another text.
 
         A 400 may also concern the whole project, for example its billing or region, and memories that were recorded as
-        failed would be lost. A 500 may concern one text, which would otherwise be tried without end.
+        failed would be lost. A 500 may concern one text, which would otherwise be retried forever.
         """
         try:
             (vector,) = self._embed([text], task)
@@ -268,7 +268,7 @@ class GeminiEmbedder:
         return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answer}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
-        """Return the vectors of an answer. Raises unless it has one usable vector per text, none of a cut text."""
+        """Return the vectors of an answer. Raises unless it has one usable vector per text, and no text was cut."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
             raise self._unusable(f"{len(embeddings)} vectors for {count} texts")
@@ -281,7 +281,7 @@ class GeminiEmbedder:
                 raise self._unusable("a vector that is not finite or zero")
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
-        return [_normalised(vector) for vector in vectors]  # only vectors of the full dimension come normalised
+        return [_normalised(vector) for vector in vectors]  # the API normalises only vectors of the full dimension
 
 
 def _normalised(vector: Vector) -> Vector:

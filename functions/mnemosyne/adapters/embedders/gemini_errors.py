@@ -10,8 +10,8 @@ from mnemosyne.errors import MnemosyneError, TextTooLong
 if TYPE_CHECKING:
     from google.genai.errors import APIError
 
-# Seen: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
-# payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The words change.
+# Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
+# payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
 _MODEL_SETTING: Final = "embedding_model (MNEMOSYNE_EMBEDDING_MODEL)"
 _DOUBTFUL: Final = re.compile(r"400|404|408|413|5\d\d")
@@ -45,7 +45,7 @@ class Explanations:
     vertex: VertexAi | None
 
     def error(self, code: int | str, message: str) -> MnemosyneError:
-        """Return the error of the table."""
+        """Look up the error in the table of rules."""
         vertex = self.vertex
         set_location = (
             "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it, or "
@@ -67,14 +67,14 @@ class Explanations:
         )
 
     def doubt(self, code: int | str, message: str) -> Refused:
-        """Return that an answer may be about the text."""
+        """Build the exception for an answer that may concern a single text."""
         description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all
         return Refused(code, description, self.error(code, message), concerns_all=concerns_all)
 
     def api_error(self, error: "APIError") -> Exception:
-        """Return what to raise for an error that the API answers."""
+        """Return the exception to raise for an error response of the API."""
         message = str(error.message)
         if error.code == 413 or (error.code == 400 and _TOO_LONG.search(message)):
             return TextTooLong(f"the embedding service answered {error.code}: {message}")

@@ -57,7 +57,7 @@ class MultilingualEmbedder:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="multilingual")
 
     def for_namespace(self, namespace: str) -> "MultilingualEmbedder":
-        """Return itself: it learns nothing from the texts."""
+        """Return itself, because it learns nothing from texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

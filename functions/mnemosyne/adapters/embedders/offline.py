@@ -63,7 +63,7 @@ class OfflineEmbedder:
         self._counting = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return the embedder that counts the tokens of this namespace's texts, itself if it counts none."""
+        """Return the embedder that counts the tokens of this namespace's texts, or itself if it counts no tokens."""
         if self._statistics is None:
             return self
         counts = _TokenCounts(counts_file(self._statistics, namespace), self._counting)
@@ -140,7 +140,7 @@ class OfflineEmbedder:
 
 
 class _NamespaceEmbedder:
-    """The offline embedder for one namespace, independent of the texts of others."""
+    """The offline embedder for one namespace, independent of other namespaces' texts."""
 
     model = OfflineEmbedder.model
     dimension = OfflineEmbedder.dimension
@@ -178,7 +178,7 @@ class _TokenCounts:
         self._counting = counting
 
     def read(self, vocabulary: int) -> NDArray[np.uint32]:
-        """Return the counts, zeros for those that are missing."""
+        """Return the counts, zeros if the file is missing or invalid."""
         counts = np.zeros(vocabulary + 1, dtype=np.uint32)
         with suppress(OSError), self._file.open("rb", buffering=0) as file:
             file.readinto(counts.data)

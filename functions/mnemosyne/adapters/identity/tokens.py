@@ -34,7 +34,7 @@ STALE_SECONDS = 3600
 NO_METADATA = (404, 405)
 """Statuses of issuers without metadata at a URL."""
 SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
-"""Cloud Run replaces some signatures with this after checking them, so that the token is useless elsewhere:
+"""Cloud Run replaces some signatures with this after checking them, so that other services cannot use the token:
 https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
 
 _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
@@ -152,7 +152,7 @@ def _metadata_urls(issuer: str) -> list[str]:
 
 
 class _IssuerKeys:
-    """Cache of the issuer's keys. One thread fetches them while the others use the cached ones.
+    """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
     A slow or unreachable issuer delays no token with a cached key. Other tokens wait for at most one attempt.
     """
@@ -173,7 +173,7 @@ class _IssuerKeys:
         return self._cached
 
     def refreshed(self) -> list[jwt.PyJWK]:
-        """Return newly fetched keys, or the cached ones if they were refreshed in the last RETRY_SECONDS."""
+        """Return newly fetched keys, or the cached keys if they were refreshed in the last RETRY_SECONDS."""
         now = time.monotonic()
         if now >= self._refreshed_at + RETRY_SECONDS:
             self._refreshed_at = now

@@ -65,7 +65,7 @@ class LocalQueue:
         return self._opened
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        """Return once the message is on disk; raises Unavailable where it cannot be written."""
+        """Return once the message is on disk; raises Unavailable if it cannot be written."""
         trace = current_trace()
         self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
@@ -79,7 +79,7 @@ class LocalQueue:
         return f"{self._path}, {counted(waiting, 'message')} waiting"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        """Return once the message is on disk; raises Unavailable where it cannot be written."""
+        """Return once the message is on disk; raises Unavailable if it cannot be written."""
         try:
             with self._lock:
                 self._connection().execute(

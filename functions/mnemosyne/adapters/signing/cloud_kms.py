@@ -99,7 +99,7 @@ class CloudKmsKeys:
         """Sign the claims. Raises Unavailable, or Misconfigured if the key cannot be used."""
         try:
             return self._signed(claims)
-        except _Disabled:  # after its versions were listed
+        except _Disabled:  # the version was disabled after the versions were listed
             self._listed_at = float("-inf")
             return self._signed(claims)
 
@@ -131,7 +131,7 @@ class CloudKmsKeys:
         return bytes(answer.signature)
 
     def _current(self) -> list[_Version]:
-        """Return the enabled versions, newest first. While KMS is unavailable, return the cached ones."""
+        """Return the enabled versions, newest first. While KMS is unavailable, return the cached versions."""
         with self._lock:
             if time.monotonic() < self._listed_at + VERSIONS_SECONDS:
                 return self._versions
