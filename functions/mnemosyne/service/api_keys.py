@@ -1,4 +1,4 @@
-"""API keys: how one is made, what its token looks like, and what of it may be shown and kept."""
+"""Create and parse API keys, and select the fields of a key that may be stored or shown."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from mnemosyne.domain.principal import ApiKey, Scope
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
-"""Letters and digits: 43 of 62 kinds are 256 bits."""
+"""Letters and digits: 43 characters of an alphabet of 62 have 256 bits."""
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
 
@@ -20,7 +20,7 @@ _KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
 def new_key(
     *, name: str, namespace: str, scopes: frozenset[Scope], created_at: datetime, expires_at: datetime | None
 ) -> tuple[ApiKey, str]:
-    """Make a key and its bearer token `mnk_<id>_<secret>`, which is nowhere kept."""
+    """Create a key and its bearer token `mnk_<id>_<secret>`. The token is not stored."""
     key_id, secret = _random(ID_LENGTH), _random(SECRET_LENGTH)
     key = ApiKey(
         id=key_id,
@@ -35,7 +35,7 @@ def new_key(
 
 
 def hash_secret(secret: str) -> bytes:
-    """Hash a secret with SHA-256, which is enough: it is 256 random bits, not a word somebody chose."""
+    """Hash a secret with SHA-256, which is enough for 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -47,12 +47,12 @@ def split_token(token: str) -> tuple[str | None, str]:
 
 
 def key_id(authorization: str | None) -> str | None:
-    """Return the id of the API key in an Authorization header, for a log; None if there is none."""
+    """Return the id of an Authorization header's API key, for logs; None without an API key."""
     return split_token((authorization or "").partition(" ")[2].strip())[0]
 
 
 def public_fields(key: ApiKey) -> dict[str, Any]:
-    """Return the key as it may be shown: without its hash."""
+    """Return the fields of the key without its hash."""
     return {
         "id": key.id,
         "name": key.name,

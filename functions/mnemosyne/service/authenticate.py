@@ -22,13 +22,13 @@ SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 """Cloud Run reads this header instead of Authorization if a request has both:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
 NAME_LENGTH = 200
-"""Characters of a namespace or subject, at most."""
+"""Most characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
-"""TTL of a cached key: a revoked one is refused after it at the latest."""
+"""TTL of a cached key, in seconds. A revoked key is refused after this time at the latest."""
 OUTAGE_SECONDS = 600.0
 """TTL of a cached key that was valid, while the database is not responding (stale-if-error)."""
 PAUSE_SECONDS = 5.0
-"""How long the database is left alone after it could not be asked."""
+"""Seconds without a new look-up after the database was unavailable."""
 KEYS_REMEMBERED = 10_000
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
@@ -39,7 +39,7 @@ class Authenticator(Protocol):
 
     @property
     def credential(self) -> str:
-        """Description of the required credential, for people in search of a log-in page."""
+        """Description of the required credential, for people who look for a log-in page."""
 
     @property
     def only_authorization(self) -> bool:
@@ -62,11 +62,11 @@ class NoAuthenticator:
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the local principal, whatever is presented."""
+        """Return the local principal; credentials are ignored."""
         return LOCAL
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return the same."""
+        """Return the local principal."""
         return LOCAL
 
 
@@ -102,7 +102,7 @@ class ApiKeyAuthenticator:
         return self._principal(self._look_up(identifier) if identifier else None, secret)
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return the principal of a key that was looked up within the last half minute; None of others."""
+        """Return the principal of a key that was looked up in the last 30 seconds, otherwise None."""
         identifier, secret = split_token(bearer(authorization))
         cached = self._keys.get(identifier or "")
         if cached is None or time.monotonic() >= cached.looked_up_at + FRESH_SECONDS:
@@ -110,7 +110,7 @@ class ApiKeyAuthenticator:
         return self._principal(cached.key, secret)
 
     def _principal(self, key: ApiKey | None, secret: str) -> Principal:
-        # Compared in any case, and in constant time: how long it takes tells nothing.
+        # Compare even without a key, and in constant time, so that the time reveals nothing about keys.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
             raise Unauthorized("the key is not known, expired or revoked")
@@ -138,7 +138,7 @@ class ApiKeyAuthenticator:
         return key
 
     def _remember(self, key_id: str, entry: _CachedKey) -> None:
-        """Remember keys and unknown ids apart, so that guessed ids do not evict keys."""
+        """Cache keys and unknown ids separately, so that guessed ids do not evict keys."""
         entries, others = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
         with self._lock:
             others.pop(key_id, None)
@@ -149,7 +149,7 @@ class ApiKeyAuthenticator:
 
 
 class OidcAuthenticator:
-    """`AUTH_MODE=oidc`: a JWT of the issuer's, for our audience; namespace and scopes are its claims."""
+    """`AUTH_MODE=oidc`: a JWT of the issuer for this server. Its claims name namespace and scopes."""
 
     credential = "a token of its issuer as `Authorization: Bearer …`"
     only_authorization = False
@@ -159,7 +159,7 @@ class OidcAuthenticator:
         self._claim = namespace_claim
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the token's principal; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
+        """Return the token's principal; raises Unauthorized, or Unavailable without the issuer's keys."""
         claims = self._verifier.verify(bearer(authorization))
         subject = claims["sub"]
         if not _usable(subject):
@@ -172,7 +172,7 @@ class OidcAuthenticator:
         )
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
-        """None: each token is verified."""
+        """Return None, because each token must be verified."""
         bearer(authorization)
         return None
 
@@ -189,11 +189,11 @@ class OidcAuthenticator:
 class CloudRunIamAuthenticator:
     """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token; its e-mail is the namespace.
 
-    Cloud Run replaces the signature of a token it has checked, so there is none to verify here. That makes this mode
-    safe only where the service admits no one unauthenticated, as Terraform sees to.
+    Cloud Run removes the signature after checking it, so it cannot be verified here. This mode is safe only if the
+    service rejects unauthenticated requests, as Terraform configures it.
     """
 
-    # Cloud Run looks at X-Serverless-Authorization where both are there, and hands Authorization on as it came.
+    # If both headers are present, Cloud Run checks X-Serverless-Authorization and passes Authorization on unchecked.
     credential = "a Google identity token of somebody whom Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 
@@ -209,20 +209,20 @@ class CloudRunIamAuthenticator:
         return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}), name=email)
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
-        """None: each token is read."""
+        """Return None, because each token must be read."""
         bearer(authorization)
         return None
 
 
 class PushIdentity:
-    """Authenticates our own subscription's pushes: Google's tokens, for this function, of the account that pushes."""
+    """Authenticates pushes of this deployment's subscription by Google's token of its service account."""
 
     def __init__(self, verifier: TokenVerifier, email: str) -> None:
         self._verifier = verifier
         self._email = email
 
     def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized where the push is anybody else's, Unavailable where nobody can tell."""
+        """Raise Unauthorized if the token is not the subscription's, Unavailable if it cannot be checked."""
         claims = self._verifier.verify(bearer(authorization))
         if claims.get("email") != self._email or claims.get("email_verified") is not True:
             raise Unauthorized("the push is not our subscription's")
@@ -233,13 +233,13 @@ def _usable(name: object) -> TypeGuard[str]:
 
 
 class SharedSecret:
-    """Authenticates pushes that show the secret which this machine's delivery was started with."""
+    """Authenticates pushes of the local delivery by the secret that it was started with."""
 
     def __init__(self, secret: str) -> None:
         self._hash = hash_secret(secret)
 
     def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized where the push is anybody else's."""
+        """Raise Unauthorized if the push has another secret."""
         if not hmac.compare_digest(hash_secret(bearer(authorization)), self._hash):
             raise Unauthorized("the push is not our delivery's")
 

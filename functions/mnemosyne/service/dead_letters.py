@@ -30,7 +30,7 @@ log = EventLog(__name__)
 BEYOND_QUOTA_KEPT = 200
 """Dead letters that a namespace may have before messages over quota are no longer kept."""
 MOST_UNAVAILABLE = 5
-"""Letters in a row that could not be put back because the queue or the database is away, after which a run ends."""
+"""A run ends when this many letters in a row fail because the queue or the database is unavailable."""
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
@@ -45,8 +45,8 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Store a message that exceeded the quota, so that the operator can redrive it once there is room.
 
-    Letters take room too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further one. The requests have failed
-    and say why in any case.
+    Letters need space too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further letter. The requests have
+    failed and say why in any case.
     """
     newly = memories.store_dead_letter(dead_letter, unless=BEYOND_QUOTA_KEPT)
     log.warning("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
@@ -55,8 +55,8 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
     """Store a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
 
-    Requests that can never be stored fail. The message is not stored if each of the others is, with the same content.
-    Returns the dead letter as it is stored.
+    Requests that can never be stored fail. The message is not stored if all other requests are already stored with the
+    same content. Returns the dead letter as it is stored.
     """
     if not message.retry_reason:
         ingest.reject(message.rejected, memories=memories)
@@ -67,7 +67,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
-    """Delete the letter that a message was republished from, now that each of its requests has an outcome."""
+    """Delete the letter of a republished message, once each of its requests has an outcome."""
     if letter_id:
         memories.conclude_dead_letter(letter_id, message.request_ids)
 
@@ -90,7 +90,7 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Prepare a letter to be redriven in its namespace, or `into` another one if it has none.
+        """Prepare a letter to be redriven in its namespace, or in the namespace `into` if it has none.
 
         Raises InvalidRequest if its message cannot be published again, with the reason.
         """
@@ -133,7 +133,7 @@ class Redrive:
             raise _refusal(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # Ctrl-C as well: a letter that is marked cannot be redriven for 24 hours
+        except BaseException:  # BaseException includes Ctrl-C: a letter that is marked cannot be redriven for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -176,13 +176,13 @@ def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> li
 
 @dataclass(frozen=True, kw_only=True)
 class Redriven:
-    """What redrive_chosen did with one letter."""
+    """Result of redrive_chosen for one letter."""
 
     message_id: str
     letter: DeadLetter | None = None
     request_ids: Sequence[UUID] = ()
     problem: str = ""
-    """Why it was not put back."""
+    """Reason why the letter was not published again."""
 
 
 def redrive_chosen(
@@ -194,10 +194,11 @@ def redrive_chosen(
     dry_run: bool = False,
     limit: int | None = None,
 ) -> Iterator[Redriven]:
-    """Publish again the messages of the letters that are chosen now, each at most once and oldest first.
+    """Publish the messages of the chosen letters again, each at most once, oldest first.
 
-    A letter that cannot be put back does not stop the others, unless MOST_UNAVAILABLE of them in a row could not be
-    because the queue or the database is away. Letters named by message id that are not redrivable are reported.
+    A letter that cannot be published does not stop the run. The run ends if MOST_UNAVAILABLE letters in a row fail
+    because the queue or the database is unavailable. If letters are chosen by message id, those that cannot be redriven
+    are reported.
     """
     ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)
@@ -215,7 +216,7 @@ def redrive_chosen(
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
         except MnemosyneError as exc:
             attempt = Redriven(message_id=message_id, problem=str(exc))
-        except Exception as exc:  # one letter that we cannot handle must not keep the others from being redriven
+        except Exception as exc:  # an unexpected error with one letter must not stop the other letters
             log.exception("redrive_crashed", namespace=memories.namespace, message_id=message_id)
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
         else:

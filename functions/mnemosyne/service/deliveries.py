@@ -28,7 +28,7 @@ class Push:
     message: Published
     attempt: int
     only: str | None = None
-    """The namespace that the subscription is for: its publisher may write to no other."""
+    """Namespace of the subscription. Its publisher may write to no other namespace."""
     of_bucket: bool = False
     """Whether the subscription is a bucket's, whose messages are notifications about objects."""
 
@@ -37,7 +37,7 @@ class Push:
         """Whether Pub/Sub deletes the message within LAST_DAY."""
         try:
             age = datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
-        except (ValueError, TypeError):  # no time, or one without its offset
+        except (ValueError, TypeError):  # the time is missing, or has no offset
             return False
         return age > ingest.RETENTION - LAST_DAY
 
@@ -82,9 +82,9 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 def give_up(push: Push, services: SubscriberServices) -> None:
     """`dead_letter`: store a message that `ingest` could not store, or keep it as a dead letter.
 
-    A message is kept only if it is itself the cause in two attempts in a row, or if Pub/Sub would delete it within
-    LAST_DAY. If a service fails, it is delivered again, so that a fault of any length makes no dead letters. No error
-    of ours loses a message: no other function comes after this one.
+    A message is kept only if the message itself causes two failures in a row, or if Pub/Sub would delete it within
+    LAST_DAY. If a service fails, it is delivered again, so that an outage makes no dead letters. An internal error must
+    not lose a message, because no other function handles it afterwards.
     """
     cause, earlier = "", set[str | None]()
     if not push.expires_soon:

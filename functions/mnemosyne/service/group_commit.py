@@ -17,18 +17,18 @@ from mnemosyne.service.slices import SLICE_CHUNKS, Slice
 ResultT = TypeVar("ResultT")
 
 SMALL = 10
-"""Most chunks of a slice that joins others. A larger one gains nothing, and the others would wait for it."""
+"""Most chunks of a slice that joins a group. A larger slice gains nothing, and the other slices would wait for it."""
 
 
 @dataclass(eq=False)
 class _Waiting(Generic[ResultT]):
-    """A slice that waits for its turn: to lead the next group, to read its result or fault, or to go alone."""
+    """A waiting slice. When woken, it leads the next group, reads its result or error, or runs alone."""
 
     slice: Slice
     turn: threading.Event = field(default_factory=threading.Event)
     result: ResultT | None = None
     fault: ServiceError | None = None
-    """Why the whole group failed: a fault of a service, which another attempt would meet as well."""
+    """Service error that failed the whole group. Another attempt now would fail too."""
     alone: bool = False
 
 
@@ -44,7 +44,7 @@ class GroupCommit(Generic[ResultT]):
         """Return the result of `work` for the slice, or for a group that includes it.
 
         If a service fails, each slice of the group gets its error. If the work raises for another reason, which may
-        concern one item only, each slice is tried alone, so that none fails because of another.
+        concern one item only, each slice is tried alone, so that it fails only for its own items.
         """
         if part.chunks > SMALL:
             return work(part.requests)
@@ -93,7 +93,7 @@ class GroupCommit(Generic[ResultT]):
 
 
 def _group(waiting: Sequence[_Waiting[ResultT]]) -> list[_Waiting[ResultT]]:
-    """Return the first of the waiting slices, at most SLICE_CHUNKS chunks in all and no request twice."""
+    """Return the next group of waiting slices: at most SLICE_CHUNKS chunks in total, and no request twice."""
     group: list[_Waiting[ResultT]] = []
     request_ids: set[UUID] = set()
     chunks = 0.0

@@ -1,4 +1,4 @@
-"""Accept memories, store each once however often it is delivered, and report the outcomes."""
+"""Accept memories, store each once even if it is delivered repeatedly, and report the outcomes."""
 
 import math
 import time
@@ -31,15 +31,14 @@ from mnemosyne.service.slices import slices
 log = EventLog(__name__)
 
 CLOCK_SKEW = timedelta(minutes=1)
-"""How far one machine's clock may be ahead of another's."""
+"""Most seconds that the clocks of two machines may differ."""
 RETENTION = timedelta(days=7)
 """How long the topic keeps an undelivered message: an unseen request that is older will not arrive."""
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
-    """Publish the readings, all or none.
-
-    Raises Unavailable if they could not be published, and OverQuota if there is no room. Then nothing was accepted.
+    """Publish the readings, all or none. Raises Unavailable if they could not be published, and OverQuota if they
+    exceed the quota. If an error is raised, nothing was accepted.
     """
     takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
     quota = services.known_quota(namespace)
@@ -57,15 +56,15 @@ class Stored:
     busy: set[UUID] = field(default_factory=set)
     """Requests that must wait for another delivery of their content."""
     conflicting: list[UUID] = field(default_factory=list)
-    """Requests under whose id another content was stored before."""
+    """Requests whose id already belongs to different content."""
     undeleted: Sequence[UUID] = ()
-    """Deletions that were not done, because another request has its outcome under their id."""
+    """Deletions that were not done, because their id already has another request's outcome."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
-    """Why requests failed for lack of room. There may be room later."""
+    """Why requests exceeded the quota. They may fit later."""
     postponed: dict[UUID, str] = field(default_factory=dict)
-    """Why requests could not be stored now, although others could."""
+    """Why requests could not be stored now, although other requests could."""
     progress: bool = False
-    """Whether this delivery has stored something. Without progress it goes on after its time."""
+    """Whether this delivery has stored something. A delivery without progress continues after its deadline."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
@@ -119,9 +118,10 @@ def store(
 
     The message is stored in slices, each in a separate transaction. `group_commit` joins a small slice with slices of
     other messages. A request that can never be stored is recorded as failed, and the others are stored. Raises
-    Unavailable, so that the message is delivered again, if the database or the embedder is away, if one of the requests
-    cannot be stored now, if another delivery of the same content is under way, if the message is newer than this
-    reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices committed before stay stored.
+    Unavailable, so that the message is delivered again, if the database or the embedder is unavailable, if one of the
+    requests cannot be stored now, if another delivery of the same content is under way, if the message is newer than
+    this reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices that were already committed
+    stay stored.
     """
     if message.namespace != memories.namespace:
         raise ValueError(f"a message for {message.namespace!r} must not be stored in {memories.namespace!r}")
@@ -193,7 +193,7 @@ class _Storing:
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(requests) == 1:
                 return self._unstored(requests[0], exc)
-        # One of them is the cause, and the error does not say which.
+        # One request is the cause, but the error does not tell which.
         stored, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
             if stored.progress and time.monotonic() >= self.deadline:
@@ -247,7 +247,7 @@ class _Storing:
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
-    """Record why the requests are still queued, unless the database is away."""
+    """Record why the requests are still queued, if the database responds."""
     try:
         memories.record_attempt(message.waiting(error))
     except ServiceError:
@@ -265,12 +265,12 @@ def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
         return
     memories.record_failures(failed)
     for request in failed:
-        # Without the cause, which may quote the request. The request's status has it.
+        # Leave out the cause, which may quote the request. The request's status has it.
         log.error("ingest_failed", namespace=memories.namespace, request_id=request.request_id)
 
 
 def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
-    """Return the status of each request, in the order asked.
+    """Return the status of each request, in the order of the ids.
 
     A request that the subscriber has not seen is `queued` while the topic may still have it, if its id was issued here
     for this namespace. Ids are issued only for requests that were published. Otherwise it is `unknown`.
@@ -285,7 +285,7 @@ def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) 
 
 
 def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
-    """Return the memories nearest to a newly stored one; none if the request has another outcome."""
+    """Return the memories nearest to a newly stored memory; none if the request has another outcome."""
     if status.state is not IngestState.STORED or status.memory_id is None:
         return NO_NEIGHBOURS
     return memories.neighbours(status.memory_id)

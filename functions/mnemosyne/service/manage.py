@@ -16,11 +16,11 @@ from mnemosyne.ports.services import Clock
 log = EventLog(__name__)
 
 TAGGED_AT_ONCE = 200
-"""Memories whose tags one transaction changes: each is indexed again."""
+"""Memories whose tags one transaction changes. The limit is low because each memory is indexed again."""
 
 
 def get(memory_id: UUID, *, memories: MemoryStore) -> Memory:
-    """Return one memory, whole; raises NotFound."""
+    """Return one memory with all fields; raises NotFound."""
     memory = memories.fetch(memory_id)
     if memory is None:
         raise _missing(memory_id)
@@ -66,7 +66,7 @@ def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Cloc
 def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
     """Return the memory after the change.
 
-    Raises NotFound, and Conflict where supersession would go round in a circle.
+    Raises NotFound, and Conflict if supersession would form a cycle.
     """
     memory = memories.update(memory_id, change)
     if memory is None:

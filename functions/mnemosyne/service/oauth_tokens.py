@@ -1,4 +1,4 @@
-"""`AUTH_MODE=oauth`: authenticate access tokens of our authorization server, and API keys."""
+"""`AUTH_MODE=oauth`: authenticate API keys, and access tokens of this server."""
 
 import hashlib
 import threading
@@ -20,9 +20,10 @@ from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authen
 log = EventLog(__name__)
 
 JWT_TYPE = "at+jwt"
-"""https://www.rfc-editor.org/rfc/rfc9068#section-4: another token of the issuer is no access token."""
+"""https://www.rfc-editor.org/rfc/rfc9068#section-4: other tokens of the issuer are not access tokens."""
 FRESH_SECONDS = 25.0
-"""Seconds that a token's check is cached. With the time of the check, a revoked grant admits nobody after 30 s."""
+"""Seconds that a token's check is cached. Together with the duration of the check, a revoked grant is refused within 30
+seconds."""
 REMEMBERED = 10_000
 
 
@@ -44,7 +45,7 @@ class OAuthAuthenticator:
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the token's principal; raises Unauthorized, or Unavailable where nobody can tell at the moment."""
+        """Return the token's principal; raises Unauthorized, or Unavailable if it cannot be checked now."""
         token = bearer(authorization)
         if token.startswith(f"{PREFIX}_"):
             return self._keys.authenticate(authorization)
@@ -61,7 +62,7 @@ class OAuthAuthenticator:
         return principal
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
-        """Return the principal of a token that was looked at within the last half minute; None of others."""
+        """Return the principal of a token that was checked recently, otherwise None."""
         token = bearer(authorization)
         if token.startswith(f"{PREFIX}_"):
             return self._keys.cached_principal(authorization)
@@ -72,7 +73,7 @@ class OAuthAuthenticator:
     def _standing(self, grant_id: UUID) -> StandingGrant | None:
         """Return the grant; while the database does not respond, the grant cached in the last ten minutes."""
         believed = self._stood.get(grant_id)
-        if time.monotonic() < self._circuit_open_until:  # a look-up failed a moment ago: each caller would wait
+        if time.monotonic() < self._circuit_open_until:  # a look-up failed a moment ago: do not wait again
             if believed:
                 return believed
             raise Unavailable("the database is not responding")

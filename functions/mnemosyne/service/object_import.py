@@ -33,7 +33,7 @@ from mnemosyne.service import ingest, outcomes
 log = EventLog(__name__)
 
 BUCKET = "bucket"
-"""Client of the requests that an object of a bucket contains."""
+"""Client name in the requests of a bucket's object."""
 BUDGET_SECONDS = 480.0
 """Time for one delivery. Pub/Sub waits ten minutes for an answer; the next delivery continues."""
 BATCH_BYTES = 3_000_000
@@ -55,9 +55,9 @@ def import_object(
 ) -> None:
     """Continue the object's import until its report is written.
 
-    Each record becomes a separate request. Without source and key, its id follows from the object's generation
-    and the line, so that reading it again gives the same request. Raises Unavailable if the budget of seconds is used
-    up or a part is unavailable: redeliver.
+    Each record becomes a separate request. Without source and key, its id is derived from the object's generation and
+    the line, so that reading it again gives the same request. Raises Unavailable if the budget of seconds is used up or
+    a part is unavailable: redeliver.
     """
     deadline = time.monotonic() + budget
     imports = services.imports_of(namespace)
@@ -66,7 +66,7 @@ def import_object(
         imports.forget_lines(stored_object.source)
         return
     if not progress.is_read:
-        imports.record(progress, {})  # the time of its start, before anything of it is stored
+        imports.record(progress, {})  # the start of the import, before any of its records is stored
         progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
     counts = _wait(progress, imports, deadline, pause)
     services.objects.write_report(stored_object, _report(progress, imports, counts))
@@ -95,7 +95,7 @@ class _Reading:
     recorded: float = field(default_factory=time.monotonic)
 
     def finish(self) -> ObjectImport:
-        """Read to the end, or to an error; raises Unavailable if the time is up first."""
+        """Read to the end or to an error; raises Unavailable if the time runs out first."""
         error = None
         try:
             with self.services.objects.open(self.stored_object) as opened:
@@ -190,7 +190,7 @@ def _wait(
     deadline: float,
     pause: Callable[[float], object],
 ) -> Counter[IngestState]:
-    """Return the outcomes of the object's lines, counted, once each has one; raises Unavailable if the time is up."""
+    """Count the outcomes once each line has an outcome; raises Unavailable if the time runs out."""
     counts: Counter[IngestState] = Counter()
     after = ""
     while page := imports.lines(progress.source, PAGE, after=after):

@@ -20,7 +20,7 @@ def announce(
     memories: MemoryStore,
     topic: OutcomeTopic,
 ) -> None:
-    """Publish each outcome that was not announced yet, and the dead letter if there is one.
+    """Publish each outcome that was not announced yet, and the dead letter if given.
 
     Call it before the message is acknowledged, so that redelivery repeats it after an error. A crash after publishing
     repeats an event under the same id. Raises Unavailable.

@@ -1,4 +1,4 @@
-"""Hold a namespace to its quota, before anything is paid for."""
+"""Enforce a namespace's quota before its texts are embedded."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ def within(
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
     """Return the requests that fit the quota, in order, and the others with the reason.
 
-    Requests of equal content are one memory, and each chunk is one embedded text.
+    Requests with equal content count as one memory, and each chunk as one embedded text.
     """
     fitting: list[IngestRequest] = []
     refused: list[tuple[IngestRequest, str]] = []

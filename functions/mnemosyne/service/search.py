@@ -18,16 +18,16 @@ from mnemosyne.ports.memories import CandidateSource, MemoryStore
 log = EventLog(__name__)
 
 CANDIDATES = 100
-"""Memories found by vector, and as many by words, at least; three times the limit if that is more."""
+"""Fewest candidates by vector, and fewest by words. Three times the limit is used if that is more."""
 RERANKED = 50
-"""Hits that the reranker reads, at least: it may move a late one to the top."""
+"""Fewest hits that the reranker reads. It may move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Of each, on average: its models read 512 or 1,024 tokens and cut the rest."""
+"""Average characters of each text: the models read 512 or 1,024 tokens and cut the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """The hits, best first, and how they were found. Times are in milliseconds."""
+    """The hits, best first, and the methods that found them. Times are in milliseconds."""
 
     hits: Sequence[Hit]
     strategy: str
@@ -35,7 +35,7 @@ class SearchResult:
     considered: int
     """Number of candidates."""
     left_out: int = 0
-    """How many hits fewer there are because of the query's minimum confidence."""
+    """Number of hits removed by the query's minimum confidence."""
     degraded: str | None = None
     """Why the search did less than the query asks for."""
     embed_ms: float = 0.0
@@ -53,9 +53,9 @@ def search(
 ) -> SearchResult:
     """Return the best memories for the query; each hit names the near-duplicates folded into it.
 
-    If the embedder fails, the search uses words only; if the reranker fails, the order of the ranking is kept. Either
-    is named in `degraded`. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
-    memories have moved to another embedding space.
+    If the embedder fails, the search uses words only; if the reranker fails, the order of the ranking is kept.
+    `degraded` names these failures. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if
+    the memories have moved to another embedding space.
     """
     started = time.perf_counter()
     by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
@@ -103,8 +103,8 @@ def rank(
     """Rank the candidates of a query, best first, and return them with the last look-up's candidates.
 
     One round trip, and a second one to compare candidates with each other if any belongs to a session. If folding
-    near-duplicates leaves fewer than `limit` hits although more candidates exist, it looks again without the folded
-    ones.
+    near-duplicates leaves fewer than `limit` hits although more candidates exist, it searches again without the folded
+    memories.
     """
     by_words = query.query is not None and (
         query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)

@@ -10,7 +10,8 @@ from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.memory import IngestRequest
 
 SLICE_CHUNKS = 100
-"""Most chunks of a slice, about. A memory with more is a slice alone. The embedder takes 100 texts in one call."""
+"""Most chunks of a slice, estimated. A memory with more chunks is a separate slice. The embedder takes 100 texts in one
+call."""
 DELIVERY_SECONDS = 60.0
 """Time after which a delivery begins no further slice: half of what Terraform gives the function."""
 

@@ -1,4 +1,4 @@
-"""Import and export files, in parts, so that no request holds a whole file."""
+"""Import and export files in parts, so that no request holds a whole file."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -32,40 +32,40 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 VAULT = "import_memories"
-"""The source of notes that are imported alone: a note of the same name is a new version."""
+"""Source of notes that are imported alone. A note with the same name is a new version."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Characters of one page, unless one memory alone has more."""
+"""Most characters of a page, unless a single memory has more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadItem:
-    """One record of a file: the request it became, or why it is none."""
+    """One record of a file: its request, or the reason why it was refused."""
 
     line: int
     request_id: UUID | None = None
     error: str | None = None
     content_hash: str | None = None
     superseded_by_hash: str | None = None
-    """From an export of ours: the memory that supersedes it, to be set once both are stored."""
+    """Read from a Mnemosyne export: the superseding memory, to be set once both are stored."""
     tags: tuple[str, ...] | None = None
-    """From an export of ours: its exact tags, to be set once it is stored, if its text names others."""
+    """Read from a Mnemosyne export: exact tags, to be set once it is stored, if its text names other tags."""
     left_out: tuple[str, ...] = ()
     """Names of its unknown fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart:
-    """A part of a file: whole records, beginning at a line."""
+    """A part of a file: complete records, and the line at which they begin."""
 
     name: str
     text: str
     format: str | None = None
-    """One of FORMATS, if the name's ending does not say it."""
+    """One of FORMATS, if the name's suffix does not determine it."""
     first_line: int = 1
     modified: datetime | None = None
     timezone: str = "UTC"
-    """The zone of local times, in records that name none."""
+    """Time zone of local times in records without a zone."""
     refused: Sequence[Mapping[str, Any]] = ()
     """Records that the caller could not read: `source`, `key`, `request_id` and `error` of each."""
 
@@ -74,8 +74,8 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     """Publish the records in a part of a file, and return the request of each line.
 
     Refused records are published too, so that their outcomes are listed under the file's name and the line. Raises
-    InvalidRequest if the name says no format or there are more than 100 records. Then, and if Unavailable or OverQuota
-    is raised, nothing was published.
+    InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or OverQuota. If
+    an error is raised, nothing was published.
     """
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
@@ -101,7 +101,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 
 
 def _check_values(text: bytes, format_: str) -> None:
-    """Raise InvalidRequest if a part holds more values than a request may: as a string they were not counted."""
+    """Raise InvalidRequest if a part has more values than a request may have. The request's check sees one string."""
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
     elif format_ == "markdown":
@@ -122,12 +122,12 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
 
 
 def yaml_characters(text: str) -> int:
-    """Return how many characters of a part would be read as YAML, which is slow."""
+    """Count the characters of a part that are parsed as YAML, which is slow."""
     return front_matter.yaml_characters(text)
 
 
 def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
-    """Return an item's request, or why it is refused."""
+    """Return an item's request, or the reason why it was refused."""
     if isinstance(reading_, FailedRequest):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
     if isinstance(reading_, Deletion):
@@ -147,7 +147,7 @@ class ExportPage:
     """Exported memories as texts, and the cursor of the next page."""
 
     names: Sequence[str]
-    """Names of the files that the texts would be; empty for lines of JSON."""
+    """File names of the texts; empty for lines of JSON."""
     texts: Sequence[str]
     next_cursor: KeysetCursor | None
 
@@ -160,7 +160,7 @@ def export_page(
     memory_ids: Sequence[UUID] | None = None,
     markdown: bool = False,
 ) -> ExportPage:
-    """Return the next memories that match, as lines of JSON or Markdown files."""
+    """Return the next matching memories as lines of JSON or Markdown files."""
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
     size = 0
