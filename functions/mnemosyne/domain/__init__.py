@@ -1,1 +1,1 @@
-"""What Mnemosyne is about, without I/O: memories, searches, time, chronicles. Pure values and functions."""
+"""Pure values and functions of memories, searches, time expressions and chronicles. No I/O."""

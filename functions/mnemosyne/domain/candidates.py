@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
 class Candidates:
     """The result of one look-up in the database.
 
-    `rows` starts with the `listed` memories; the rest are neighbours in their sessions. `neighbours` holds (head,
+    `rows` starts with the `listed` memories; the other rows are neighbours in their sessions. `neighbours` holds (head,
     offset, row) with indexes of `rows`. `full` tells whether further candidates may exist.
     """
 

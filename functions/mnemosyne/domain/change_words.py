@@ -1,4 +1,4 @@
-"""Words that a change of a fact is recognised by, in several languages. Other languages have numbers and names only."""
+"""Words that indicate a changed fact, in several languages. In other languages only numbers and names are compared."""
 
 import re
 from typing import Final
@@ -27,13 +27,13 @@ FUNCTION: Final = _words("""
     o os um uma uns umas e em no na nos nas do da dos das ao com por para que seu sua
     het een en van op te voor met aan bij naar uit door
 """)
-"""Words without meaning of their own, which two statements of one fact need not share."""
+"""Function words: two statements of the same fact may have different ones."""
 
 TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
-"""Words before a name that are not a part of it."""
+"""Words before a name that do not belong to the name."""
 
 COPULAS: Final = _words("is are equals ist sind es está son están est sont è é sono são is zijn です")
-"""Forms of "to be" that say what something is, and are left out of comparisons."""
+"""Forms of "to be" that join a subject to its value. They are left out of comparisons."""
 
 STATIVE: Final = COPULAS | _words("""
     cost costs live lives last lasts weigh weighs work works called named located based start starts opens ends closes
@@ -45,10 +45,10 @@ STATIVE: Final = COPULAS | _words("""
     custa mora
     kost woont heet
 """)
-"""Verbs of lasting states. Without such a verb a sentence may tell one of several events."""
+"""Verbs of lasting states. A sentence without such a verb may describe one of several events."""
 
 COUNTING: Final = _words("has have had must may hat haben muss darf tiene tienen ha hanno heeft")
-"""Verbs that, with a number, state something lasting: "has 24 nodes"."""
+"""Verbs that state a lasting fact if a number follows: "has 24 nodes"."""
 
 MARKERS: Final = _words("""
     instead_of rather_than replaces sold gave_away has_left en_lugar_de en_vez_de au_lieu_de invece_di anstelle statt
@@ -64,7 +64,7 @@ MARKERS: Final = _words("""
     agora atualmente mudou
     nu voortaan
 """)
-"""Words by which a sentence says that something has changed."""
+"""Words that indicate a change."""
 
 NEGATIONS: Final = _words("""
     not no never nor neither don't doesn't didn't isn't aren't wasn't can't cannot won't shouldn't
@@ -81,13 +81,13 @@ OLD_FOLLOWS: Final = _words("""
     from instead_of not rather_than replaces replace has_left sold gave_away anstelle statt von nicht
     desde en_lugar_de en_vez_de au_lieu_de invece_di
 """)
-"""Words before the value that no longer holds."""
+"""Words before a value that is no longer true."""
 
 NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Words before a verb, and the last word of its clause is the value that no longer holds."""
+"""Words before a verb whose clause ends with a value that is no longer true."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words after which no earlier value is named."""
+"""Words that no earlier value follows."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(

@@ -1,10 +1,10 @@
-"""Find the earlier memories that state another value of a fact than a new memory. Pure.
+"""Find earlier memories that state a different value of a fact than a new memory. Pure.
 
-The rules prefer no hint to a wrong one. They compare sentences, not whole memories: docs/decisions/0033. A new sentence
-states another value if it
+The rules give no hint rather than a wrong hint. They compare sentences, not whole memories: docs/decisions/0033. A new
+sentence states another value if it
 
 - negates the earlier one, or
-- says that the earlier value no longer holds ("from 7 to 9", "no longer on 7"), or
+- says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
 - differs from it in one value only, a number, a name or a word that follows the subject; and it says that something has
   changed ("now"), or both state something lasting ("is", "costs").
 """
@@ -26,7 +26,7 @@ _Id = TypeVar("_Id")
 
 
 def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
-    """Return the ids of the first three earlier contents that state another value of a fact."""
+    """Return the ids of the first three earlier contents that state a different value of a fact."""
     new = _New([one for one in statements(content) if one.may_be_fact])
     return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))
 
@@ -45,7 +45,7 @@ class _New:
                 self._by_start.setdefault(key[:_START], []).append(number)
 
     def replaces_any(self, earlier: str) -> bool:
-        """Whether any new statement states another value than any statement of the earlier text."""
+        """Whether a new statement states a different value than a statement of the earlier text."""
         if not self._statements:
             return False
         for old in statements(earlier, self._shares_words):
@@ -104,7 +104,8 @@ def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool
 
 
 def _has_similar_name(new: Statement, old: Statement) -> bool:
-    """Whether both have names that share a word, as "Anna Berg" and "Anna Lind" do. One may be a part of the other."""
+    """Whether both have names that share a word, such as "Anna Berg" and "Anna Lind". One name may contain the
+    other."""
     return any(
         not a.isdisjoint(b) and not a <= b and not b <= a for a in new.names for b in old.names if len(a) + len(b) > 2
     )
@@ -133,14 +134,14 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether the word is no name, comes first or follows "the" or the like, and is not shared."""
+    """Whether the word is not a name and not shared, and either comes first or follows a word like "the"."""
     if word.kind is not Kind.WORD or word.key in shared:
         return False
     return word.place == 0 or not lists.DETERMINERS.isdisjoint(word.before)
 
 
 def _next(statement: Statement, word: Word) -> Word | None:
-    """Return the next word, if it is no name or number and nothing is between them."""
+    """Return the next word if it follows directly and is neither a name nor a number."""
     following = statement.words[word.place + 1 : word.place + 2]
     return following[0] if following and following[0].kind is Kind.WORD and not following[0].before else None
 
@@ -148,7 +149,7 @@ def _next(statement: Statement, word: Word) -> Word | None:
 def _names_old_value(
     new: Statement, old: Statement, shared: frozenset[str], value: Sequence[Word], only_old: Sequence[Word]
 ) -> bool:
-    """Whether the new statement names the old one's value as one that no longer holds: "from 7", "no longer 7"."""
+    """Whether the new statement says that the old statement's value is no longer true: "from 7", "no longer 7"."""
     if any(word.kind is not Kind.WORD for word in only_old) or old.is_negated or not new.is_change:
         return False
     if not (value or new.is_negated) or not _shares_definite(shared, new, old):
@@ -196,7 +197,7 @@ def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_c
 
 
 def _is_same_frame(value: Sequence[Word], earlier: Sequence[Word], new: Statement, old: Statement) -> bool:
-    """Whether the statements are the same but for one value, which follows the subject."""
+    """Whether the statements differ only in one value, which follows the subject."""
     if not _is_value(earlier) or not _ends(earlier, old, (), is_change=new.is_change):
         return False
     if {word.kind for word in value} != {word.kind for word in earlier} or _is_part_of_name(value, new):
@@ -271,6 +272,6 @@ def _is_part_of_name(value: Sequence[Word], new: Statement) -> bool:
 
 
 def kind_of(words: Sequence[Word]) -> Kind:
-    """Return number if any of the words is one, else name if any is one, else word."""
+    """Return NUMBER if any word is a number, else NAME if any word is a name, else WORD."""
     kinds = {word.kind for word in words}
     return Kind.NUMBER if Kind.NUMBER in kinds else Kind.NAME if Kind.NAME in kinds else Kind.WORD

@@ -28,7 +28,7 @@ class ChunkLimit:
 
     characters: int
     tokens: int | None = None
-    """None if the model has no limit."""
+    """None means that the model has no limit."""
 
     def share(self, text: str) -> float:
         """Return the size of the text relative to the limit. More than 1 means that it does not fit."""
@@ -55,7 +55,7 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 
     A text that fits is returned unchanged as one chunk. Longer texts are split between sentences, sentences that do not
     fit between words, and words that do not fit between characters. Up to an eighth of a chunk repeats the end of the
-    previous one. Only white space between chunks is dropped.
+    previous chunk. Only white space between chunks is dropped.
     """
     if limit.share(text) <= 1:
         return [text]

@@ -1,4 +1,4 @@
-"""Validate the names of OAuth clients, so that none can imitate another. Pure.
+"""Validate the names of OAuth clients, so that no client can imitate another. Pure.
 
 Follows https://www.unicode.org/reports/tr39/: a word that mixes similar-looking scripts is rejected, and a word in
 another script that looks Latin is marked.

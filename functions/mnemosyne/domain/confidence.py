@@ -1,8 +1,8 @@
-"""How sure a search is that a hit is about the query.
+"""Confidence of a search that a hit is about the query.
 
 Unlike the score, which only orders the hits of one search, this signal is absolute. It adds the cosine to the query and
-the share of the query's words, weighted by rarity, that the memory contains. Either one alone separates questions that
-have an answer from those that have none less well: docs/benchmarks.md.
+the share of the query's words, weighted by rarity, that the memory contains. Each of the two alone separates questions
+with an answer from questions without an answer less well: docs/benchmarks.md.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Calibration:
 WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
-"""For models that nobody has measured, among them Gemini. Set so that the share of words decides."""
+"""For models that were not measured, such as Gemini. The values let the share of words decide."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.6, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)

@@ -24,7 +24,7 @@ class Per(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Number of memories in each bucket that is not empty, oldest first."""
+    """Number of memories in each non-empty bucket, oldest first."""
 
     per: Per
     buckets: Sequence[tuple[date, int]]
@@ -44,7 +44,7 @@ class PastRating:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedMemory(MemorySummary):
-    """A memory in a listing, with the first characters of its content if they were asked for."""
+    """A memory in a listing, with the first characters of its content if requested."""
 
     session: str | None = None
     beginning: str | None = None
@@ -67,7 +67,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRequest(IngestStatus):
-    """A request as people see it: its status, the beginning of its content, and where it comes from."""
+    """A request as the console shows it: its status, the beginning of its content, and its provenance."""
 
     created_at: datetime
     first_words: str | None
@@ -77,17 +77,17 @@ class ListedRequest(IngestStatus):
 
 
 COUNTED_REQUESTS = 20_000
-"""The requests that changed last, of which the states are counted."""
+"""Number of the most recently changed requests whose states are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SessionNeighbours:
-    """The memories before and after one in its session, in order, at most SESSION_NEIGHBOURS on each side."""
+    """The memories before and after a memory in its session, in order, at most SESSION_NEIGHBOURS on each side."""
 
     count: int
-    """Memories of the session."""
+    """Number of memories in the session."""
     position: int
-    """Place of the memory among them, from 1."""
+    """Position of the memory in the session, from 1."""
     before: Sequence[ListedMemory]
     after: Sequence[ListedMemory]
 

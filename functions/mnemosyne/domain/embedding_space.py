@@ -31,11 +31,11 @@ class Provider:
     model_prefix: str
     """Prefix of its models' names."""
     is_fixed: bool = False
-    """Whether there is no model and dimension besides the default."""
+    """Whether the default model and dimension are the only ones."""
     is_local: bool = False
     """Whether the model runs in the functions' own processes."""
     languages: frozenset[str] | None = None
-    """ISO 639-1 codes of the languages that the models know; None if they are many."""
+    """ISO 639-1 codes of the languages that the models know; None for multilingual models."""
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {

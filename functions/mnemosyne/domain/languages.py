@@ -35,7 +35,7 @@ class Languages:
 
 
 def known_languages(provider: str) -> frozenset[str] | None:
-    """Return the languages that the provider's embedder knows, or None if they are many."""
+    """Return the languages that the provider's embedder knows, or None if it is multilingual."""
     return PROVIDERS[provider].languages if provider in PROVIDERS else None
 
 

@@ -4,20 +4,20 @@ import re
 import unicodedata
 
 Span = tuple[int, int]
-"""First character and the one after the last, in code points."""
+"""Offsets of the first character and of the character after the last, in code points."""
 
 START, STOP = "\ue000", "\ue001"
-"""Characters that the database puts around words: private ones, which it removes from the text before."""
+"""Private-use characters that the database puts around words, after removing them from the text."""
 # Thai to Khmer, kana and Han: scripts that separate no words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
 SHORTEST_PART = 2
-"""Characters of a text without separated words that must occur together: one alone occurs in too many words."""
+"""Fewest adjacent characters that match in such a script: a single character occurs in too many words."""
 
 
 def marked_spans(marked: str) -> list[Span]:
-    """Return the spans between the marks, in the text without them."""
+    """Return the spans between the marks, as offsets in the text without marks."""
     spans, length, start = [], 0, 0
     for character in marked:
         if character == START:
@@ -31,7 +31,7 @@ def marked_spans(marked: str) -> list[Span]:
 
 
 def literal_spans(query: str, text: str) -> list[Span]:
-    """Return where the query occurs in the text, in any case."""
+    """Return the spans in which the query occurs in the text, ignoring case."""
     wanted, searched = _folded(query), _folded(text)
     if not wanted:
         return []
@@ -49,7 +49,7 @@ def unseparated_spans(query: str, text: str) -> list[Span]:
 
 
 def united(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, those that touch or overlap as one."""
+    """Sort the spans, and merge spans that touch or overlap."""
     result: list[Span] = []
     for start, end in sorted(spans):
         if result and start <= result[-1][1]:

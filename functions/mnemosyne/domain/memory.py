@@ -20,7 +20,7 @@ CONTENT_LIMIT = 100_000
 EXPORT_BYTES = 2_000_000
 """Bytes of content after which a page of an export ends."""
 FIRST_WORDS = 100
-"""Characters of a content that is not stored which are kept with its request."""
+"""Characters of a content that are stored with its request if the content itself is not stored."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 

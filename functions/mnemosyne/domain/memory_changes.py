@@ -17,7 +17,7 @@ class DeletedMemory:
 
 
 NO_TAGS = "none"
-"""Value that removes all tags. An empty list would leave them unchanged."""
+"""Value that removes all tags. An empty list would leave the tags unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """Quality of a memory, between 0 and 1, before and after a rating, and how many rated it 1 and -1."""
+    """Quality of a memory, between 0 and 1, before and after a rating, and the numbers of ratings of 1 and -1."""
 
     before: float
     after: float
@@ -53,7 +53,7 @@ class GivenRating:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTags:
-    """The memories whose tags were to be changed and exist, and how many of them were changed."""
+    """The existing memories among those to change, and the number of changed memories."""
 
     found: Sequence[UUID]
     changed: int
@@ -61,7 +61,7 @@ class ChangedTags:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTag:
-    """How many memories had a tag changed, and how many still have it."""
+    """Number of memories whose tag was changed, and number of memories that still have it."""
 
     changed: int
     remaining: int

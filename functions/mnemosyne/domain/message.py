@@ -42,7 +42,7 @@ class IngestMessage:
     rejected: tuple[FailedRequest, ...] = ()
     """Invalid requests. A retry would not help."""
     dead_letter_reason: str = ""
-    """Why to store the message as a dead letter: for a part of it no request can be marked as failed."""
+    """Why to store the message as a dead letter: a part of it has no request that could be marked as failed."""
     retry_reason: str = ""
     """Why to retry the message: its schema version is newer than this server."""
     deletions: tuple[Deletion, ...] = ()
@@ -186,7 +186,7 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
 
 
 def unstored(reading: Reading, error: str) -> FailedRequest:
-    """Return the reading as a request that cannot be stored, or not now."""
+    """Return the reading as a request that cannot be stored now or ever."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,

@@ -14,9 +14,9 @@ class Neighbours:
     content: str
     """The beginning of the memory's own content."""
     similar: Sequence[MemorySummary]
-    """Up to three that nearly say the same."""
+    """Up to three memories with nearly the same meaning."""
     earlier: Sequence[tuple[MemorySummary, str]]
-    """Those with an earlier timestamp, and their contents."""
+    """The neighbours with an earlier timestamp, and their contents."""
 
     @property
     def may_replace(self) -> Sequence[MemorySummary]:

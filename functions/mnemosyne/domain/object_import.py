@@ -87,7 +87,7 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """One record of an object: its first line, and its outcome, or None if it has none yet."""
+    """One record of an object: its first line, and its outcome, or None while it has no outcome."""
 
     line: str
     status: IngestStatus | None

@@ -7,13 +7,13 @@ from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
 READ_CHARACTERS = 1_000
-"""Characters of a content from which a preview is made: titles, marks and white space are left out of it."""
+"""Characters of a content from which a preview is made: the preview leaves out titles, marks and white space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Return whether somebody chose the title; False if it is the first characters of the content."""
+    """Return whether the publisher chose the title; False if it was taken from the content."""
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 

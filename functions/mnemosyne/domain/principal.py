@@ -74,6 +74,6 @@ class ApiKey:
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
-    """Return our scopes among the names, with or without the prefix `mnemosyne:`. Other names are ignored."""
+    """Return the supported scopes among the names, with or without the prefix `mnemosyne:`. Other names are ignored."""
     plain = {name.removeprefix("mnemosyne:") for name in names}
     return frozenset(scope for scope in Scope if scope.value in plain)

@@ -1,4 +1,4 @@
-"""Who published a request, and from which line of which file. Pure."""
+"""Provenance of a request: its publisher, and the file and line it was read from. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Publisher:
-    """Who publishes a message, and the file and lines that its records come from."""
+    """The publisher of a message, and the file and lines of its records."""
 
     client: str = ""
     import_name: str = ""
@@ -72,5 +72,5 @@ def _lines(text: str, records: int) -> list[int]:
 
 
 def _short(name: str) -> str:
-    """Return the name with at most NAME_CHARACTERS, of a path the end, and without characters that cannot be stored."""
+    """Return the last NAME_CHARACTERS of the name, without characters that cannot be stored."""
     return name.replace("\x00", "\ufffd")[-NAME_CHARACTERS:].encode(errors="replace").decode()

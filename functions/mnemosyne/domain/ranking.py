@@ -35,16 +35,17 @@ class Weights:
     session_best: float = 0.3
     """Fraction added of the best score in the session, because a session usually has one topic."""
     long_content: float = 1_100
-    """Bytes up to which a content gets its whole context. A longer one gets the square of the ratio.
-
-    A long message says enough, and its neighbours often have another topic.
+    """Bytes up to which a content gets its whole context. For a longer content, the share is the square of the ratio. A
+    long message is informative on its own, and its neighbours often have another topic.
     """
     own_score: float = 0.5
-    """Fraction of its own score that a memory gets in place of its whole context. Without it short ones always win."""
+    """Fraction of its own score that a memory gets in place of its whole context. Otherwise short memories always
+    win."""
     long_lexical: float = 0.2
-    """Added to the lexical weight among long candidates: one vector says less of a long text than of a short one."""
+    """Added to the lexical weight among long candidates: one vector represents a long text less well than a short
+    text."""
     short_content: float = 400
-    """Bytes of the median candidate up to which nothing is added; twice as long, half of it is."""
+    """Bytes of the median candidate up to which nothing is added. At twice as many, half of the weight is added."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -118,7 +119,7 @@ def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores to [0, 1] by the least and largest listed score.
 
-    If the listed scores are equal, a score above `flat` becomes 1, or without `flat` one that is not below them.
+    If the listed scores are equal, a score above `flat` becomes 1, or, without `flat`, a score that is not below them.
     """
     if not listed:
         return [0.0] * len(scores)

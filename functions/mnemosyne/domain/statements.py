@@ -34,7 +34,7 @@ _SUFFIXES = ("ing", "ed", "es", "en", "s", "e", "t")
 
 
 class Kind(StrEnum):
-    """Kind of a content word. A value replaces another one of the same kind only."""
+    """Kind of a content word. A value replaces only a value of the same kind."""
 
     NUMBER = "number"
     NAME = "name"
@@ -46,7 +46,7 @@ class Word:
     """A content word of a statement."""
 
     key: str
-    """The same for all forms of the word."""
+    """Key that all forms of the word share."""
     kind: Kind
     place: int
     """Position among the statement's content words."""
@@ -66,7 +66,7 @@ class Statement:
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
-        """The content words by key; the first one of each key."""
+        """The first content word of each key."""
         return {word.key: word for word in reversed(self.words)}
 
     @cached_property
@@ -91,7 +91,7 @@ class Statement:
 
     @cached_property
     def may_be_fact(self) -> bool:
-        """Whether it may state a fact that lasts. Of a sentence in an unknown language nothing is known."""
+        """Whether it may state a fact that lasts. A sentence in an unknown language may."""
         return (
             self.is_change
             or self.is_negated

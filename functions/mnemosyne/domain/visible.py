@@ -71,7 +71,7 @@ def is_seen(text: str, at: int) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line. Breaks and control characters become spaces; invisible ones are removed."""
+    """Return the text on one line. Breaks and control characters become spaces; invisible characters are removed."""
     if _is_plain(text):
         return text
     return _replace_invisible(text, lambda character: " " if _BREAKS.match(character) or character == "\u2800" else "")

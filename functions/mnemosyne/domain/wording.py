@@ -7,7 +7,8 @@ from typing import Final
 from uuid import UUID
 
 SHORT: Final = 4
-"""Contents with fewer words are compared within a session only: "Yes, I did." means something else in another one."""
+"""Contents with fewer words are compared within a session only: "Yes, I did." has another meaning in another
+session."""
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FULL_STOPS = frozenset(".。．｡।۔։።។။")

@@ -57,7 +57,7 @@ def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> T
 
 
 def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
-    """Parse a bound to the start of the window, or (`end`) to its exclusive end. None after the year 9999."""
+    """Parse a bound to the start of the window, or (`end`) to its exclusive end. None if it is after the year 9999."""
     try:
         if _DATE.fullmatch(text):
             day = date.fromisoformat(text)
