@@ -55,7 +55,7 @@ def build_app(
             return _retry(429, f"{threads} messages are being handled and as many wait")
         media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if "origin" in request.headers or media_type not in MEDIA_TYPES:
-            # Pub/Sub sends JSON and no Origin, so this is a web page.
+            # Pub/Sub sends JSON and no Origin, so this request comes from a web page.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         try:
             if SERVERLESS_AUTHORIZATION in request.headers or len(request.headers.getlist("authorization")) > 1:

@@ -1,8 +1,8 @@
 """The `migrate` function: migrates the database, and manages API keys, quotas and grants.
 
-`POST /` migrates. `POST /keys` creates, lists or revokes API keys. Of a new key it receives the hash and never the
-secret, so that no secret is in a workflow's log. `POST /quotas` shows and sets quotas. `POST /grants` lists and revokes
-the grants of OAuth clients. `POST /people` blocks people from logging in.
+`POST /` migrates. `POST /keys` creates, lists or revokes API keys. It receives only the hash of a new key, so that a
+workflow's log cannot contain the secret. `POST /quotas` shows and sets quotas. `POST /grants` lists and revokes the
+grants of OAuth clients. `POST /people` blocks people from logging in.
 
 Only the deployment's own workflow may call it, so error responses contain the cause.
 """
@@ -43,9 +43,9 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app. It runs one operation at a time; other requests wait.
 
-    `migrate` returns the files that it applied. `identify` raises Unauthorized unless the caller is our own workflow:
-    IAM admits nobody else, but a mistake there must not open the API keys of every namespace. `report` logs an error
-    and returns its cause.
+    `migrate` returns the files that it applied. `identify` raises Unauthorized unless the caller is the deployment's
+    workflow. IAM already rejects other callers, but a mistake there must not expose the API keys of every namespace.
+    `report` logs an error and returns its cause.
     """
     limiter = anyio.CapacityLimiter(1)
 

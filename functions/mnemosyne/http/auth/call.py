@@ -54,7 +54,7 @@ class Call:
     address: str
     origin: str | None
     cookie: str
-    """Cookie of the authorization request; empty if the browser sent none."""
+    """Cookie of the authorization request; empty if the browser did not send it."""
     limit: EndpointLimit
 
     @property

@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EndpointLimit:
-    """Rate limit of an endpoint, or of an expensive step of one."""
+    """Rate limit of an endpoint, or of an expensive step of an endpoint."""
 
     name: str
     per_minute: int

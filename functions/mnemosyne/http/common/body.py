@@ -7,7 +7,7 @@ from mnemosyne.errors import InvalidRequest
 
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
-"""How long a body may take to arrive, so that slow clients do not hold a place for long."""
+"""How long a body may take to arrive, so that slow clients do not occupy a concurrent request for long."""
 DRAIN_SECONDS = 1.0
 DRAINED_BYTES = 32 * 1024 * 1024
 """Cloud Run's limit for requests."""

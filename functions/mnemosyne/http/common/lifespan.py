@@ -1,4 +1,4 @@
-"""Run an ASGI app with a lifespan under functions-framework, which never enters one.
+"""Run an ASGI app with a lifespan under functions-framework, which does not run lifespans.
 
 The framework imports the module before it forks and has no start-up hook in the worker, so the first request starts
 one task that enters the lifespan and keeps it open until the server has stopped. A lifespan must be entered and left
@@ -96,7 +96,7 @@ class Hosted(Response):
         try:
             async with app.router.lifespan_context(app):
                 ready.set_result(None)
-                # Until the event loop is closed: as long as the server runs, a request may come.
+                # Wait until the event loop is closed: a request may arrive as long as the server runs.
                 await asyncio.get_running_loop().create_future()
         except Exception as exc:
             if ready.done():
@@ -116,12 +116,12 @@ class Hosted(Response):
         try:
             signal.signal(signal.SIGTERM, handle)
         except ValueError:
-            return  # not the main thread, so this is no server process
+            return  # not in the main thread, so this is not a server process
 
     async def _shut_down(self, stop_server: Any) -> None:
         """Stop accepting connections, let requests finish, send telemetry, and only then stop the server.
 
-        Uvicorn closes each connection whose request it has not read by then, also one that it has just accepted.
+        Uvicorn then closes each connection whose request it has not read, including newly accepted connections.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._drain_seconds

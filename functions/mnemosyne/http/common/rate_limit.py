@@ -10,14 +10,15 @@ from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
 MAX_BUCKETS = 10_000
 LARGE_NETWORK = 4
-"""Budget of a large network, as a multiple of a small one's: an office has few addresses, an attacker a whole /48."""
+"""Budget of a large network, as a multiple of a small network's: an office has few addresses, an attacker a whole
+/48."""
 
 
 class Budgets:
     """Token buckets, one per principal or network, refilled with `per_minute` units a minute.
 
-    Each instance counts separately, so a principal gets at most the budget times the number of instances. The code is
-    our own because the cost of a response is known only afterwards, and no library allows a negative balance.
+    Each instance counts separately, so a principal gets at most the budget times the number of instances. No library is
+    used, because the cost of a response is known only afterwards and libraries allow no negative balance.
     """
 
     def __init__(self, per_minute: int) -> None:

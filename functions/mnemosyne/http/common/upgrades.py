@@ -1,6 +1,6 @@
 """Serve requests that offer to switch to HTTP/2, as Java's HttpClient sends them, over HTTP/1.1.
 
-Uvicorn with httptools takes a request with `Upgrade: h2c` for one without a body:
+Uvicorn with httptools treats a request with `Upgrade: h2c` as a request without a body:
 https://github.com/encode/uvicorn/discussions/2722. RFC 9110, section 7.8, lets a server ignore the offer. Uvicorn's
 other parser, h11, does that, and takes over such a connection.
 """

@@ -1,1 +1,1 @@
-"""The console: a static page at `/` that is itself a client of `/mcp`, with its caller's own credential."""
+"""The console: a static page at `/` that calls `/mcp` with the user's credential."""

@@ -85,8 +85,8 @@ def routes(issuer: str) -> list[Route]:
 def _page(name: str) -> bytes:
     """A page with the addresses of its files.
 
-    It names all modules, so that the browser loads them at once: without it, each level of imports would wait for the
-    one before.
+    It names all modules, so that the browser loads them at once: otherwise each level of imports would wait for the
+    previous level.
     """
     modules = (file for file in sorted(files()) if file.endswith(".js") and file not in _CLASSIC)
     links = "\n".join(f'<link rel="modulepreload" href="/console/DIGEST/{file}">' for file in modules)

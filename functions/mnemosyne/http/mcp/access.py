@@ -37,7 +37,7 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
 """Most credentials that are verified at a time, by the database or an identity provider."""
 LOOKUPS_PER_NETWORK = 2
-"""Most of them from one IPv4 address or IPv6 /64."""
+"""Most credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
 """How long a credential that was valid is exempt from the limit on rejected credentials. It is still verified."""
@@ -81,7 +81,7 @@ class Access:
         try:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
-            if "authorization" in headers:  # a request without a credential is no guess
+            if "authorization" in headers:  # a request without a credential is not a guess
                 self._rejected.spend(address)
             key = key_id(headers.get("authorization"))
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
@@ -107,7 +107,7 @@ class Access:
         if (principal := self._authenticator.cached_principal(authorization)) is not None:
             return principal
         credential_hash = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
-        # Credentials that were valid are exempt, so that one user's guesses lock out no other user of the address.
+        # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
         network, _ = rate_limit.networks_of(address)

@@ -1,4 +1,4 @@
-"""JSON-RPC batches, which the older protocol revisions have: requests run one after another."""
+"""JSON-RPC batches of older protocol revisions. The requests of a batch run in sequence."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mnemosyne.mcp import jsonrpc
 
 BATCH_REQUESTS = 50
 ANSWER_BYTES = 4 * 1024 * 1024
-"""Most bytes of all responses of a batch, which are in memory until the last."""
+"""Most bytes of all responses of a batch, which are kept in memory until the last response."""
 REVISIONS = ("2024-11-05", "2025-03-26")
 """Protocol revisions with batches."""
 

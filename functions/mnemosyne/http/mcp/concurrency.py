@@ -25,7 +25,7 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def acquire(self, principal: str) -> AsyncIterator[bool]:
-        """Hold a place until the context ends. Yields False if too many requests wait or no place is free in time."""
+        """Count a request until the context ends. Yields False if too many requests wait, or the wait is too long."""
         limiter = self._of.setdefault(principal, anyio.CapacityLimiter(self.at_once))
         borrower = object()
         acquired = await self._take(limiter, borrower)

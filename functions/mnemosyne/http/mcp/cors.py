@@ -20,7 +20,7 @@ REQUEST_HEADERS = (
     "last-event-id",
     "traceparent",
 )
-"""Headers of MCP clients, some of them of older SDKs."""
+"""Headers that MCP clients send, including older SDKs."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
 """Headers that a page needs to log in and to retry."""
 PUBLIC = "/.well-known/"

@@ -21,7 +21,7 @@ SINGLETON_HEADERS = (
     b"mcp-method",
     b"mcp-name",
 )
-"""Headers that may be sent once. A second one is an attempt at request smuggling, or came as a trailer."""
+"""Headers that may be sent once. A repeated header is an attempt at request smuggling, or came as a trailer."""
 JSON_AND_STREAM = b"application/json, text/event-stream"
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 
