@@ -70,7 +70,7 @@ class Clients:
             before_fetch()
             task = self._fetches[client_id] = asyncio.create_task(self._fetch(client_id, address))
             task.add_done_callback(lambda done: self._fetches.pop(client_id, None))
-        # Shielded: callers share the fetch, so the disconnect of one must not cancel it.
+        # Shielded: callers share the fetch, so the disconnect of one caller must not cancel it.
         return await asyncio.shield(task)
 
     def find_stored(self, client_id: str, seconds: float = float("inf")) -> Client | None:

@@ -10,7 +10,7 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 SUBJECT_LENGTH = 190
-"""Characters. The namespace `user:SUBJECT` must have at most 200."""
+"""Most characters of a subject. The namespace `user:SUBJECT` may have at most 200."""
 
 
 def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:
