@@ -1,8 +1,9 @@
-"""Coerce arguments that models write in the wrong JSON type, before the tool validates them. Pure.
+"""Convert arguments of the wrong JSON type, before the tool validates them. Pure.
 
 Models write numbers, lists and objects as strings, and some vendors make them fill in every argument:
 https://platform.openai.com/docs/guides/structured-outputs (all fields must be required). A value is converted only if
-the tool's schema leaves one meaning for it. Other values are left unchanged, and validation rejects them by name.
+the tool's schema allows exactly one interpretation. Other values are left unchanged, and validation rejects them by
+name.
 """
 
 import re
@@ -14,7 +15,7 @@ import orjson
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _BRACKETED = re.compile(r"\[([0-9a-fA-F-]{32,36})\]")
-"""An id in brackets, as our answers' texts show it."""
+"""An id in brackets, as the texts of answers show it."""
 IDS = ("id", "request_id", "request_ids", "superseded_by")
 _BOOLEAN = {"true": True, "false": False}
 

@@ -26,7 +26,7 @@ def call(
     tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
 ) -> mcp_types.CallToolResult:
     """Run a tool and log the call. Errors become tool errors that the agent can read."""
-    if current_trace() is None:  # over stdio no request brings a trace, so each call begins one
+    if current_trace() is None:  # requests over stdio have no trace, so each call begins a trace
         with trace({}):
             return call(tool, arguments, principal, services)
     started = time.perf_counter()
@@ -50,7 +50,7 @@ def _run(
         parsed = parse(tool.arguments, plain(arguments, tool.schema), of=tool.name)
         try:
             reply = tool.run(parsed, principal, services)
-        except EmbeddingModelChanged:  # nothing was done, and the services have switched to the new embedder
+        except EmbeddingModelChanged:  # the services now use the new embedder: repeat the call
             reply = tool.run(parsed, principal, services)
     except Exception as exc:  # noqa: BLE001 - logged and classified there
         return _error(exc, tool, principal)
@@ -85,7 +85,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     elif isinstance(error, MnemosyneError):
         log.info("tool_refused", **about, error=type(error).__name__)
         outcome, message = "refused", "; ".join(filter(None, [str(error), tool.refused]))
-    else:  # a bug: the log has the details, which the agent must not see
+    else:  # a bug: the agent must not see the details, which the log has
         log.exception("tool_crashed", **about)
         outcome = "crashed"
         message = (
@@ -96,7 +96,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
 
 
 def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
-    """Log who changed which memory, by ids, never contents."""
+    """Log the principal and the ids of a change, without contents."""
     result = reply.result.model_dump(mode="json")
     ids = {name: result[name] for name in ("id", "message_id", "request_id", "request_ids") if name in result}
     log.info("audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="done", **ids)

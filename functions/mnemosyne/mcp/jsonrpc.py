@@ -23,7 +23,7 @@ def read(text: str | bytes) -> Any:
 
 
 def problem(posted: Any, *, escaped: bool = True) -> str | None:
-    """Return why the JSON is not a valid JSON-RPC message, or None if it is one.
+    """Return why the JSON is not a valid JSON-RPC message, or None if it is valid.
 
     A text without escapes (`escaped`) is not searched for lone surrogates, because UTF-8 cannot encode them.
     """
@@ -79,7 +79,7 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def drop_null_params(posted: Any) -> bool:
-    """Remove `"params": null`, which some clients send, from a message or batch; return whether it had any."""
+    """Remove `"params": null`, which some clients send, from a message or batch; return whether any was removed."""
     messages = posted if isinstance(posted, list) else [posted]
     nulls = [message for message in messages if isinstance(message, dict) and message.get("params", ...) is None]
     for message in nulls:

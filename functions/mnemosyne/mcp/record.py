@@ -72,7 +72,7 @@ class MemoryResult(Result):
 
 
 Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or None)]
-"""Memories that a memory has superseded; None if there are none."""
+"""Memories that a memory has superseded; None if it superseded none."""
 
 
 class MemoryRecord(MemoryResult):
@@ -89,7 +89,8 @@ class MemoryRecord(MemoryResult):
 
 
 class Matches(Result):
-    """Places of the query's words: the first character of each and the one after the last, in Unicode code points."""
+    """Spans of the query's words: offsets of the first character and of the character after the last, in code
+    points."""
 
     title: list[tuple[int, int]]
     content: list[tuple[int, int]]
@@ -99,8 +100,8 @@ class Matches(Result):
 class SearchHit(MemoryResult):
     """One search hit.
 
-    `score` is the weighted mean of relevance and quality, which orders the hits. `confidence` is how close the memory
-    is to the query, whatever the other hits are; None without a query.
+    `score` is the weighted mean of relevance and quality, which orders the hits. `confidence` tells how close the
+    memory is to the query, independent of the other hits; None without a query.
     """
 
     relevance: Score | None

@@ -34,10 +34,10 @@ Context: TypeAlias = ServerRequestContext[Any]
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
-"""Clients may cache lists for an hour: they change only with a release."""
+"""How long clients may cache lists. Lists change only with a release."""
 UNCHANGING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
 CONSOLE_META = "mnemosyne/console"
-"""In the `_meta` of `tools/list`, true: list the console's tools too."""
+"""Key in the `_meta` of `tools/list`. If true, the list includes the console's tools."""
 INSTRUCTIONS = (
     "A long-term memory. Before you answer about earlier work, people, decisions or preferences, search with "
     "memory_search. When you learn something worth keeping, store it with ingest_memory: one self-contained memory "
@@ -51,7 +51,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
     Each request runs for the principal that the transport has authenticated, or for `principal` if there is none.
     Without either it is rejected.
     """
-    # The SDK walks these schemas at every call to compare arguments with Mcp-Param headers: omit the others.
+    # The SDK reads these schemas at every call to compare arguments with Mcp-Param headers: omit other tools.
     with_headers = {
         name: tool.listing.input_schema
         for name, tool in AGENT_TOOLS.items()

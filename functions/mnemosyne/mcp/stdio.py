@@ -1,4 +1,4 @@
-"""Serve MCP over standard input and output. Invalid lines are answered, and so are requests just before the end."""
+"""Serve MCP over standard input and output. Invalid lines, and requests just before the end, get an answer too."""
 
 import json
 import os
@@ -86,7 +86,7 @@ class _Conversation:
                 await self._answered.wait()
 
     def _comes_too_early(self, posted: dict[str, Any]) -> bool:
-        """Whether a request comes before the handshake and does not name its revision."""
+        """Whether a request arrives before the handshake and does not name its protocol revision."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
         has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")

@@ -14,7 +14,7 @@ from mnemosyne.domain.principal import LOCAL, Principal
 ResultT = TypeVar("ResultT")
 
 LATEST = 0.1
-"""Weight of the latest call in the moving average of durations: the last ten calls have two thirds of it."""
+"""Weight of the latest call in the moving average of durations: the last ten calls have two thirds of the weight."""
 
 
 class Turns:

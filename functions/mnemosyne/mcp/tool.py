@@ -56,7 +56,7 @@ class Reply:
     result: Result
     text: str | None = None
     notes: tuple[str, ...] = ()
-    """Notes of the server, in a block of their own, which stored text cannot imitate."""
+    """Notes of the server, in a separate block, which stored text cannot imitate."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
@@ -65,7 +65,7 @@ Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | Non
 
 @dataclass(frozen=True, kw_only=True)
 class Tool(Generic[ArgumentsT]):
-    """A tool: its description for agents, its options, and the function that runs it."""
+    """Description of a tool for agents, its options, and the function that runs it."""
 
     name: str
     title: str
@@ -79,7 +79,7 @@ class Tool(Generic[ArgumentsT]):
     operates: bool = False
     """Whether it needs the scope `operate`."""
     needs_database: bool = True
-    """False for tools that only publish: they run in threads of their own and do not wait for the database."""
+    """False for tools that only publish. They run in separate threads and do not wait for the database."""
     gives_stored: bool = False
     """Whether its answers contain stored text, which is then marked as such."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
@@ -122,7 +122,8 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # Meaningless for read-only tools; idempotent_hint is false by default (MCP's ToolAnnotations).
+                # These hints have no meaning for read-only tools; idempotent_hint is false by default (MCP's
+                # ToolAnnotations).
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=True if self.idempotent and not self.read_only else None,
                 open_world_hint=False,

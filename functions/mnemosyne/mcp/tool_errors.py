@@ -28,11 +28,11 @@ ERROR_META = "mnemosyne/error"
 
 @dataclass(frozen=True)
 class ErrorCode:
-    """An error as programs see it."""
+    """Machine-readable part of an error."""
 
     code: str
     retryable: bool = False
-    """Whether nothing was changed and the same call may succeed later without anybody's action."""
+    """Whether the call changed nothing, and the same call may succeed later without an operator."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 

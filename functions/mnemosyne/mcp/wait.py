@@ -1,4 +1,4 @@
-"""Wait for the outcome of an accepted request: poll, and hold no thread between polls."""
+"""Wait for the outcome of an accepted request: poll without holding a thread between polls."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
 FIRST_LOOK = 0.05
 """Seconds before the first poll: the shortest time in which a memory is stored."""
 GROWTH = 1.5
-"""Factor by which each pause is longer than the one before."""
+"""Factor by which each pause is longer than the previous pause."""
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
@@ -49,6 +49,6 @@ async def outcome_within(
         try:
             if reply := await turns.run(caller, look, accepted, caller, services):
                 return reply
-        except MnemosyneError as exc:  # the request was accepted, and the call answers so
+        except MnemosyneError as exc:  # the request was accepted, and the answer says so
             log.warning("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

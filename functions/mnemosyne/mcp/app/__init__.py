@@ -1,4 +1,4 @@
-"""The MCP App: search results and single memories as a view, for hosts that show views in the conversation.
+"""The MCP App: a view of search results and single memories, for hosts that show views in the conversation.
 
 Other hosts show the tools' texts. https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
 """
@@ -17,24 +17,24 @@ URI = "ui://mnemosyne/memories"
 MIME_TYPE = "text/html;profile=mcp-app"
 TOOL_META: dict[str, Any] = {"ui": {"resourceUri": URI}}
 """`_meta` of a tool whose result the view shows."""
-# The view loads nothing and talks to its host only.
+# The view loads no resources and communicates with its host only.
 _RESOURCE_META: dict[str, Any] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 _HERE = Path(__file__).parent
 
 
-# Lines of a module that an inline script cannot have: it has nothing to import from, and exports nothing.
+# Import and export statements, which an inline script cannot have.
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 
 @cache
 def time_script() -> str:
-    """Module `time.js`, which the console uses too."""
+    """Return the module `time.js`, which the console uses too."""
     return (_HERE / "time.js").read_text()
 
 
 @cache
 def html() -> str:
-    """The view, with style and scripts inlined."""
+    """Return the view, with style and scripts inlined."""
     icon = SVG.replace("<svg ", '<svg aria-hidden="true" ')
     script = _MODULE_SYNTAX.sub("", f"{time_script()}\n{(_HERE / 'view.js').read_text()}")
     page = (_HERE / "view.html").read_text()
@@ -43,6 +43,6 @@ def html() -> str:
 
 
 def contents() -> mcp_types.ReadResourceResult:
-    """The view as a resource."""
+    """Return the view as a resource."""
     view = mcp_types.TextResourceContents(uri=URI, mime_type=MIME_TYPE, text=html(), meta=_RESOURCE_META)
     return mcp_types.ReadResourceResult(contents=[view])

@@ -1,4 +1,4 @@
-"""All tools: the listed ones in their order, and those that only the console, hooks and old clients call."""
+"""All tools: listed tools in their order, and unlisted tools for the console, hooks and old clients."""
 
 from collections.abc import Mapping
 from functools import cache

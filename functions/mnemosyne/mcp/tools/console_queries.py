@@ -20,7 +20,7 @@ from mnemosyne.service import console_queries
 
 
 class TimelineArguments(ListFilterArguments):
-    """Which memories to count, and by what."""
+    """The memories to count, and the length of a bucket."""
 
     per: Annotated[
         Per | None, Field(strict=False, description="What to count by; else what suits the time from first to last.")
@@ -65,7 +65,7 @@ MEMORY_TIMELINE = Tool(
 
 
 class FacetArguments(ListFilterArguments):
-    """Which memories' tags and sessions to count."""
+    """The memories whose tags and sessions are counted."""
 
     prefix: Annotated[Text, Field(max_length=TAG_LIMIT, description="Only tags that begin so; case is ignored.")] = ""
     limit: Limit = 20
@@ -132,7 +132,7 @@ MEMORY_FACETS = Tool(
 
 
 class HistoryArguments(Input):
-    """Which memory."""
+    """The memory whose history is returned."""
 
     id: Annotated[Id, Field(description="Its id.")]
 
@@ -146,7 +146,7 @@ class RelatedMemory(Result):
 
 
 class RatingResult(Result):
-    """One rating, as it was given."""
+    """One rating of the memory."""
 
     rating: int
     reason: str | None

@@ -1,4 +1,4 @@
-"""`delete_memory`: delete a memory, several, or all versions of a record."""
+"""`delete_memory`: delete one memory, several memories, or all versions of a record."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self
@@ -17,7 +17,7 @@ from mnemosyne.service import manage
 
 
 class DeleteArguments(Input):
-    """Which memory or record to delete."""
+    """The memories or the record to delete."""
 
     instead = {  # noqa: RUF012 - a constant of the class
         **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id"),
@@ -42,7 +42,7 @@ class DeleteArguments(Input):
 
 
 class Deleted(Result):
-    """The memory that was deleted; of a record, the current version's."""
+    """The deleted memory. For a record, this is its current version."""
 
     id: UUID | None = None
     title: str | None = None
@@ -52,7 +52,7 @@ class Deleted(Result):
 
 
 class DeletedMemories(Result):
-    """How many memories were deleted, their ids, and the ids that no memory had."""
+    """Number and ids of the deleted memories, and the ids without a memory."""
 
     deleted: int
     ids: list[UUID]

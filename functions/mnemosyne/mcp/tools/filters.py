@@ -127,7 +127,7 @@ class FilterArguments(Input):
 
 
 class ListFilterArguments(FilterArguments):
-    """Filters of lists and counts, which have superseded memories unless they are told otherwise."""
+    """Filters of lists and counts. Superseded memories are included by default."""
 
     include_superseded: Annotated[bool, Field(description="Also memories that newer ones replace.")] = True
 
@@ -137,7 +137,7 @@ LIST_FILTERS = tuple(ListFilterArguments.model_fields)
 
 
 class Window(Result):
-    """The time window of a search in UTC, both ends inclusive; null for an open end."""
+    """The time window of a search in UTC. Both ends are inclusive; null is an open end."""
 
     after: str | None
     before: str | None
@@ -145,5 +145,5 @@ class Window(Result):
 
     @classmethod
     def of(cls, window: TimeWindow, timezone: str) -> Self:
-        """Return the window as answered."""
+        """Build the result from a time window."""
         return cls(after=rfc3339(window.after), before=rfc3339(window.last), timezone=timezone)

@@ -31,13 +31,13 @@ from mnemosyne.ports.services import Services
 RECALLED = 5
 """Memories, with 2,100 characters of text: about a thousand tokens."""
 CONSIDERED = 2 * RECALLED
-"""Hits to choose from: some of the best may be too weak."""
+"""Hits of the search, more than are returned, because some may be too weak."""
 WORDS = 2
-"""Fewest words of a prompt that is searched for. "yes", "continue" and commands are not."""
+"""Fewest words of a prompt for a search. There is no search for "yes", "continue" and commands."""
 
 
 class HookArguments(Input):
-    """The prompt that was given, and the session it was given in."""
+    """The user's prompt and its session."""
 
     prompt: Annotated[Text, Field(description="Of which the first 10,000 characters are searched for.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
@@ -69,7 +69,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
     query = SearchQuery(
         query=text,
         mode=SearchMode.HYBRID,
-        filters=Filters(not_session=arguments.session),  # the model has read those
+        filters=Filters(not_session=arguments.session),  # the model has already read its own session
         limit=CONSIDERED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
@@ -84,7 +84,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
 def _close(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
     """Leave out hits below the minimum whose session has no hit that reaches it.
 
-    A reply such as "Yes, in June" has few words of its own, and is found by the question before it.
+    A reply such as "Yes, in June" shares few words with the query. A close question in its session keeps it.
     """
     close = {hit.id for hit in candidates if hit.confidence and hit.confidence.at_least(minimum)}
     sessions = {hit.session for hit in candidates if hit.session and hit.id in close}

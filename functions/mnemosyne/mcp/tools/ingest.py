@@ -25,11 +25,11 @@ from mnemosyne.service import ingest
 UNLISTED = ("source", "key", "request_id", "op", "namespace", "schema_version")
 """Fields of a record that programs send."""
 LONGEST_WAIT = 10
-"""Seconds: clients give up on a call after thirty to sixty."""
+"""Longest wait in seconds. Clients abort a call after 30 to 60 seconds."""
 
 
 class MemoryArguments(MemoryInput):
-    """One memory as an agent sends it. It may leave out the time."""
+    """One memory as an agent sends it. The timestamp is optional."""
 
     example = '{"content": "Ada prefers tea to coffee."}'
     instead = {"memories": "ingest_memories takes them"}  # noqa: RUF012 - a constant of the class
@@ -71,7 +71,7 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    # A new request has no earlier outcome. One that the caller names may have.
+    # A new request has no earlier outcome. A request whose id the caller chose may have one.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
@@ -79,9 +79,8 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 
 
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
-    """Return when the request last had an outcome, so that a wait for the next one does not take the earlier for it.
-
-    To accept a memory needs no database: if it is away, an outcome from before now is taken for an earlier one.
+    """Return the time of the request's last outcome, so that a wait for the next outcome ignores it. Accepting a memory
+    needs no database. If it is unavailable, return the current time: outcomes recorded before it are ignored.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
@@ -101,7 +100,7 @@ class BatchInput(Input):
 
 
 class BatchQueued(Result):
-    """All memories are durably queued; `request_ids` in the order of the memories."""
+    """All memories are durably queued. `request_ids` are in the order of the memories."""
 
     status: Literal["queued"] = "queued"
     request_ids: list[UUID]
@@ -154,7 +153,7 @@ FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
 def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
-    """Whether the state is the outcome of the queued request, and not of an earlier delivery."""
+    """Whether the state is the outcome of this delivery, and not of an earlier delivery."""
     if status.state in (IngestState.QUEUED, IngestState.UNKNOWN):
         return False
     earlier = queued.get("earlier_outcome_at")

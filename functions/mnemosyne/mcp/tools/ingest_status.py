@@ -17,7 +17,7 @@ from mnemosyne.service import ingest
 
 
 class StatusArguments(Input):
-    """Which requests to ask about."""
+    """The requests whose status is returned."""
 
     request_ids: Annotated[
         list[Id] | None,
@@ -33,7 +33,7 @@ class StatusArguments(Input):
 
 
 class HintedMemory(Result):
-    """A memory that nearly says the same as a new one, or states another value of a fact."""
+    """A memory with nearly the same meaning as a new memory, or with another value of a fact."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -42,7 +42,7 @@ class HintedMemory(Result):
 
 
 class RequestStatus(Result):
-    """What became of one request."""
+    """Status of one request."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -58,13 +58,13 @@ class RequestStatus(Result):
 
 
 class Statuses(Result):
-    """One entry per request asked about, in that order."""
+    """One status per requested id, in the same order."""
 
     requests: list[RequestStatus]
 
 
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
-    """Return the status of each request. A single request also gets hints, which take a search."""
+    """Return the status of each request. The status of a single request also has hints, which need a search."""
     statuses = ingest.status(request_ids, memories=services.memories_of(principal.namespace), clock=services.clock)
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(request_ids) == 1:

@@ -21,7 +21,7 @@ NO_RATING = "none"
 
 
 class RateArguments(Input):
-    """A judgement of a memory."""
+    """A rating of a memory."""
 
     id: Annotated[Id, Field(description="Its id.")]
     rating: Annotated[
@@ -34,7 +34,7 @@ class RateArguments(Input):
 
 
 class Rated(Result):
-    """The memory's quality in [0, 1] before and after, the caller's rating, and how many said 1 and -1."""
+    """The memory's quality in [0, 1] before and after, the caller's rating, and the numbers of ratings of 1 and -1."""
 
     id: UUID
     quality_before: float
@@ -77,17 +77,17 @@ RATE_MEMORY = Tool(
 
 
 TAGS_COUNTED = 20
-"""How many of the commonest tags the database counts."""
+"""Number of most frequent tags that the database counts."""
 
 
 class StatsArguments(Input):
-    """How much to tell."""
+    """Arguments of `memory_stats`."""
 
     limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="Number of tags.")] = TAGS_COUNTED
 
 
 class StatsResult(Result):
-    """The memory in figures."""
+    """Counts of the namespace's memories, tags and requests."""
 
     memories: int
     tags: dict[str, int]

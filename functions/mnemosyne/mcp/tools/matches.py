@@ -1,4 +1,4 @@
-"""Where the words of a query are in the hits, for clients that mark them."""
+"""Find the words of a query in the hits, for clients that highlight them."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,7 +13,8 @@ from mnemosyne.ports.memories import MemoryStore
 def with_matches(
     hits: Sequence[SearchHit], query: str | None, mode: SearchMode, memories: MemoryStore
 ) -> list[SearchHit]:
-    """Return the hits with the places of the query's words, stems included; in mode exact, of the query itself."""
+    """Return the hits with the spans of the query's words and of their inflected forms. In mode exact, the spans are
+    those of the query itself."""
     texts = [[hit.title, hit.content, hit.snippet or ""] for hit in hits]
     if not query:
         spans: list[list[list[Span]]] = [[[], [], []] for _ in hits]

@@ -1,4 +1,4 @@
-"""The outcomes of published memories, for people: requests, dead letters, and how to redrive or drop them."""
+"""Tools for operators: list requests and dead letters, and redrive or drop dead letters."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -20,12 +20,12 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import console_queries, dead_letters
 
 REDRIVEN_AT_ONCE = 100
-"""Letters that one call puts back: each waits for the queue."""
+"""Most letters that one call publishes again. Each publication waits for the queue."""
 Page = Annotated[Text | None, Field(description="`next_cursor` of the page before.")]
 
 
 class RequestsArguments(Input):
-    """Which requests to list."""
+    """The requests to list."""
 
     state: Annotated[IngestState | None, Field(strict=False, description="Only in this state.")] = None
     limit: Limit = 50
@@ -33,7 +33,7 @@ class RequestsArguments(Input):
 
 
 class RequestResult(Result):
-    """One ingest request; `source` and `key` are what its publisher calls it.
+    """One ingest request; `source` and `key` are its publisher's names for it.
 
     `client` is the name of the key or client that sent it, and `dead_letter` the message id to redrive.
     """
@@ -56,9 +56,8 @@ class RequestResult(Result):
 
 
 class RequestPage(Result):
-    """Requests that the subscriber has seen, the latest first; `next_cursor` where there are more.
-
-    The first page has the number of requests in each state, among the last 20,000.
+    """Requests that the subscriber has seen, the latest first; `next_cursor` is set if there are more. The first page
+    has the number of requests in each state, among the last 20,000.
     """
 
     requests: list[RequestResult]
@@ -104,14 +103,14 @@ LIST_REQUESTS = Tool(
 
 
 class DeadLettersArguments(Input):
-    """How many to list, from where."""
+    """Number of letters to list, and the cursor."""
 
     limit: Limit = 50
     cursor: Page = None
 
 
 class ListedDeadLetter(Result):
-    """A message that was given up: when it failed first, why it failed last, and until when it waits."""
+    """A message that was given up: time of the first failure, cause of the last failure, and end of its backoff."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -127,7 +126,7 @@ class ListedDeadLetter(Result):
 
 
 class ListedCause(Result):
-    """Letters whose causes differ in ids and numbers only; # is in the place of those."""
+    """Letters whose causes differ only in ids and numbers, which are replaced by #."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -139,7 +138,8 @@ class ListedCause(Result):
 
 
 class DeadLetterPage(Result):
-    """The latest first; `next_cursor` if there are more. The first page has the causes of all letters."""
+    """Letters, the latest first. `next_cursor` is set if there are more. The first page has the causes of all
+    letters."""
 
     dead_letters: list[ListedDeadLetter]
     causes: list[ListedCause] | None = None
@@ -186,7 +186,7 @@ Cause = Annotated[
 
 
 class RedriveArguments(Input):
-    """Which dead letters: one by message_id, or those that are due by cause."""
+    """The dead letters to redrive: one by message_id, or due letters by cause."""
 
     message_id: MessageId | None = None
     message_ids: Annotated[
@@ -202,7 +202,7 @@ class RedriveResult(Result):
     request_ids: list[UUID]
     problems: list[str]
     remaining: int
-    """Chosen letters that are due and were not tried: call again."""
+    """Number of chosen due letters that were not tried. Another call redrives them."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
@@ -239,7 +239,7 @@ REDRIVE = Tool(
 
 
 class DropArguments(Input):
-    """Which dead letters: those that meet every condition, or all."""
+    """The dead letters to delete: those that meet every condition, or all."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None
@@ -251,7 +251,7 @@ class DropArguments(Input):
 
 
 class DropResult(Result):
-    """How many letters were deleted, or would be."""
+    """Number of letters that were deleted or would be deleted."""
 
     dropped: int
     would_drop: int

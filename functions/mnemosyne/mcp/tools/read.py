@@ -1,4 +1,4 @@
-"""`get_memory` and `list_memories`: read one memory, or look around."""
+"""`get_memory` and `list_memories`: read one memory, or list memories."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ from mnemosyne.service import manage
 
 
 class GetArguments(Input):
-    """Which memory."""
+    """The memory to read."""
 
     instead = {  # noqa: RUF012 - a constant of the class
         "query": "find the memory with memory_search and give its id",
@@ -41,7 +41,7 @@ class NeighbourMemory(Result):
 
 
 class SessionMemories(Result):
-    """How many memories the session has, the place of this one among them, and up to three on each side."""
+    """Number of memories in the session, the position of this memory, and up to three memories on each side."""
 
     count: int
     position: int
@@ -50,7 +50,7 @@ class SessionMemories(Result):
 
 
 class ReadMemory(MemoryRecord):
-    """One memory; for people, whether somebody chose its title, and what is around it in its session."""
+    """One memory. For people, also whether its publisher chose the title, and its neighbours in the session."""
 
     title_given: bool | None = None
     session_memories: SessionMemories | None = None
@@ -107,7 +107,7 @@ class Order(StrEnum):
 
 
 class ListArguments(ListFilterArguments):
-    """Which memories to list."""
+    """The memories to list."""
 
     instead = {"query": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
 
@@ -133,7 +133,7 @@ class ListedMemoryResult(Result):
 
 
 class Listing(Result):
-    """Newest first; `next_cursor` where there are more."""
+    """Memories, newest first. `next_cursor` is set if there are more."""
 
     memories: list[ListedMemoryResult]
     next_cursor: str | None

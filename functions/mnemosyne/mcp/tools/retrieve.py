@@ -1,4 +1,4 @@
-"""`retrieve_memories`: recall the memories that answer a question, as text to read."""
+"""`retrieve_memories`: return the memories that answer a question, as text."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ from mnemosyne.ports.services import Services
 
 
 class RetrieveArguments(FilterArguments):
-    """What to recall, and within what."""
+    """The question, and filters."""
 
     instead = {"mode": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
 

@@ -31,15 +31,16 @@ QUERY_LENGTH = 10_000
 DUPLICATES_SHOWN = 5
 """Most ids of near-duplicates listed for a hit. A note says how many more there are."""
 EXACT_LENGTH = 500
-"""Comparing a string with a content takes the product of their lengths."""
+"""Maximum characters of an exact query. The time of a comparison grows with the product of both lengths."""
 RESPONSE_CHARACTERS = 9_000
-"""Of contents and metadata: with the records around them, and the text for the model, an answer has about 20,000."""
+"""Characters of contents and metadata in an answer. With its records and its text for the model, an answer has about
+20,000."""
 LONGEST_RESPONSE = 400_000
 Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
 
 
 class SearchArguments(FilterArguments):
-    """What to find, and within what."""
+    """The query, filters and options of a search."""
 
     query: Annotated[
         Query | None,
@@ -114,7 +115,7 @@ class SearchResponse(SearchHits):
 
     mode: SearchMode
     metadata: list[str] | None = None
-    # For people: agents do not need its schema.
+    # Not listed: only people read it.
     debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
 
@@ -144,7 +145,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
 
 
 def run_search(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
-    """Search the memories in the caller's namespace. Notes if the embedder does not know their language."""
+    """Search the memories in the caller's namespace. Adds a note if the embedder does not know their language."""
     result = search.search(
         query,
         memories=services.memories_of(principal.namespace),
@@ -176,7 +177,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
-    # An exact search matches white space around the words too.
+    # An exact search includes white space around the words.
     exact = arguments.query if text and arguments.mode is SearchMode.EXACT else text or None
     return SearchQuery(
         query=exact,

@@ -1,4 +1,4 @@
-"""`similar_memories`: what is stored already about a text that somebody is writing."""
+"""`similar_memories`: find stored memories about the subject of a text that a person is writing."""
 
 from datetime import datetime
 from typing import Annotated
@@ -40,7 +40,7 @@ class SimilarMemoryResult(Result):
 
 
 class SimilarResult(Result):
-    """The memory that has exactly this content, if there is one, and memories about the same."""
+    """The memory with exactly this content, if it exists, and memories about the same subject."""
 
     same: RelatedMemory | None
     similar: list[SimilarMemoryResult]

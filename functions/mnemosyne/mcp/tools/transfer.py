@@ -25,7 +25,7 @@ PART_CHARACTERS = 2_500_000
 
 
 class RefusedInput(Input):
-    """A record that the caller could not read: its name or its place, and why."""
+    """A record that the caller could not read: its name or position, and the error."""
 
     error: Annotated[Filled, Field(max_length=1_000)]
     source: Source
@@ -34,7 +34,7 @@ class RefusedInput(Input):
 
 
 class ImportArguments(Input):
-    """A part of a file, that begins with a line or chronicle and ends with one."""
+    """A part of a file, which contains complete lines or chronicles."""
 
     name: Annotated[Filled, Field(min_length=1, max_length=1_000, description="Its ending says the format.")]
     text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
@@ -54,7 +54,7 @@ class ImportArguments(Input):
 
 
 class Imported(Result):
-    """One memory of the file: the request that it became, or why it is none."""
+    """One memory of the file: its request, or the reason why it was refused."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -68,7 +68,7 @@ class Imported(Result):
 
 
 class ImportedPart(Result):
-    """Every memory of the part, in order; those with a `request_id` are durably queued."""
+    """The memories of the part, in order. Memories with a `request_id` are durably queued."""
 
     items: list[Imported]
     request_ids: list[UUID]
@@ -114,7 +114,7 @@ IMPORT_MEMORIES = Tool(
 
 
 class ExportArguments(ListFilterArguments):
-    """Which memories, in which format, and where to continue."""
+    """The memories to export, the format, and the cursor."""
 
     ids: Annotated[Ids | None, Field(description="Only the memories with these ids.")] = None
     format: Annotated[Literal["jsonl", "markdown"], Field(description="Lines of JSON, or a file for each memory.")] = (
@@ -131,7 +131,7 @@ class ExportedFile(Result):
 
 
 class ExportedPage(Result):
-    """Lines or files as `mnemosyne export` writes them, oldest memory first; `next_cursor` where there are more."""
+    """Lines or files as `mnemosyne export` writes them, oldest memory first; `next_cursor` is set if there are more."""
 
     lines: str | None = None
     files: list[ExportedFile] | None = None

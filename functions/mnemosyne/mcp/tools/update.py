@@ -31,14 +31,14 @@ Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_
 
 
 ECHOED_CHARACTERS = 2_000
-"""Of a content, and of metadata, after a change: one who changes a tag need not read a book again."""
+"""Most characters of content, and of metadata, in an answer: a caller who changes a tag needs no long content."""
 
 
 ADDED = {"add_tags", "remove_tags"}
 
 
 class UpdateArguments(Input):
-    """What to change about a memory."""
+    """The changes to a memory."""
 
     instead = dict.fromkeys(
         ("content", "text", "new_content", "memory"),
@@ -84,7 +84,7 @@ class UpdateArguments(Input):
 
 
 class TagsResult(Result):
-    """How many memories have other tags now, the ids that exist, and the ids that no memory has."""
+    """Number of memories whose tags changed, the existing ids, and the ids without a memory."""
 
     changed: int
     ids: list[UUID]
@@ -120,7 +120,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
 
 
 def _echoed(memory: Memory) -> Result:
-    """Return the record without what did not change or the caller has just said, where that is long."""
+    """Return the record without long values that are unchanged or that the caller has just sent."""
     record = vars(MemoryRecord.model_validate(memory))
     cut: dict[str, object] = {}
     if len(memory.content) > ECHOED_CHARACTERS:
@@ -148,7 +148,7 @@ UPDATE_MEMORY = Tool(
 
 
 class ChangeTagArguments(Input):
-    """A tag, and what to do with it in every memory that has it."""
+    """A tag, and the change to make to it in every memory."""
 
     tag: Annotated[Tag, Field(min_length=1, description="The tag; case is ignored.")]
     to: Annotated[Tag | None, Field(min_length=1, description="The tag to put in its place.")] = None
@@ -162,7 +162,7 @@ class ChangeTagArguments(Input):
 
 
 class ChangedTagResult(Result):
-    """How many memories were changed, and how many still have the tag: call again until none has."""
+    """Number of changed memories, and of memories that still have the tag. Another call changes more of them."""
 
     changed: int
     remaining: int
