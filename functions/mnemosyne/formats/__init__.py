@@ -1,1 +1,1 @@
-"""The formats that memories are read from, as streams: one item per memory, good or not. Pure but for the reading."""
+"""Read memories from streams in several formats: one item per memory, valid or invalid. No I/O except reading."""

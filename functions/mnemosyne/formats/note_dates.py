@@ -54,7 +54,7 @@ class NotATimeError(ValueError):
 
 @dataclass(frozen=True)
 class NoteTime:
-    """Time of a note, and notices about properties that should be times and are not."""
+    """Time of a note, and notices about time properties with an invalid value."""
 
     timestamp: object | None
     used: str | None

@@ -131,7 +131,7 @@ def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
         except InvalidRequest:
             pass
     name = {part: values.get(part) for part in ("source", "key")}
-    try:  # Only together do they identify the record. A source alone is usually the URL of a clipped page.
+    try:  # Source and key identify the record only together. A source alone is usually the URL of a clipped page.
         note.fields |= {
             part: kind.validate_python(str(name[part])) for part, kind in _NAME.items() if all(name.values())
         }
@@ -156,7 +156,7 @@ def _findable(title: str, names: Iterable[str], body: str) -> str:
 
 
 def _is_dated_form(name: str, title: str) -> bool:
-    """Whether the name is a date followed by the title. Such a name adds no words worth searching for."""
+    """Whether the name is a date followed by the title. Such a name adds no words to the title."""
     return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _words(name).endswith(_words(title))
 
 

@@ -73,7 +73,7 @@ def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _unquoted(text: str) -> str:
-    """Remove quotation marks around the text, if it begins and ends with the same one."""
+    """Remove quotation marks around the text, if it begins and ends with the same mark."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 

@@ -87,7 +87,7 @@ def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
 
 
 class _Joined(io.RawIOBase):
-    """The bytes already read from a stream, followed by the rest of it."""
+    """The bytes already read from a stream, followed by the rest of the stream."""
 
     def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
         super().__init__()
