@@ -25,7 +25,7 @@ class GrantStore(Protocol):
     """Grants of access by OAuth, for the operator."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """Return all active grants, oldest first, or one person's, by e-mail address or subject."""
+        """Return all active grants, oldest first, or the grants of one person, by e-mail address or subject."""
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         """Revoke these grants and all grants of the person; return the ids of the grants that were active."""

@@ -25,7 +25,7 @@ class MemoryOverview(Protocol):
         """
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
-        """Return the memories around one in its session, or None if it has no session or does not exist."""
+        """Return the memories before and after a memory in its session; None without a memory or session."""
 
     def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""
@@ -45,4 +45,4 @@ class MemoryOverview(Protocol):
         """
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
-        """Return the memory with the content, or None if there is none."""
+        """Return the memory with the content; None if it does not exist."""

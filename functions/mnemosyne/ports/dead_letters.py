@@ -38,7 +38,7 @@ class DeadLetters(Protocol):
         after: DeadLetter | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
-        """Return dead letters, oldest first, after one of them."""
+        """Return dead letters after a cursor, oldest first."""
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the chosen letters, oldest first."""

@@ -18,7 +18,7 @@ class ObjectImports(Protocol):
         """Record how far an object has been read, and the request of each line. Progress never goes back."""
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """Return the object's lines in order, after one of them, with their outcomes."""
+        """Return the object's lines after a cursor, in order, with their outcomes."""
 
     def forget_lines(self, source: str) -> None:
         """Delete the list of an object's lines. The outcomes of their requests stay."""

@@ -46,7 +46,7 @@ class Claim(Protocol):
 
     @property
     def conflicting(self) -> Sequence[UUID]:
-        """Ids under which a different content was stored before."""
+        """Ids that already belong to different content."""
 
     @property
     def quota(self) -> Quota:
@@ -140,7 +140,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     ) -> Sequence[ListedMemory]:
         """Return the newest memories that match the filters, or the oldest, after a cursor.
 
-        With `beginning`, each has so many of its content's first characters.
+        Each has the first `beginning` characters of its content.
         """
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
@@ -153,7 +153,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         """Add and remove tags of memories, all or none. Raises OverQuota and InvalidRequest."""
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
-        """Replace a tag by another one, or remove it, in at most `limit` memories. Raises OverQuota."""
+        """Replace a tag with another tag, or remove it, in at most `limit` memories. Raises OverQuota."""
 
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
         """Delete one memory and return it, or None if it does not exist.
