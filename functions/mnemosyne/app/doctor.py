@@ -155,7 +155,7 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
             yield from check_database(connection, bundled(), embedding_space(services.settings))
     except ServiceError as exc:
         yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
-    except Exception as exc:  # a check that fails for an unknown reason is reported as failed
+    except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
 

@@ -1,6 +1,7 @@
-"""Embed one word during a deployment, and say which variable to change if that fails.
+"""Embed one word during a deployment. If that fails, the error names the variable to change.
 
-A region without the model, a restricted model or a missing right is otherwise noticed only when nothing is stored.
+A region without the model, a restricted model or a missing right would otherwise be noticed only when memories are not
+stored.
 """
 
 import time
@@ -16,7 +17,7 @@ log = EventLog(__name__)
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
-"""A grant or an API that was enabled in the same apply takes up to some minutes to be known everywhere."""
+"""Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
 PAUSE_SECONDS: Final = 10.0
 
 

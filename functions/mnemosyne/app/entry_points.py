@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STDIO_THREADS = 8
 SEARCH_SECONDS = 5
-"""Timeout of an agent's statements. A longer one would delay the other agents."""
+"""Timeout of an agent's statements. A longer statement would delay other agents."""
 IMPORT_THREADS = 2
 
 
@@ -87,7 +87,8 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
-    """Return the check that a push comes from our subscription. Raises Misconfigured if its settings are missing."""
+    """Return the check that a push comes from this deployment's subscription. Raises Misconfigured if its settings are
+    missing."""
     if settings.push_secret:
         from mnemosyne.service.authenticate import SharedSecret
 
@@ -157,7 +158,7 @@ def ingest_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def dead_letter_app() -> "Hosted":
-    """Return the `dead_letter` function. It seldom embeds anything, so it loads no embedder at start."""
+    """Return the `dead_letter` function. It rarely embeds texts, so it loads no embedder at start."""
     from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:

@@ -39,7 +39,7 @@ async def import_object(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def auth(request: Request) -> Response:
-    """The authorization server: people log in, and clients get tokens."""
+    """The authorization server, which logs people in and issues tokens to clients."""
     return entry_points.auth_app()
 
 

@@ -16,7 +16,7 @@ from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.settings import Settings
 
-log = EventLog("mnemosyne.app.migrate")  # as a job, __name__ is __main__, whose log level is not ours
+log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
 
 
 def migrate(settings: Settings) -> list[str]:
@@ -59,7 +59,7 @@ def _cause(exc: Exception) -> str:
     if fields:
         return f"{message or 'the database refused a statement'}: {fields.get('C', '')} {server_message(fields)}"
     cause = exc.__cause__
-    # Only of Unavailable: the cause of Misconfigured may be a validation error, which quotes secrets.
+    # Log the cause of Unavailable only: the cause of Misconfigured may be a validation error, which quotes secrets.
     if isinstance(exc, Unavailable) and cause is not None and str(cause) not in message:
         return f"{message} ({type(cause).__name__}: {cause})"
     return message or f"{type(exc).__name__}: {exc}"
