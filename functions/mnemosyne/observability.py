@@ -152,7 +152,7 @@ class EventLog:
 
 
 def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str = "") -> None:
-    """Write the logs of the process to a stream as JSON: ours from `level` up, warnings of other libraries.
+    """Write the logs of the process to a stream as JSON: Mnemosyne's events from `level` up, and warnings of libraries.
 
     `project` is the Google Cloud project of the traces.
     """
