@@ -1,1 +1,1 @@
-"""Development tools: deployment, checks, benchmarks, and what other programs install."""
+"""Development tools: deployment, checks, benchmarks, and the package for Google's ADK."""

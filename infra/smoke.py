@@ -1,7 +1,7 @@
 """Test a deployed server: store a memory, wait for it, find it, delete it. `python3 infra/smoke.py URL`.
 
-Uses the standard library only, because the pipeline runs it as the account that deploys: nothing is installed there.
-The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 when a step fails.
+Uses the standard library only, because the pipeline runs it in an environment without installed packages.
+The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 if a step fails.
 """
 
 import json
@@ -18,11 +18,11 @@ SECONDS = 120.0
 
 
 class SmokeError(Exception):
-    """A step that failed, and why."""
+    """Raised when a step fails. The message has the reason."""
 
 
 def smoke(url: str, *, seconds: float = SECONDS) -> str:
-    """Run the test and return its result in one line; raises SmokeError when a step fails."""
+    """Run the test and return its result in one line; raises SmokeError if a step fails."""
     deadline = time.monotonic() + seconds
     content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
     memory = {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]}
@@ -38,7 +38,7 @@ def smoke(url: str, *, seconds: float = SECONDS) -> str:
 
 
 def _stored(url: str, request_id: str, deadline: float) -> str:
-    """Wait for a request's end and return its memory's id."""
+    """Wait for a request's outcome and return its memory's id."""
     while True:
         (status,) = _call(url, "ingest_status", {"request_id": request_id}, deadline)["requests"]
         if status["state"] == "stored":

@@ -34,7 +34,7 @@ DOCUMENTED = (
     "mnemosyne import / what ingest stores",
     "cold start of mcp, tools/list / hello",
 )
-"""Figures of the document's table; the baseline has all."""
+"""Figures in the document's table. The baseline has all figures."""
 
 FULL_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {

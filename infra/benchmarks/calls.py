@@ -1,7 +1,7 @@
 """Compare the CPU time of a tool call with the SDK's low-level and high-level servers, in two protocol versions.
 
-The services are in memory, so only protocol, middleware, validation, thread and log are measured. The
-bare SDK's tool does nothing at all. Each round sends the same requests to each, one after the other.
+The services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK's tool does
+nothing. Each round sends the same requests to each, one after the other.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ ERAS = {
 
 
 class _Empty:
-    """A store that has seen nothing, at no cost: the calls are measured without a database."""
+    """An empty store without a database, so that only the call is measured."""
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         return {}
@@ -55,7 +55,7 @@ class _Empty:
 
 
 def ours() -> Starlette:
-    """The `mcp` function's app."""
+    """Return the `mcp` function's app."""
     access = Access(NoAuthenticator(), per_minute=600, issuer="", allowed_hosts=HOSTS)
     return build_app(
         FakeServices(cast("MemoryStore", _Empty())),
@@ -68,7 +68,7 @@ def ours() -> Starlette:
 
 
 def bare() -> Starlette:
-    """The SDK's low-level server with a tool that answers at once."""
+    """Return the SDK's low-level server with a tool that returns immediately."""
 
     async def call(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         text = mcp_types.TextContent(type="text", text=json.dumps(ANSWER))

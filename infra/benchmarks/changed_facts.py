@@ -1,4 +1,4 @@
-"""Measure the hint `may_replace`: does it name the earlier memories of a fact that changed, and no others?
+"""Measure the hint `may_replace`: does it name exactly the earlier memories of a fact that changed?
 
     python -m infra.benchmarks.changed_facts [--embedder multilingual]
 
@@ -7,7 +7,7 @@ value of the same subject's attribute. Precision is the share of hinted memories
 changed facts whose newer memory's hint names an earlier one. Every second attribute of each kind of subject in
 sets/facts.json is held out: the rules were made without looking at the errors among them. So is every second pair of
 sets/changed_pairs.jsonl, which were written by hand, half of them as facts that change, half as near misses. A pair is
-compared without a store. Conversations have no known changes; for them the number of hints is printed.
+compared without a store. The changes in conversations are not known, so only the number of hints is printed.
 """
 
 import argparse

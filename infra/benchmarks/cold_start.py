@@ -76,7 +76,7 @@ def figures(rounds: int) -> list[Figure]:
             "ingest, healthz": (source, "ingest", "/healthz", None),
         }
         ratios: dict[str, list[float]] = {name: [] for name in cases if name != "hello"}
-        for number in range(rounds + 1):  # the first one compiles modules
+        for number in range(rounds + 1):  # the first start compiles modules
             times = {name: first_answer(*case, environment) for name, case in cases.items()}
             for name, each in ratios.items():
                 if number:

@@ -30,7 +30,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Fact:
-    """What a document states: the value of a subject's attribute."""
+    """A fact that a document states: the value of a subject's attribute."""
 
     subject: str
     attribute: str
@@ -62,7 +62,7 @@ class Collection:
 
     @property
     def unanswerable(self) -> list[Question]:
-        """The questions without."""
+        """The questions without relevant documents."""
         return [one for one in self.questions if not one.relevant]
 
     @property
@@ -72,12 +72,12 @@ class Collection:
 
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
-        """The collection in corpus.jsonl and queries.jsonl."""
+        """Read the collection in corpus.jsonl and queries.jsonl."""
         return cls.of_files(name, directory / "corpus.jsonl", directory / "queries.jsonl")
 
     @classmethod
     def of_files(cls, name: str, corpus: Path, queries: Path) -> "Collection":
-        """The collection in these two files."""
+        """Read the collection in these two files."""
         documents = [json.loads(line) for line in corpus.read_text().splitlines()]
         questions = [
             Question(one["query"], one.get("kind") or one.get("category", ""), frozenset(one["relevant_ids"]))

@@ -1,6 +1,6 @@
-"""Measure the console: each page's tool calls with many memories against one that reads none, and a first visit.
+"""Measure the console: each page's tool calls with many memories against a call that reads none, and a first visit.
 
-A `mnemosyne dev` of each size. Each round makes every call of a page once, one after the other.
+A `mnemosyne dev` runs for each number of memories. Each round makes every call of a page once, in sequence.
 """
 
 import statistics

@@ -44,7 +44,7 @@ def _files() -> list[Path]:
 
 def _paragraphs(file: Path) -> Iterator[str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other people's escapes
+        warnings.simplefilter("ignore")  # other packages contain invalid escapes
         try:
             module = ast.parse(file.read_text(errors="replace"))
         except (SyntaxError, ValueError, RecursionError):

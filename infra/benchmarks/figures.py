@@ -1,4 +1,4 @@
-"""A measured figure: a ratio within one run, with its spread, its goal, and how it compares with the kept one."""
+"""A measured figure: a ratio within one run, with its spread, its goal, and a comparison with the baseline."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 TOLERATED = 1.5
-"""Factor by which a figure may be worse than the baseline: machines are noisy, and regressions are rarely smaller."""
+"""Factor by which a figure may be worse than the baseline: measurements are noisy, and regressions are rarely
+smaller."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Figure:
 
     @property
     def row(self) -> str:
-        """The figure as a row of the documents' table."""
+        """Return the figure as a row of the documents' table."""
         sign = "≥" if self.more_is_better else "≤"
         goal = "" if self.goal is None else f"{sign} {self.goal:g}{'' if self.reached else ', not reached'}"
         return f"| {self.name} | {self.ratio:.2f} | {self.low:.2f} to {self.high:.2f} | {goal} |"

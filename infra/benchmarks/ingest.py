@@ -1,6 +1,6 @@
-"""How fast memories are stored: the pipeline against bare upserts, and our upsert against the fastest driver's.
+"""Measure the rate of storing: the pipeline against bare upserts, and Mnemosyne's upsert against the fastest driver's.
 
-Every figure is compared with another of the same round: absolute times say more about the machine than about the code.
+Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ SPACE = EmbeddingSpace("offline", "bench", 768)
 BATCH = 100
 NAMESPACE = "default"
 
-# What someone would write by hand, with placeholders in each driver's way.
+# Hand-written upserts, with the placeholders of each driver.
 _COLUMNS = (
     "id", "namespace", '"timestamp"', "content", "title", "content_hash", "embedding_model", "embedding",
 )  # fmt: skip
@@ -61,7 +61,7 @@ Row = tuple[IngestRequest, Vector]
 
 
 def make(count: int, dimension: int) -> list[Row]:
-    """Memories of real text, each with a random embedding."""
+    """Make memories of real text, each with a random embedding."""
     random = np.random.default_rng(7)
     made = []
     for n, paragraph in enumerate(corpus.texts(count)):
@@ -73,24 +73,24 @@ def make(count: int, dimension: int) -> list[Row]:
 
 
 def batches(made: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
-    """The rows in pieces."""
+    """Split the rows into batches."""
     return [made[start : start + size] for start in range(0, len(made), size)]
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
-    """Rows a second."""
+    """Return rows per second."""
     start = time.perf_counter()
     work()
     return count / (time.perf_counter() - start)
 
 
 def _values(request: IngestRequest) -> tuple[object, ...]:
-    """A row's parameters but for its embedding."""
+    """Return a row's parameters without its embedding."""
     return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
 
 
 def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
-    """Rows/s of the ways in on one connection, round by round, in batches of 100, all indexes but the vector's."""
+    """Return rows/s by method and round, on one connection, in batches of 100, without the vector indexes."""
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
     pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
@@ -164,7 +164,7 @@ def _claim(database: MemoryDatabase, made: Sequence[Row]) -> None:
 
 
 def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
-    """Rows/s of plain pg8000 upserts, embeddings made beforehand, the vector index there."""
+    """Return rows/s of plain pg8000 upserts with the vector index. Embeddings are computed beforehand."""
 
     def work(part: Sequence[Sequence[Row]]) -> None:
         connection = pg8000.dbapi.connect(
@@ -183,7 +183,7 @@ def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, work
 
 @contextmanager
 def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
-    """A queue whose messages are pushed to an `ingest` function, `workers` at a time."""
+    """Yield a queue whose messages are pushed to an `ingest` function, `workers` at a time."""
     variables = stack.environment(directory, server) | stack.login("ingest", server)
     function = FunctionProcess(
         "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
@@ -205,7 +205,7 @@ def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int
 
 
 def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
-    """Memories/s from publish to stored, as a ratio to bare upserts of the same rows."""
+    """Return the rate from publishing to storage, as a ratio to bare upserts of the same rows."""
     ratios = {}
     embedder = OfflineEmbedder(None)
     for size, total in ((1, count // 4), (BATCH, count)):
@@ -227,7 +227,7 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
 
 
 def make_one() -> list[IngestRequest]:
-    """One memory."""
+    """Make one memory."""
     return [request for request, _ in make(1, OFFLINE.dimension)]
 
 

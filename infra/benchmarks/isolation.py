@@ -1,4 +1,4 @@
-"""What isolation costs: searches in a namespace that owns nine tenths of all memories, with and without it."""
+"""Measure the cost of row-level security in searches of a namespace with nine tenths of all memories."""
 
 import tempfile
 import time
@@ -40,7 +40,7 @@ FROM (
 
 
 def prepare(owner: Connection, rows: int) -> None:
-    """Fill the table and bring its statistics up to date."""
+    """Fill the table and update its statistics."""
     owner.script("DROP INDEX memories_embedding")
     owner.run(FILL, rows=rows)
     owner.script(
@@ -51,7 +51,7 @@ def prepare(owner: Connection, rows: int) -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Each kind of reading."""
+    """Return a function for each kind of search or list."""
     random = np.random.default_rng(7)
     store = PostgresMemories(database, "large")
 
@@ -80,7 +80,10 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
 
 
 def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
-    """Seconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
+    """Return the seconds of each kind in each store.
+
+    The stores alternate, so that changes of the machine's speed affect all equally.
+    """
     kinds = [searches(database) for database in databases]
     times: dict[str, list[list[float]]] = {}
     for name in kinds[0]:
@@ -107,7 +110,7 @@ def figures(rows: int) -> list[Figure]:
                 MemoryDatabase(isolated, SPACE),
                 MemoryDatabase(free, SPACE),
             )
-            turns(*databases)  # warm
+            turns(*databases)  # warm the caches
             times = turns(*databases)
             isolated.close()
             free.close()

@@ -87,7 +87,7 @@ class RememberingEmbedder:
 
 
 class Memories:
-    """Memories of some languages in a namespace of their own."""
+    """Memories of some languages in a separate namespace."""
 
     def __init__(self, name: str, languages: Sequence[str], database: MemoryDatabase, embedder: Embedder) -> None:
         self._store = PostgresMemories(database, name)
@@ -146,7 +146,7 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
 
 
 def mean(recalls: Sequence[Recall]) -> Recall:
-    """Return the mean of both figures."""
+    """Return the mean recall@1 and the mean recall@10."""
     count = len(recalls)
     return Recall(sum(one.at_1 for one in recalls) / count, sum(one.at_10 for one in recalls) / count)
 

@@ -69,7 +69,7 @@ SELECT i.id, 1, :namespace, m.embedding FROM incoming i JOIN memories m USING (i
 
 @dataclass
 class ClusteredEmbedder:
-    """Vectors around the centres of clusters, chosen by the text's hash. Chunks as Gemini's."""
+    """Vectors around the centres of clusters, chosen by the text's hash. The chunks are those of Gemini."""
 
     chunk_limit: ChunkLimit = CHUNK_LIMIT
     model: str = SPACE.model
@@ -124,7 +124,7 @@ def fill(owner: Connection, count: int, embedder: ClusteredEmbedder) -> None:
 
 def messages() -> Iterator[tuple[str, list[str]]]:
     """Yield the largest legal messages of each shape: names and contents."""
-    random = Random(time.time_ns())  # other contents at each run
+    random = Random(time.time_ns())  # the contents differ in each run
     for kind, shapes in TEXTS.items():
         for number, shape in enumerate(shapes):
             text = f"{random.random()} {shape(random, CONTENT_LIMIT)}".replace("\0", " ")[:CONTENT_LIMIT]
@@ -138,13 +138,13 @@ def messages() -> Iterator[tuple[str, list[str]]]:
 
 @dataclass
 class Recorder:
-    """Durations in seconds of the transactions and statements of connections."""
+    """Records durations in seconds of the connections' transactions and statements."""
 
     transactions: list[float] = field(default_factory=list)
     statements: list[float] = field(default_factory=list)
 
     def watch(self) -> None:
-        """Record what all connections do from now on."""
+        """Record the transactions and statements of all connections from now on."""
         transaction, run = Connection.transaction, Connection.run
 
         @contextmanager

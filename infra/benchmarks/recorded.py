@@ -18,9 +18,9 @@ def _key(text: str) -> str:
 
 
 def record(embedder: Embedder, collection: Collection, file: Path) -> None:
-    """Write the vectors of its documents, with tags and without, and of its questions.
+    """Write the vectors of the collection's documents, with tags and without, and of its questions.
 
-    They are half floats, as in the database.
+    The vectors are half floats, as in the database.
     """
     requests = [one for tags in (False, True) for _, one in collection.requests(sessions=False, tags=tags)]
     parts = chain.from_iterable(chunks(one.embedded_text, embedder.chunk_limit) for one in requests)

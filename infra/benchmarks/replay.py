@@ -41,24 +41,24 @@ SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:
 
 @dataclass(frozen=True)
 class RecordedSearch:
-    """The candidates of one question: what `search.rank` asks a memory store for."""
+    """The recorded candidates of one question, in place of a memory store in `search.rank`."""
 
     recorded: Mapping[str, Any]
 
     def find_candidates(self, *_: object, **__: object) -> Candidates:
-        """The recorded candidates."""
+        """Return the recorded candidates."""
         found = self.recorded["candidates"]
         return Candidates(**found | {"rows": [Candidate(*row) for row in found["rows"]]})
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Cosines of the recorded vectors."""
+        """Return the cosines of the recorded vectors."""
         packed = [np.frombuffer(base64.b64decode(self.recorded["vectors"][one]), np.float16) for one in ids]
         vectors = np.array(packed, dtype=np.float32)
         cosines: list[list[float | None]] = (vectors @ vectors.T).tolist()
         return cosines
 
     def rank(self, weights: Weights) -> list[str]:
-        """Names of the ten best documents."""
+        """Return the names of the ten best documents."""
         preferred = tuple(
             TimeWindow(**{name: one and datetime.fromisoformat(one) for name, one in window.items()})
             for window in self.recorded["preferred"]

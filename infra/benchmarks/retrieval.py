@@ -54,7 +54,7 @@ BY_KIND = ("plain BM25", "semantic", "full text", "hybrid")
 
 
 def measure(questions: Sequence[Question], search: Search) -> Rows:
-    """Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
+    """Return recall@5, recall@10, nDCG@10 and seconds, one row per question."""
     rows = []
     for question in questions:
         started = time.perf_counter()
@@ -79,7 +79,7 @@ def interval(before: Rows, after: Rows) -> str:
 def run(
     collection: Collection, embedder_: str, *, weights: bool = False, reranker: Reranker | None = None
 ) -> dict[str, dict[str, float]]:
-    """Every mode on one collection, printed; the means by mode."""
+    """Measure and print every mode on one collection, and return the means by mode."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         embedder, space = embedder_of(embedder_, scratch)
         with opened_store(space, scratch) as (memories, server):
@@ -128,7 +128,7 @@ def _print(collection: Collection, found: dict[str, Rows]) -> None:
 
 
 def figures() -> list[Figure]:
-    """Recall@10 of each mode on the conversations."""
+    """Return the recall@10 of each mode on the conversations."""
     collection = Collection.read("conversations", OURS["conversations"])
     return [
         Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)

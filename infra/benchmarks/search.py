@@ -37,7 +37,7 @@ from mnemosyne.service import ingest, search
 
 BATCH = 100
 NARROW = 50
-"""How many memories of a namespace have the tag that few have; a tenth have the one that many have."""
+"""Number of a namespace's memories with the tag `narrow`. A tenth of the memories have the tag `tenth`."""
 PART = 10_000
 """Memories built at a time, which bounds the memory use."""
 WRITERS = 2
@@ -46,7 +46,7 @@ LARGE = 1_000_000
 SMALL = 20_000
 """Total memories up to which figures are named without the total, as in CI."""
 SESSION = 25
-"""How many memories a session has, in the namespace that has sessions."""
+"""Memories per session, in the namespace with sessions."""
 BARE = """
 SELECT id FROM memories WHERE namespaced_tags(namespace, tag_keys) && namespaced_tags(:namespace, ARRAY[:key])
 ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
@@ -67,14 +67,14 @@ class Bench:
     owner: Connection
     processes: tuple[int, ...]
     writers: int = 1
-    """How many store at a time: no more than there are connections."""
+    """Concurrent writers, at most the number of connections."""
 
     def cpu(self) -> float:
-        """Milliseconds that the backends have computed: https://docs.kernel.org/scheduler/sched-stats.html."""
+        """Return the CPU milliseconds of the backends: https://docs.kernel.org/scheduler/sched-stats.html."""
         return sum(int(Path(f"/proc/{one}/schedstat").read_text().split()[0]) for one in self.processes) / 1e6
 
     def cost(self, work: Callable[[], object]) -> float:
-        """Milliseconds of the backend's CPU that the work takes."""
+        """Return the backends' CPU milliseconds for the work."""
         before = self.cpu()
         work()
         return self.cpu() - before
@@ -84,11 +84,11 @@ class Bench:
         return PostgresMemories(self.database, namespace)
 
     def vector(self, namespace: str, question: str) -> Vector:
-        """The question's embedding."""
+        """Return the question's embedding."""
         return self.embedder.for_namespace(namespace).embed_query(question)
 
     def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
-        """The ids found."""
+        """Search, and return the ids of the hits."""
         query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
         memories = self.memories_of(namespace)
         ranked, _ = search.rank(query, vector, memories=memories, model=self.embedder.model, lexical_weight=0.5)
@@ -108,7 +108,7 @@ def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
 
 
 def store(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bool = False) -> float:
-    """Store the texts; how many a second."""
+    """Store the texts, and return how many were stored per second."""
     began = time.perf_counter()
     for start in range(0, len(contents), PART):
         numbers = range(start, min(start + PART, len(contents)))
@@ -171,7 +171,7 @@ def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -
 
 
 def recall(bench: Bench, namespace: str, asked: Sequence[str], tags: tuple[str, ...] = ()) -> list[float]:
-    """The share of the true ten nearest with the tags that a search by meaning finds, of each question."""
+    """Return for each question which share of the true ten nearest memories with the tags a search by meaning finds."""
     shares, filters = [], Filters(tags=tags)
     for question in asked:
         vector = bench.vector(namespace, question)
@@ -183,7 +183,10 @@ def recall(bench: Bench, namespace: str, asked: Sequence[str], tags: tuple[str, 
 
 
 def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
-    """Measure at those sizes, each ten times the one before; the names say among how many, where it is many."""
+    """Measure at these sizes, each ten times the previous size.
+
+    Above SMALL memories, the figures' names have the total.
+    """
     among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
     return [replace(one, name=f"{one.name}{among}") for one in _measured(sizes, rounds)]
 
@@ -200,7 +203,7 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             with _writing(server, embedder, owner) as writing:
                 fill(writing, {f"n{size}": size for size in sizes}, corpus)
-            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # its backend is measured: a new one
+            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # a new connection to measure
             with pool.connection() as connection:
                 processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
             bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, processes)

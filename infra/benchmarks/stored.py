@@ -83,12 +83,12 @@ class Stored:
         )
 
     def query(self, question: str, mode: SearchMode) -> SearchQuery:
-        """The search for ten answers to the question."""
+        """Return the query for ten hits."""
         preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
         return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
 
     def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
-        """The hybrid query for the question, its candidates, and the weight of the lexical score."""
+        """Return the hybrid query for the question, its candidates, and the weight of the lexical score."""
         embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
         found = self._memories.find_candidates(
             query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
@@ -96,12 +96,12 @@ class Stored:
         return query, found, embedder.lexical_weight
 
     def may_replace(self, name: str) -> list[str]:
-        """The documents of the hint that a document's memory may replace them."""
+        """Return the documents that the hint `may_replace` of a document's memory names."""
         found = self._memories.neighbours(self._ids[name])
         return self.names(str(one.id) for one in found.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:
-        """The documents' ids in the collection."""
+        """Return the documents' ids in the collection."""
         return [self._names[one] for one in ids]
 
     def reranked(self, reranker: Reranker) -> Search:

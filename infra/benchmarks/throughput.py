@@ -1,6 +1,6 @@
 """Compare the throughput of one `mcp` instance with the same SQL on eight raw connections.
 
-The database has a core to itself and all else the other, as where they are two machines; where there is one core, both
+The database runs on one core and all other processes on the other cores, like two machines. With a single core, both
 share it.
 """
 
@@ -145,13 +145,13 @@ async def _over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], se
 
 
 def _cpu(pid: int) -> float:
-    """Seconds of CPU of the process and all that it started."""
+    """Return the CPU seconds of a process and its descendants."""
     one = psutil.Process(pid)
     return sum(sum(process.cpu_times()[:2]) for process in (one, *one.children(recursive=True)))
 
 
 def call(question: str, mode: SearchMode) -> bytes:
-    """The request of one search."""
+    """Return the HTTP request of one search."""
     params = {"name": "memory_search", "arguments": {"query": question, "mode": mode.value}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     head = (
@@ -163,7 +163,7 @@ def call(question: str, mode: SearchMode) -> bytes:
 
 
 def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> dict[str, Any]:
-    """The same search as the database is asked for it."""
+    """Return the SQL parameters of the same search."""
     asked = SearchQuery(query=question, mode=mode)
     return {
         "namespace": LOCAL.namespace,
@@ -215,13 +215,13 @@ def _apart(postmaster: int) -> Iterator[None]:
 
 def _pin(pid: int, cores: set[int]) -> None:
     for thread in psutil.Process(pid).threads():
-        with suppress(ProcessLookupError):  # it has ended
+        with suppress(ProcessLookupError):  # the thread has ended
             os.sched_setaffinity(thread.id, cores)
 
 
 @contextmanager
 def importing(running: stack.Stack) -> Iterator[None]:
-    """Memories in batches, more than `ingest` can store."""
+    """Publish batches of memories faster than `ingest` can store them, until the context ends."""
     local, stop = LocalQueue(running.directory.queue), threading.Event()
     contents = texts(5_000, seed=13)
 

@@ -1,1 +1,1 @@
-"""What `make deploy`, `key` and `destroy` do, and the pages of docs that are made from the source."""
+"""Scripts of `make deploy`, `make key` and `make destroy`, and generators of documents."""

@@ -1,1 +1,1 @@
-"""Checks that no linter has: `python -m infra.lint.sql_literals functions infra`."""
+"""Checks that other linters do not have: `python -m infra.lint.sql_literals functions infra`."""

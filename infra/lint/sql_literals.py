@@ -1,8 +1,8 @@
 """Check that every SQL statement is a constant and every row is read by column name.
 
-`LiteralString` says so to the reader, but mypy accepts `connection.run(f"… {name}")`:
-https://github.com/python/mypy/issues/12554. So the calls of a Connection are looked at here: what `run`, `one`,
-`script` and `copy` are given must be a string literal, or the name of one that is `Final`.
+mypy does not check `LiteralString`: it accepts `connection.run(f"… {name}")`:
+https://github.com/python/mypy/issues/12554. This check therefore reads the calls of a Connection: the statement of
+`run`, `one`, `script` and `copy` must be a string literal, or the name of a `Final` constant.
 """
 
 import ast
@@ -20,7 +20,7 @@ SCHEMA_FILES = ("connections.py", "migrations.py")
 
 @dataclass
 class Module:
-    """The names in a module: its constant statements, and the modules that it imports."""
+    """Names in a module: its constant statements, and the modules that it imports."""
 
     constants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def _module(path: Path, roots: tuple[Path, ...]) -> Module:
 
 
 def main() -> None:
-    """Look at every file below the directories given, and end with 1 where something is wrong."""
+    """Check every file below the given directories. Exit with 1 if there are errors."""
     roots = [Path(one) for one in sys.argv[1:]]
     found = [problem for root in roots for path in sorted(root.rglob("*.py")) for problem in problems(path, roots)]
     sys.stdout.write("".join(f"{one}\n" for one in found))

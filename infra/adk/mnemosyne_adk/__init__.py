@@ -1,4 +1,4 @@
-"""Long-term memory for agents of Google's ADK, kept by a Mnemosyne server and reached over MCP.
+"""Long-term memory for agents of Google's ADK, stored by a Mnemosyne server and accessed over MCP.
 
 `pip install mnemosyne-adk`, and `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp"))`.
 """

@@ -33,10 +33,10 @@ ERROR_META = "mnemosyne/error"
 
 
 class MemoryServiceError(Exception):
-    """A memory was not stored, found or deleted. The message is the server's.
+    """Raised when a memory could not be stored, found or deleted. The message comes from the server.
 
     `code` is the server's code of the error, such as `not_found`; empty if the server did not answer. `retryable` is
-    whether nothing was changed and the same call may succeed later.
+    true if nothing was changed and the same call may succeed later.
     """
 
     def __init__(self, message: str, *, code: str = "", retryable: bool = False) -> None:
@@ -66,8 +66,8 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
         `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
         `max_response_chars` limit a search's answer; with `min_confidence` `related` or `strong` it leaves out memories
-        that are less close to the query. `wait` is how many seconds storing waits for the outcome,
-        so that a search finds it; what takes longer is durably queued and stored later. 0 does not wait.
+        that are less close to the query. `wait` is how many seconds storing waits for the outcome, so that a search
+        finds it. A memory without an outcome by then is durably queued and stored later. 0 does not wait.
         """
         self._url, self._api_key = url, api_key
         self._limit, self._characters, self._wait = limit, max_response_chars, wait
@@ -77,7 +77,8 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     def from_uri(cls, uri: str, **_: Any) -> Self:
         """Build the service from `mnemosyne://host[:port]/mcp`, for ADK's registry of services.
 
-        The key is MNEMOSYNE_API_KEY of the environment. A host on this machine is reached by http, any other by https.
+        The key is MNEMOSYNE_API_KEY of the environment. A host on this machine is reached by http, any other host by
+        https.
         """
         at = urlsplit(uri)
         if not at.hostname:
@@ -142,7 +143,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         try:
             UUID(memory_id)
         except (TypeError, ValueError, AttributeError):
-            return  # the id of no memory
+            return  # the id is not valid, so no memory has it
         scope = Scope(app_name, user_id)
         async with self._client(scope) as client:
             try:
@@ -203,7 +204,7 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
 
 
 async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
-    """Poll the outcomes of requests until all are known or the time `until` has come."""
+    """Poll the outcomes of requests until all are known or the time is `until`."""
     known: list[dict[str, Any]] = []
     while time.monotonic() < until:
         known = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]

@@ -19,13 +19,13 @@ VALUE_LIMIT = 1_000
 """Maximum characters of a metadata value in a search condition."""
 BATCH_LIMIT = 100
 BATCH_BYTES = 3_000_000
-"""Of JSON: a request has at most 4 MiB."""
+"""Most bytes of JSON in a call. A request may have at most 4 MiB."""
 USER = "user"
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The app and user that memories belong to. Searches find the memories of their own scope only."""
+    """The app and user that memories belong to. A search finds only memories of its scope."""
 
     app_name: str
     user_id: str
@@ -51,7 +51,7 @@ class Scope:
         return [{"path": f"adk.{name}", "values": [value]} for name, value in self.metadata.items()]
 
     def has(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether a memory with these metadata belongs to this scope."""
+        """Whether a memory with this metadata belongs to this scope."""
         own = metadata.get("adk")
         return isinstance(own, dict) and self.metadata.items() <= own.items()
 

@@ -2,6 +2,6 @@
 
     python -m infra.benchmarks.sets [--write DIRECTORY]
 
-All are generated, and the same at each run with the same packages installed. The statements and questions are in
-facts.json. The surrounding text is the docstrings of the installed packages and of Python's standard library.
+All sets are generated. They are the same in each run with the same installed packages. The statements and questions are
+in facts.json. The surrounding text is the docstrings of the installed packages and of Python's standard library.
 """

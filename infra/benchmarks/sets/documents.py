@@ -63,7 +63,7 @@ def documents(seed: int = 1) -> Collection:
     for file in modules:
         parts = list(docstrings(file))
         text = f"# {file.parent.name} {file.stem}\n\n" + "\n\n".join(f"## {name}\n\n{part}" for name, part in parts)
-        text = text.replace("\0", "")  # which no database stores
+        text = text.replace("\0", "")  # PostgreSQL cannot store NUL
         # Some packages contain a copy of another.
         if len(text.split()) in WORDS and len(text) <= CHARACTERS and text not in texts:
             texts.add(text)

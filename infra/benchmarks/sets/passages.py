@@ -13,7 +13,7 @@ FEWEST = 60
 MOST = 400
 WORDS = range(10, 151)
 FILES = 150
-"""Files of a package that are read, at most."""
+"""Most files of a package that are read."""
 
 
 @cache
@@ -37,7 +37,7 @@ def files(directory: Path) -> list[Path]:
 def docstrings(file: Path) -> Iterator[tuple[str, str]]:
     """Yield the name and the docstring of each module, class and function in a file."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of invalid escapes
+        warnings.simplefilter("ignore")  # the source may contain invalid escapes
         try:
             module = ast.parse(file.read_text(errors="replace"))
         except (SyntaxError, ValueError, RecursionError):

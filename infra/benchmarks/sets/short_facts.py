@@ -15,7 +15,7 @@ UNANSWERABLE = 60
 UNKNOWN = 40
 """Subjects that no memory names."""
 TOGETHER = 3
-"""Facts that a question about several facts needs, at least: all attributes of one subject."""
+"""Fewest facts for a question about several facts, which are all attributes of one subject."""
 
 
 def short_facts(seed: int = 1) -> Collection:

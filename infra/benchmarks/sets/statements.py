@@ -16,7 +16,7 @@ JOINTS = {"host": "-"}
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of a kind of subject. `{s}` is the subject, `{v}` the value, `{old}` the value before."""
+    """An attribute of a kind of subject. `{s}` is the subject, `{v}` the value, `{old}` the previous value."""
 
     name: str
     statements: Sequence[str]
