@@ -37,8 +37,10 @@ AT_ONCE_OF_HOST = 8
 
 
 class WebDocuments:
-    """Fetches documents by https from public addresses. Follows no redirects, and limits size, time and concurrent
-    fetches."""
+    """Fetches documents by https from public addresses.
+
+    Follows no redirects, and limits size, time and concurrent fetches.
+    """
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context or ssl.create_default_context()

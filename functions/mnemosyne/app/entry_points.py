@@ -87,8 +87,10 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
-    """Return the check that a push comes from this deployment's subscription. Raises Misconfigured if its settings are
-    missing."""
+    """Return the check that a push comes from this deployment's subscription.
+
+    Raises Misconfigured if its settings are missing.
+    """
     if settings.push_secret:
         from mnemosyne.service.authenticate import SharedSecret
 

@@ -104,8 +104,10 @@ def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool
 
 
 def _has_similar_name(new: Statement, old: Statement) -> bool:
-    """Whether both have names that share a word, such as "Anna Berg" and "Anna Lind". One name may contain the
-    other."""
+    """Whether both have names that share a word, such as "Anna Berg" and "Anna Lind".
+
+    One name may contain the other.
+    """
     return any(
         not a.isdisjoint(b) and not a <= b and not b <= a for a in new.names for b in old.names if len(a) + len(b) > 2
     )

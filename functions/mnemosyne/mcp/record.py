@@ -89,8 +89,7 @@ class MemoryRecord(MemoryResult):
 
 
 class Matches(Result):
-    """Spans of the query's words: offsets of the first character and of the character after the last, in code
-    points."""
+    """Spans of the query's words: offsets of the first character and after the last character, in code points."""
 
     title: list[tuple[int, int]]
     content: list[tuple[int, int]]

@@ -37,8 +37,10 @@ RETENTION = timedelta(days=7)
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
-    """Publish the readings, all or none. Raises Unavailable if they could not be published, and OverQuota if they
-    exceed the quota. If an error is raised, nothing was accepted.
+    """Publish the readings, all or none.
+
+    Raises Unavailable if they could not be published, and OverQuota if they exceed the quota. If an error is raised,
+    nothing was accepted.
     """
     takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
     quota = services.known_quota(namespace)

@@ -69,8 +69,10 @@ class CloudSql:
         self._reached = False
 
     def __call__(self) -> Connection:
-        """Open a connection. Raises a ServiceError. An error that needs an operator is raised only if a second attempt
-        fails too."""
+        """Open a connection.
+
+        Raises a ServiceError. An error that needs an operator is raised only if a second attempt fails too.
+        """
         if self._patient_until is None:
             self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
         refused = False

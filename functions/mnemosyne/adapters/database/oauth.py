@@ -46,8 +46,10 @@ class PostgresGrants:
         self._pool = pool
 
     def find(self, grant_id: UUID) -> StandingGrant | None:
-        """Return the grant; None if it is revoked, expired or unknown. Raises Unavailable if the database does not
-        respond."""
+        """Return the grant; None if it is revoked, expired or unknown.
+
+        Raises Unavailable if the database does not respond.
+        """
         with self._pool.connection() as connection:
             rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
         return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None

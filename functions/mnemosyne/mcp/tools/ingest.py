@@ -79,8 +79,10 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 
 
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
-    """Return the time of the request's last outcome, so that a wait for the next outcome ignores it. Accepting a memory
-    needs no database. If it is unavailable, return the current time: outcomes recorded before it are ignored.
+    """Return the time of the request's last outcome, so that a wait for the next outcome ignores it.
+
+    Accepting a memory needs no database. If it is unavailable, return the current time: outcomes recorded before it are
+    ignored.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])

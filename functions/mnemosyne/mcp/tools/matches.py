@@ -13,8 +13,10 @@ from mnemosyne.ports.memories import MemoryStore
 def with_matches(
     hits: Sequence[SearchHit], query: str | None, mode: SearchMode, memories: MemoryStore
 ) -> list[SearchHit]:
-    """Return the hits with the spans of the query's words and of their inflected forms. In mode exact, the spans are
-    those of the query itself."""
+    """Return the hits with the spans of the query's words and of their inflected forms.
+
+    In mode exact, the spans are those of the query itself.
+    """
     texts = [[hit.title, hit.content, hit.snippet or ""] for hit in hits]
     if not query:
         spans: list[list[list[Span]]] = [[[], [], []] for _ in hits]

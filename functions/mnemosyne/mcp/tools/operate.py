@@ -56,8 +56,9 @@ class RequestResult(Result):
 
 
 class RequestPage(Result):
-    """Requests that the subscriber has seen, the latest first; `next_cursor` is set if there are more. The first page
-    has the number of requests in each state, among the last 20,000.
+    """Requests that the subscriber has seen, the latest first; `next_cursor` is set if there are more.
+
+    The first page has the number of requests in each state, among the last 20,000.
     """
 
     requests: list[RequestResult]
@@ -138,8 +139,10 @@ class ListedCause(Result):
 
 
 class DeadLetterPage(Result):
-    """Letters, the latest first. `next_cursor` is set if there are more. The first page has the causes of all
-    letters."""
+    """Letters, the latest first.
+
+    `next_cursor` is set if there are more. The first page has the causes of all letters.
+    """
 
     dead_letters: list[ListedDeadLetter]
     causes: list[ListedCause] | None = None
