@@ -96,7 +96,7 @@ DETERMINERS: Final = _words(
 SPEAKER_WORDS: Final = _words(
     "i my me mine i'm i've i'll ich mein meine meinen mir mich yo mi mis je mon ma mes io mio mia 私 僕 俺"
 )
-"""Words that stand for the speaker."""
+"""Words that refer to the speaker."""
 
 UNKNOWN_SUBJECTS: Final = _words("""
     it he she they this that these those there which who him her them er sie es ella él ellos elle ils 彼 彼女 それ これ

@@ -101,7 +101,7 @@ def _record(reading: Reading) -> dict[str, Any]:
 
 
 def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
-    """Decode a message. A bad memory does not affect the others.
+    """Decode a message. An invalid memory does not affect the other memories.
 
     `allowed_namespace` is the only namespace that the publisher may write to. Never raises: the result has each problem
     and every request id in the message.

@@ -29,7 +29,7 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """Return the object of a notification; None if its content is not new or is one of our reports.
+        """Return the object of a notification; None if its content is not new or is a report of an import.
 
         https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message
         is not a notification.

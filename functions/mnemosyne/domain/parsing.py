@@ -171,7 +171,9 @@ InputT = TypeVar("InputT", bound=BaseModel)
 
 
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
-    """Validate the data as a `model`. Raises InvalidRequest with the first five problems and the number of others.
+    """Validate the data as a `model`.
+
+    Raises InvalidRequest with the first five problems and the number of further problems.
 
     `of` is the name of the tool or object, for the error about an unknown argument.
     """

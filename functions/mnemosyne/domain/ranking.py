@@ -63,7 +63,7 @@ DEFAULT_WEIGHTS = Weights()
 POOL = 20
 """Candidates among which `diversify` chooses."""
 CHOSEN = 10
-"""Candidates that `diversify` chooses one by one. The others keep the penalty computed so far."""
+"""Candidates that `diversify` chooses one by one. The other candidates keep the penalty computed so far."""
 JOINING = 10
 """Best candidates whose direct neighbours become candidates too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -64,7 +64,7 @@ class SearchQuery:
     limit: int = 10
     quality_weight: float = 0.0
     preferred: tuple[TimeWindow, ...] = ()
-    """Times named in the query. Memories from these times get a bonus; others are not excluded."""
+    """Times named in the query. Memories from these times get a bonus; other memories are not excluded."""
     characters: int | None = None
     """Maximum characters of all contents and metadata in the results. None means no limit."""
     min_confidence: Confidence | None = None

@@ -17,7 +17,7 @@ MOST_WORDS = 30
 MOST_CHARACTERS = 600
 """Characters of the longest sentence that is read."""
 SPEAKER = "speaker "
-"""First characters of the key that stands for the speaker."""
+"""First characters of the key that represents the speaker."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")

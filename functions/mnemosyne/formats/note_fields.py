@@ -193,7 +193,7 @@ def _place(path: str, body: str) -> dict[str, Any]:
 
 
 def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
-    """Return the properties that are valid metadata. The others become notices."""
+    """Return the properties that are valid metadata. Other properties become notices."""
     storable: dict[str, Any] = {}
     size = 2
     for name, value in values.items():

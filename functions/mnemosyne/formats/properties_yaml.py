@@ -1,4 +1,4 @@
-"""Parse front matter in YAML. An invalid property does not affect the others."""
+"""Parse front matter in YAML. An invalid property does not affect the other properties."""
 
 import re
 from collections.abc import Iterator

@@ -45,8 +45,8 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app of a function with a push endpoint.
 
-    `identify` raises Unauthorized unless the push comes from our subscription. At most `threads` messages are handled
-    at a time and as many wait. More get 429, so that Pub/Sub slows down and the instance keeps its memory.
+    `identify` raises Unauthorized unless the push comes from this deployment's subscription. At most `threads` messages
+    are handled at a time and as many wait. More get 429, so that Pub/Sub slows down and the instance keeps its memory.
     """
     limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 

@@ -44,7 +44,7 @@ def _standard_input() -> BinaryIO:
 class _Conversation:
     """Passes valid lines on to the SDK's server, and writes its answers.
 
-    An invalid line is answered here, because the SDK ignores it and the client would wait for ever. When the input
+    An invalid line is answered here, because the SDK ignores it and the client would wait forever. When the input
     ends, the SDK cancels pending requests, so the end is passed on only after all of them are answered.
     """
 

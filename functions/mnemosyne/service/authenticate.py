@@ -122,7 +122,7 @@ class ApiKeyAuthenticator:
         if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
             return cached.key
         believed = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
-        if now < self._circuit_open_until:  # a look-up failed a moment ago: each caller would wait for the database
+        if now < self._circuit_open_until:  # a look-up failed a moment ago: do not wait again
             if cached is not None and believed:
                 return cached.key
             raise Unavailable("the database is not responding")

@@ -119,7 +119,7 @@ def store(
     """Store each request's memory once, and record an outcome for each.
 
     The message is stored in slices, each in a separate transaction. `group_commit` joins a small slice with slices of
-    other messages. A request that can never be stored is recorded as failed, and the others are stored. Raises
+    other messages. A request that can never be stored is recorded as failed, and the other requests are stored. Raises
     Unavailable, so that the message is delivered again, if the database or the embedder is unavailable, if one of the
     requests cannot be stored now, if another delivery of the same content is under way, if the message is newer than
     this reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices that were already committed

@@ -149,7 +149,7 @@ class _Reading:
             self._publish()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count unknown fields. After LEFT_OUT_NAMES names, the others are counted together."""
+        """Count unknown fields. After LEFT_OUT_NAMES names, further names are counted together."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES

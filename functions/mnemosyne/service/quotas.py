@@ -11,7 +11,7 @@ from mnemosyne.domain.quota import Quota
 def within(
     quota: Quota, requests: Sequence[IngestRequest], now: datetime, chunk_limit: ChunkLimit
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
-    """Return the requests that fit the quota, in order, and the others with the reason.
+    """Return the requests that fit the quota, in order, and the other requests with the reason.
 
     Requests with equal content count as one memory, and each chunk as one embedded text.
     """

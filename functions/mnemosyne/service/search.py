@@ -166,7 +166,7 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
 def _reranked(
     query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
 ) -> tuple[list[Ranked], str | None]:
-    """Order the candidates by the reranker's relevance; on failure return them as they are, and the reason."""
+    """Order the candidates by the reranker's relevance; on failure return them unchanged, and the reason."""
     top = ranked[: max(query.limit, RERANKED)]
     whole = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
     hits = memories.read_hits(whole, top)

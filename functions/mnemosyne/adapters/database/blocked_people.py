@@ -1,4 +1,4 @@
-"""People whom the operator has blocked, for the schema's owner."""
+"""Block and unblock people, as the schema's owner."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing

@@ -145,7 +145,7 @@ class PostgresClaim:
     ) -> Mapping[UUID, IngestStatus]:
         """Store new memories within the quota, and commit them with their outcomes.
 
-        If several requests have the same content, the first is stored and the others are its duplicates. Raises
+        If several requests have the same content, the first is stored and the other requests are its duplicates. Raises
         InvalidRequest or ItemUnavailable only if the database can store another memory at the same time.
         """
         try:

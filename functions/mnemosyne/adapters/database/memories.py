@@ -34,7 +34,7 @@ from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound
 from mnemosyne.ports.embedder import Vector
 
 BYTES_OF_COORDINATE = 2
-"""Most dimensions of an indexed halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
+"""Bytes of a coordinate of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
 class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges):

@@ -17,8 +17,8 @@ MAX_AGE_SECONDS = 30 * 60.0
 class Pool:
     """At most `size` connections, shared by the threads of one function instance.
 
-    After one connection is lost, the idle ones opened before it are discarded: they were probably lost for the same
-    reason.
+    After one connection is lost, the idle connections opened before that moment are discarded: they were probably lost
+    for the same reason.
     """
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:

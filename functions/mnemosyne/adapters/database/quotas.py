@@ -42,10 +42,7 @@ class PostgresQuotas:
         self._open = connect
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return what each namespace holds and may hold, everybody's limits under the empty name.
-
-        Or one namespace's.
-        """
+        """Return usage and limits of one namespace or all. The empty name has the default limits."""
         with closing(self._open()) as connection:
             rows = connection.run(_LIST, namespace=namespace)
         quotas = [row.named for row in rows]

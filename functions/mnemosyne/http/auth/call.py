@@ -38,8 +38,8 @@ BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 THREADS = 5
 PROVIDER_THREADS = 3
-"""Threads for requests that may wait for the identity provider, so that a slow provider does not block the others. The
-sum of both is the number of database connections."""
+"""Threads for requests that may wait for the identity provider, so that a slow provider does not block other requests.
+The sum of both is the number of database connections."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 

@@ -30,7 +30,7 @@ class Batches:
     ) -> Response | None:
         """Return the response; None if the client has disconnected, which cancels the remaining requests.
 
-        After a disconnect, `count_bytes` gets the bytes of the responses that nobody receives.
+        After a disconnect, `count_bytes` gets the bytes of the responses that were not sent.
         """
         if revision not in REVISIONS:
             return error_response(400, f"revision {revision[:20]} has no batches: send one request per POST")

@@ -266,7 +266,7 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
 
 
 def versions_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
-    """Return a note about memories that supersede others or are superseded, or None if there are none."""
+    """Return a note about memories that supersede other memories or are superseded; None without such memories."""
     versions = [
         f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
     ]

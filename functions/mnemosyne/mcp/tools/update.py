@@ -62,7 +62,7 @@ class UpdateArguments(Input):
     @model_validator(mode="before")
     @classmethod
     def _several(cls, values: Any) -> Any:
-        """Let `ids` stand for `id`, which stays required in the schema that agents see."""
+        """Accept `ids` in place of `id`, which stays required in the schema that agents see."""
         if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
             return values
         if values.get("id") is not None:
