@@ -91,7 +91,7 @@ class VertexReranker:
 
 
 def _in_order(scores: dict[str, float], count: int) -> list[float]:
-    """Return the scores in the order of the texts; raises Unavailable if one is missing or invalid."""
+    """Return the scores in the order of the texts; raises Unavailable if a score is missing or invalid."""
     relevances = [scores.get(str(place), math.nan) for place in range(count)]
     if not all(0 <= relevance <= 1 for relevance in relevances):
         raise Unavailable(

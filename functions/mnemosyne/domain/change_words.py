@@ -27,7 +27,7 @@ FUNCTION: Final = _words("""
     o os um uma uns umas e em no na nos nas do da dos das ao com por para que seu sua
     het een en van op te voor met aan bij naar uit door
 """)
-"""Function words: two statements of the same fact may have different ones."""
+"""Function words: two statements of the same fact may have different function words."""
 
 TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
 """Words before a name that do not belong to the name."""

@@ -114,7 +114,7 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 
 
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
-    """Whether one negates the other, or switches it on or off, and they have the same words otherwise."""
+    """Whether one statement negates the other, or switches it on or off, and all other words are the same."""
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
         return False
     if new.is_negated != old.is_negated:

@@ -26,7 +26,7 @@ _RARE = {"CHEROKEE", "COPTIC", "LISU", "DESERET", "GOTHIC", "OLD", "LYDIAN", "LY
 
 def client_name(value: object) -> str:
     """Return the name to display. Raises InvalidRequest if a word mixes similar-looking scripts."""
-    # NFKC replaces full-width, bold and circled letters with plain ones.
+    # NFKC replaces full-width, bold and circled letters with plain letters.
     name = unicodedata.normalize("NFKC", one_line(value)) if isinstance(value, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())
     foreign = {script.title() for word in name.split() if (script := _foreign(word))}

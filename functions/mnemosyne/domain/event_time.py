@@ -59,7 +59,9 @@ def zone(name: str) -> tzinfo:
 
 
 def in_zone(moment: datetime, local: tzinfo) -> datetime:
-    """Convert a time to UTC. A naive time is in the zone `local`; if it occurs twice there, the first one is meant.
+    """Convert a time to UTC.
+
+    A naive time is in the zone `local`; if it occurs twice there, the first occurrence is meant.
 
     Raises ValueError if the result is outside the years 1 to 9999.
     """

@@ -3,7 +3,7 @@
 from mnemosyne.errors import InvalidRequest
 
 VALUES = 20_000
-"""Maximum values in a request, including nested ones. A parsed value needs a few hundred bytes of memory."""
+"""Maximum values in a request, including nested values. A parsed value needs a few hundred bytes of memory."""
 
 
 def check_values(text: bytes, *, of: str) -> None:

@@ -81,7 +81,7 @@ class IngestRequest(MemoryFields):
     external_id: ExternalId | None = None
     provenance: Provenance | None = None
     published: datetime | None = None
-    """When its message was first published. If two versions of a record have the same timestamp, the later one wins."""
+    """When its message was first published. The later of two versions with the same timestamp wins."""
 
     @cached_property
     def content_hash(self) -> str:
@@ -153,7 +153,7 @@ class FailedRequest:
 
 Request: TypeAlias = IngestRequest | Deletion
 Reading: TypeAlias = Request | FailedRequest
-"""Result of reading a record: a valid request, or a failed one."""
+"""Result of reading a record: a valid request, or a failed request."""
 
 
 class IngestState(StrEnum):
@@ -178,7 +178,7 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     note: str | None = None
-    """Memories superseded by the new one; for a duplicate, which of its labels the existing memory took over."""
+    """Memories superseded by the new memory. For a duplicate, the labels that the existing memory took over."""
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
 

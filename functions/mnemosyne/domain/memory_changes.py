@@ -13,7 +13,7 @@ class DeletedMemory:
 
     title: str
     superseded: tuple[UUID, ...] = ()
-    """Up to 20 memories that the deleted one superseded. They remain superseded and hidden from searches."""
+    """Up to 20 memories that the deleted memory superseded. They remain superseded and hidden from searches."""
 
 
 NO_TAGS = "none"

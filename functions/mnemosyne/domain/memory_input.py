@@ -63,11 +63,11 @@ class Defaults:
     place: ExternalId | None = None
     """File and line, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
-    """Timestamp of a memory without one. None if the timestamp is required."""
+    """Timestamp of a memory without a timestamp. None if the timestamp is required."""
     timezone: str = "UTC"
     """Time zone of local times in a record without `timezone`."""
     deleted_at: datetime | None = None
-    """Timestamp of a deletion without one."""
+    """Timestamp of a deletion without a timestamp."""
     published: datetime | None = None
     """When the message was first published."""
 

@@ -33,7 +33,7 @@ CLIENT_ID_LENGTH = 1_000
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """Scopes that a client may request."""
 DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
-"""Scopes of a client that requests no supported one, and of people whose access rule has no scopes."""
+"""Scopes of a client that requests no supported scope, and of people whose access rule has no scopes."""
 
 # Private-use URI schemes: reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) except those of
 # operating systems. Some MCP clients use other schemes.
@@ -207,7 +207,7 @@ def verified_email(claims: Mapping[str, Any]) -> str:
 
 
 def addresses_of(claims: Mapping[str, Any]) -> list[str]:
-    """Return every address in the claims, also unverified ones, so that a block cannot be evaded."""
+    """Return every address in the claims, also unverified addresses, so that a block cannot be evaded."""
     return [str(claims[name]) for name in ("email", "preferred_username", "upn") if "@" in str(claims.get(name, ""))]
 
 

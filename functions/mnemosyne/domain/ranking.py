@@ -29,7 +29,7 @@ class Weights:
     second_previous: float = 0.25
     """Fraction added of the score of the memory two places earlier in the session."""
     previous: float = 0.45
-    """Fraction added of the previous memory's score. It often contains the question that this one answers."""
+    """Fraction added of the previous memory's score. It often contains the question that this memory answers."""
     following: float = 0.1
     second_following: float = 0.05
     session_best: float = 0.3

@@ -130,7 +130,7 @@ class CloudSql:
                 from google.cloud.sql.connector import Connector
 
                 # The Connector opens its sockets in its only thread and without a timeout: a server that accepts and
-                # never answers would hang every later connection. The default is the only way to set one. It
+                # never answers would hang every later connection. The default is the only way to set a timeout. It
                 # affects only sockets without a timeout of their own.
                 socket.setdefaulttimeout(STALL_SECONDS)
                 try:
@@ -144,7 +144,7 @@ class CloudSql:
         """Make the next attempt get a new token. The Connector itself renews the certificate after any error."""
         with self._lock:
             if self._connector is not None:
-                # An expired token, not a missing one: another thread may be sending it.
+                # Expire the token instead of removing it, because another thread may be sending it.
                 self._connector._credentials.expiry = LONG_AGO
 
     def _abandon(self, connector: "Connector") -> None:

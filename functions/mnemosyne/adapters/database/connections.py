@@ -225,7 +225,7 @@ def connection_factory(
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
-    """Return the error for a connection that could not be opened, with the server's reason if it gave one."""
+    """Return the error for a connection that could not be opened, with the server's reason if there is one."""
     fields = server_error(exc)
     code = fields.get("C", service_errors.UNREACHABLE)
     return service_errors.error(service_error_tables.DATABASE, code, fields.get("M", ""), where=where)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-# Message ids are unique within a topic only. Another message under the same id is stored under a longer one.
+# Message ids are unique within a topic only. Another message with the same id is stored under a longer id.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),

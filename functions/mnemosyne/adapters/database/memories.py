@@ -99,7 +99,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return cosines
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
-        """Read the memories in this order, cut to the characters that the query allows; deleted ones are left out."""
+        """Read memories in this order, cut to the characters that the query allows. Deleted memories are left out."""
         with self._connection() as connection:
             records = connection.one(
                 memories_sql.READ_HITS,

@@ -58,7 +58,7 @@ FROM list_memories(
 """
 
 # Memories that the deleted memory superseded are superseded by its successor. Without a successor they keep its id:
-# after a newer fact is deleted, the outdated one must not appear in searches.
+# after a newer fact is deleted, the outdated fact must not appear in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by

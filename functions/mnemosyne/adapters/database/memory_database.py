@@ -44,7 +44,7 @@ class MemoryDatabase:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Yield a connection. The first one reads the embedding space."""
+        """Yield a connection. The first connection reads the embedding space."""
         if self._space is not None:
             with self.pool.connection() as connection:
                 yield connection

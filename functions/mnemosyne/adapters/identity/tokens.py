@@ -95,7 +95,7 @@ class OidcVerifier:
         return len(self._fetch())
 
     def _audiences_of(self, token: str) -> list[str]:
-        """Return the allowed audiences: the configured ones, or the token's own if it is a URL of the service.
+        """Return the configured audiences, or the token's own audience if it is a URL of the service.
 
         A service has https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app, and only the
         first is known before the service exists: https://cloud.google.com/run/docs/triggering/https-request.

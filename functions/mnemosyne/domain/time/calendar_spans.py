@@ -86,7 +86,7 @@ class Calendar:
     def clock_unit(self, unit: Unit, moment: datetime) -> Span:
         """Return the local minute or hour that contains an instant.
 
-        When clocks are set back, the repeated hour is distinct from the first one.
+        When clocks are set back, the repeated hour is distinct from the first.
         """
         local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
         floored = local.replace(minute=0) if unit == "hour" else local

@@ -46,7 +46,7 @@ class Readings:
     left: int
 
     def take(self) -> None:
-        """Use up one. Raises TooManyReadingsError if none remains."""
+        """Count an attempt. Raises TooManyReadingsError if none remains."""
         if self.left <= 0:
             raise TooManyReadingsError("the text is too involved to be read as a time")
         self.left -= 1

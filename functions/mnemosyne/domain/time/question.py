@@ -10,8 +10,8 @@ from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, W
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
 
-# Words that are a time expression on their own, and words that may begin a longer one. Months, seasons and weekdays
-# do not count on their own, because "may", "march", "fall" and "sun" usually mean something else.
+# Words that are a time expression on their own, and words that may begin a longer expression. Months, seasons and
+# weekdays do not count on their own, because "may", "march", "fall" and "sun" usually mean something else.
 _ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
 _CUES = {
     *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",

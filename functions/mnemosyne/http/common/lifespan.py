@@ -185,7 +185,7 @@ class _Exchange:
 def _built(build: Callable[[], Starlette]) -> Starlette:
     """Build the app without garbage collection, and exempt its objects from later collections.
 
-    Imports leave no garbage. The first response comes an eighth sooner, and the slowest later ones take a third of
+    Imports leave no garbage. The first response comes an eighth sooner, and the slowest later responses take a third of
     the time.
     """
     gc.disable()

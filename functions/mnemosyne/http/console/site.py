@@ -50,7 +50,7 @@ def digest() -> str:
 
 
 def policy(issuer: str) -> str:
-    """Content-Security-Policy of the page. `issuer` is the URL of the authorization server, empty without one."""
+    """Content-Security-Policy of the page. `issuer` is the URL of the authorization server; empty if there is none."""
     scheme, _, rest = issuer.partition("://")
     log_in = f" {scheme}://{rest.partition('/')[0]}" if issuer else ""
     return (

@@ -120,7 +120,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
 
 
 def _echoed(memory: Memory) -> Result:
-    """Return the record without long values that are unchanged or that the caller has just sent."""
+    """Return the record for the answer. Long content is cut, and long metadata is left out."""
     record = vars(MemoryRecord.model_validate(memory))
     cut: dict[str, object] = {}
     if len(memory.content) > ECHOED_CHARACTERS:
