@@ -1,6 +1,6 @@
 """Test a deployed server: store a memory, wait for it, find it, delete it. `python3 infra/smoke.py URL`.
 
-Uses the standard library only, because the pipeline runs it in an environment without installed packages.
+Uses the standard library only: the pipeline runs it as the account that deploys, and installs no packages there.
 The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 if a step fails.
 """
 
