@@ -122,7 +122,7 @@ def test_a_message_of_ours_in_the_troubleshooting_table_is_one_that_is_printed(m
 def test_the_readme_and_the_guide_agree_on_the_cost() -> None:
     found = re.search(r"costs about (\d+) without alerts, and (\d+) to (\d+) with them", PAGES["deployment.md"])
     assert found
-    expected = f"about {found[1]} US dollars a month at idle, and up to {found[3]} with alerts"
+    expected = f"about {found[1]} US dollars a month, and up to {found[3]} with alerts"
     assert expected in " ".join((ROOT / "README.md").read_text().split())
 
 
