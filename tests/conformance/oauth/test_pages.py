@@ -70,11 +70,11 @@ def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chrom
     seen = []
     for browser in (light, dark):
         browser.open(f"{issuer}/account")
-        body = browser.driver.find_element(By.TAG_NAME, "body")
-        seen.append((body.value_of_css_property("background-color"), body.value_of_css_property("color")))
+        page, body = (browser.driver.find_element(By.TAG_NAME, tag) for tag in ("html", "body"))
+        seen.append((page.value_of_css_property("background-color"), body.value_of_css_property("color")))
     assert seen == [
-        ("rgba(247, 246, 250, 1)", "rgba(28, 27, 34, 1)"),
-        ("rgba(21, 20, 26, 1)", "rgba(236, 235, 242, 1)"),
+        ("rgba(245, 246, 249, 1)", "rgba(22, 26, 38, 1)"),
+        ("rgba(14, 17, 24, 1)", "rgba(233, 236, 244, 1)"),
     ]
 
 
