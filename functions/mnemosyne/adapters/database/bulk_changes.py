@@ -5,12 +5,16 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql
+from mnemosyne.adapters.database.connections import Row
 from mnemosyne.adapters.database.memory_database import NamespaceStore, usage
 from mnemosyne.adapters.database.rows import text_array, uuid_array
 from mnemosyne.domain.chronicle import TAG_COUNT, tag_key
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, OverQuota
+from mnemosyne.errors import InvalidRequest, OverQuota, StatementTimeout
+
+TAGGED_IN_A_STATEMENT = 10
+"""Memories whose tags one statement changes. Each is indexed again, which takes long for a long memory."""
 
 
 class PostgresBulkChanges(NamespaceStore):
@@ -30,14 +34,17 @@ class PostgresBulkChanges(NamespaceStore):
         """Add and remove tags of memories, all or none."""
         with self._transaction() as connection:
             before = usage(connection)
-            changed = connection.run(
-                memories_sql.CHANGE_TAGS,
-                namespace=self.namespace,
-                ids=uuid_array(memory_ids),
-                added=text_array(added),
-                added_keys=text_array([tag_key(tag) for tag in added]),
-                removed_keys=text_array([tag_key(tag) for tag in removed]),
-            )
+            changed: list[Row] = []
+            ids = sorted(memory_ids)
+            for start in range(0, len(ids), TAGGED_IN_A_STATEMENT):
+                changed += connection.run(
+                    memories_sql.CHANGE_TAGS,
+                    namespace=self.namespace,
+                    ids=uuid_array(ids[start : start + TAGGED_IN_A_STATEMENT]),
+                    added=text_array(added),
+                    added_keys=text_array([tag_key(tag) for tag in added]),
+                    removed_keys=text_array([tag_key(tag) for tag in removed]),
+                )
             for row in changed:
                 if row["tags"] > TAG_COUNT:
                     raise InvalidRequest(
@@ -48,7 +55,18 @@ class PostgresBulkChanges(NamespaceStore):
         return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
-        """Replace a tag with another tag, or remove it, in at most `limit` memories."""
+        """Replace a tag with another tag, or remove it, in at most `limit` memories.
+
+        If the database cannot change so many in its time limit, a tenth of them is changed, down to a single memory.
+        """
+        try:
+            return self._change_tag(tag, new_tag, limit)
+        except StatementTimeout:
+            if limit == 1:
+                raise
+            return self.change_tag(tag, new_tag, max(1, limit // 10))
+
+    def _change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         with self._transaction() as connection:
             before = usage(connection)
             row = connection.one(
