@@ -53,6 +53,12 @@ def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> f
     return SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0) if arguments.get("query") else 0.0
 
 
+def cost_of_changes(arguments: Mapping[str, Any]) -> float:
+    """Return the additional cost of changing the memories in `ids`: each is indexed again, as if it were stored."""
+    ids = arguments.get("ids")
+    return MEMORY * len(ids) if isinstance(ids, list) else 0.0
+
+
 def _length(memory: object) -> int:
     content = memory.get("content") if isinstance(memory, Mapping) else None
     return len(content) if isinstance(content, str) else 0

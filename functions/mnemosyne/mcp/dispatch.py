@@ -19,6 +19,8 @@ from mnemosyne.ports.services import Services
 
 log = EventLog(__name__)
 
+AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
+"""Fields of results that the audit log keeps."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -98,7 +100,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
 def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Log the principal and the ids of a change, without contents."""
     result = reply.result.model_dump(mode="json")
-    ids = {name: result[name] for name in ("id", "message_id", "request_id", "request_ids") if name in result}
+    ids = {name: result[name] for name in AUDITED if name in result}
     log.info("audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="done", **ids)
 
 

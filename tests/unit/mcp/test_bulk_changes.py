@@ -10,10 +10,11 @@ import pytest
 
 from mnemosyne.domain.chronicle import TAG_COUNT
 from mnemosyne.domain.principal import ApiKey, Principal, Scope
+from mnemosyne.domain.rate_limit import MEMORY
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import by_name
+from mnemosyne.mcp.tools import by_name, units_of
 from mnemosyne.service import manage
 from tests.fakes import NOW, FakeServices
 from tests.memories import list_memories, store_content, store_contents
@@ -182,3 +183,27 @@ def test_a_rating_can_be_withdrawn(services: FakeServices) -> None:
 )  # fmt: skip
 def test_a_caller_is_described(services: FakeServices, principal: Principal, expected: dict[str, Any]) -> None:
     assert _as(principal, services, "who_am_i") == {"namespace": "ns", **expected}
+
+
+@pytest.mark.parametrize("tool", ["delete_memory", "update_memory"])
+def test_a_change_of_several_memories_costs_as_much_as_storing_them(tool: str) -> None:
+    assert units_of(tool, {"ids": ["x"] * 100}) == pytest.approx(100 * MEMORY)
+    assert units_of(tool, {"ids": "x"}) == pytest.approx(MEMORY)
+    assert units_of(tool, {"id": "x"}) == 0
+
+
+def test_the_audit_log_names_every_deleted_memory(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
+    ids = [str(memory_id) for memory_id in store_contents(services.memories_of("ns"), "secret tea", "secret cake")]
+    with caplog.at_level("INFO"):
+        answer_of(services, "delete_memory", ids=ids)
+    (line,) = [record.fields for record in caplog.records if record.msg == "audit"]  # type: ignore[attr-defined]
+    assert set(line["ids"]) == set(ids)
+    assert "secret" not in str(line)
+
+
+def test_a_person_confirms_the_number_of_memories_to_delete(services: FakeServices) -> None:
+    ask = by_name()["delete_memory"].asks_first
+    assert ask
+    ids = [str(new_id()) for _ in range(12)]
+    question = (call(ask, {"ids": ids}, CALLER, services).structured_content or {})["question"]
+    assert question == "Delete 12 memories for good?"

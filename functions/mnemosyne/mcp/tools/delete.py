@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import ExternalId
 from mnemosyne.domain.parsing import Id, Ids, Input, Key, Source
 from mnemosyne.domain.plurals import counted
@@ -130,6 +131,7 @@ DELETE_MEMORY = Tool(
     arguments=DeleteArguments,
     result=Deleted,
     gives_stored=True,
+    units=rate_limit.cost_of_changes,
     unlisted=("source", "key", "ids"),
     run=_delete_memory,
     asks_first=ASK_BEFORE_DELETING,

@@ -140,6 +140,7 @@ UPDATE_MEMORY = Tool(
     arguments=UpdateArguments,
     result=RecordOrIds,
     unlisted=("ids", "add_tags", "remove_tags"),
+    units=rate_limit.cost_of_changes,
     gives_stored=True,
     run=_update_memory,
     destructive=True,  # labels are replaced
@@ -180,7 +181,7 @@ CHANGE_TAG = Tool(
     description="Replace a tag by another one, or remove it, in all memories; a part of them with each call.",
     arguments=ChangeTagArguments,
     result=ChangedTagResult,
-    units=lambda arguments: rate_limit.COUNTING,
+    units=lambda arguments: rate_limit.MEMORY * manage.TAGGED_AT_ONCE,
     run=_change_tag,
     destructive=True,
 )
