@@ -274,3 +274,8 @@ class MemorySummary:
     title: str
     tags: tuple[str, ...]
     superseded_by: UUID | None = None
+
+    @property
+    def label(self) -> str:
+        """Name of the memory for people."""
+        return self.title

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from itertools import accumulate
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, create_model
 
 from mnemosyne.domain.confidence import Confidence
+from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.mcp.tool import Result
 
 DECIMALS = 6
@@ -56,6 +57,19 @@ def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     ends = accumulate(len(tag) for tag in tags)
     shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
     return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", shortened
+
+
+class MemoryLine(Result):
+    """One line about a memory, for people."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+
+    @classmethod
+    def of(cls, summary: MemorySummary) -> Self:
+        """Return the line about a memory."""
+        return cls(id=summary.id, timestamp=summary.timestamp, title=brief(summary.label, ())[0])
 
 
 class MemoryResult(Result):

@@ -8,11 +8,10 @@ from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import TAG_LIMIT
-from mnemosyne.domain.console_queries import ListedMemory, Per
-from mnemosyne.domain.memory import MemorySummary
+from mnemosyne.domain.console_queries import Per
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.mcp.record import brief
+from mnemosyne.mcp.record import MemoryLine
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, Window
 from mnemosyne.ports.services import Services
@@ -137,14 +136,6 @@ class HistoryArguments(Input):
     id: Annotated[Id, Field(description="Its id.")]
 
 
-class RelatedMemory(Result):
-    """One line about a memory."""
-
-    id: UUID
-    timestamp: datetime
-    title: str
-
-
 class RatingResult(Result):
     """One rating of the memory."""
 
@@ -160,10 +151,10 @@ class HistoryResult(Result):
     """A memory's earlier and later versions, nearest first, hints of other memories, and ratings, latest first."""
 
     id: UUID
-    supersedes: list[RelatedMemory]
-    superseded_by: list[RelatedMemory]
-    similar: list[RelatedMemory]
-    may_replace: list[RelatedMemory]
+    supersedes: list[MemoryLine]
+    superseded_by: list[MemoryLine]
+    similar: list[MemoryLine]
+    may_replace: list[MemoryLine]
     ratings: list[RatingResult]
 
 
@@ -172,10 +163,10 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
     return Reply(
         HistoryResult(
             id=arguments.id,
-            supersedes=list(map(related, history.supersedes)),
-            superseded_by=list(map(related, history.superseded_by)),
-            similar=list(map(related, neighbours.similar)),
-            may_replace=list(map(related, neighbours.may_replace)),
+            supersedes=list(map(MemoryLine.of, history.supersedes)),
+            superseded_by=list(map(MemoryLine.of, history.superseded_by)),
+            similar=list(map(MemoryLine.of, neighbours.similar)),
+            may_replace=list(map(MemoryLine.of, neighbours.may_replace)),
             ratings=[
                 RatingResult(
                     rating=rating.rating,
@@ -187,15 +178,6 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
                 for rating in history.ratings
             ],
         )
-    )
-
-
-def related(summary: MemorySummary) -> RelatedMemory:
-    """Return the line about a memory."""
-    return RelatedMemory(
-        id=summary.id,
-        timestamp=summary.timestamp,
-        title=brief(summary.label if isinstance(summary, ListedMemory) else summary.title, ())[0],
     )
 
 

@@ -12,7 +12,7 @@ from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors, hits
-from mnemosyne.mcp.record import MemoryRecord, brief
+from mnemosyne.mcp.record import MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.search import versions_note
@@ -32,21 +32,13 @@ class GetArguments(Input):
     neighbours: Annotated[bool, Field(description="Also the memories before and after it in its session.")] = False
 
 
-class NeighbourMemory(Result):
-    """One line about a memory of the same session."""
-
-    id: UUID
-    timestamp: datetime
-    title: str
-
-
 class SessionMemories(Result):
     """Number of memories in the session, the position of this memory, and up to three memories on each side."""
 
     count: int
     position: int
-    before: list[NeighbourMemory]
-    after: list[NeighbourMemory]
+    before: list[MemoryLine]
+    after: list[MemoryLine]
 
 
 class ReadMemory(MemoryRecord):
@@ -75,13 +67,9 @@ def _session_memories(around: SessionNeighbours) -> SessionMemories:
     return SessionMemories(
         count=around.count,
         position=around.position,
-        before=list(map(_neighbour, around.before)),
-        after=list(map(_neighbour, around.after)),
+        before=list(map(MemoryLine.of, around.before)),
+        after=list(map(MemoryLine.of, around.after)),
     )
-
-
-def _neighbour(memory: ListedMemory) -> NeighbourMemory:
-    return NeighbourMemory(id=memory.id, timestamp=memory.timestamp, title=brief(memory.label, ())[0])
 
 
 GET_MEMORY = Tool(
@@ -133,7 +121,7 @@ class ListedMemoryResult(Result):
 
 
 class Listing(Result):
-    """Memories, newest first. `next_cursor` is set if there are more."""
+    """Memories in the order of their timestamps. `next_cursor` is set if there are more."""
 
     memories: list[ListedMemoryResult]
     next_cursor: str | None

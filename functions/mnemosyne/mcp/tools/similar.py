@@ -1,8 +1,6 @@
 """`similar_memories`: find stored memories about the subject of a text that a person is writing."""
 
-from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 
@@ -12,9 +10,8 @@ from mnemosyne.domain.memory import CONTENT_LIMIT, content_hash
 from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.mcp.record import brief
+from mnemosyne.mcp.record import MemoryLine, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.console_queries import RelatedMemory, related
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 
@@ -30,20 +27,17 @@ class SimilarArguments(Input):
     session: Annotated[Session | None, Field(description="The session in which it would be stored.")] = None
 
 
-class SimilarMemoryResult(Result):
+class SimilarMemory(MemoryLine):
     """One line about a memory, and how close it is to the text."""
 
-    id: UUID
-    timestamp: datetime
-    title: str
     confidence: Confidence | None
 
 
 class SimilarResult(Result):
     """The memory with exactly this content, if it exists, and memories about the same subject."""
 
-    same: RelatedMemory | None
-    similar: list[SimilarMemoryResult]
+    same: MemoryLine | None
+    similar: list[SimilarMemory]
 
 
 def _similar_memories(arguments: SimilarArguments, principal: Principal, services: Services) -> Reply:
@@ -56,13 +50,11 @@ def _similar_memories(arguments: SimilarArguments, principal: Principal, service
         reranker=None,
     ).hits
     similar = [
-        SimilarMemoryResult(
-            id=hit.id, timestamp=hit.timestamp, title=brief(hit.title, ())[0], confidence=hit.confidence
-        )
+        SimilarMemory(id=hit.id, timestamp=hit.timestamp, title=brief(hit.title, ())[0], confidence=hit.confidence)
         for hit in hits
         if (same is None or hit.id != same.id) and hit.confidence is not Confidence.WEAK
     ]
-    return Reply(SimilarResult(same=same and related(same), similar=similar[:SIMILAR_SHOWN]))
+    return Reply(SimilarResult(same=same and MemoryLine.of(same), similar=similar[:SIMILAR_SHOWN]))
 
 
 SIMILAR_MEMORIES = Tool(
