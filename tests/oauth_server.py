@@ -37,7 +37,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 class Documents:
-    """The web, as far as metadata documents go."""
+    """Stands for the web: returns the metadata documents of clients."""
 
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}

@@ -8,7 +8,10 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "requests.md"
 
 @cache
 def documented_states() -> dict[tuple[str, str | None], str | None]:
-    """Next state by event and state. None is the state of a request without a row, and a next state without change."""
+    """Return the next state for each event and state.
+
+    As a state, None means that the request has no row. As a next state, None means that the state does not change.
+    """
     rows = [line.strip("| \n").split(" | ") for line in DOCUMENT.read_text().splitlines() if line.startswith("| ")]
     start = next(index for index, row in enumerate(rows) if row[:2] == ["event", "no row"])
     states = rows[start][1:]

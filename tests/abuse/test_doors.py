@@ -212,7 +212,7 @@ def test_documents_and_registrations_of_strangers_leave_no_row(server: AuthServe
 def test_requests_that_wait_for_a_log_in_are_bounded_for_each_network(
     server: AuthServer, count: Callable[[str], int]
 ) -> None:
-    """The budget lets fewer through in a minute; instances and minutes add up."""
+    """The limit of waiting requests holds even if the rate limit does not: several instances, or several minutes."""
     client = server.register()
     mine = Visit(server, server.browser("2001:db8:2::1"))
     mine.open(asked(client))

@@ -1,4 +1,4 @@
-"""Neighbours of results in a hybrid search."""
+"""In a hybrid search, memories of the same session count for the ones before and after them."""
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection

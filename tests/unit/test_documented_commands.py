@@ -40,7 +40,7 @@ def test_a_new_command_is_noticed_in_every_form_of_block(block: str, tmp_path: P
 
 
 @pytest.mark.parametrize("block", ['    {"a": 1}\n', "```python\nrm = notes\n```", "A line\n    that goes on.\n"])
-def test_what_is_no_command_is_none(block: str, tmp_path: Path) -> None:
+def test_a_block_without_a_command_has_no_commands(block: str, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(f"# Page\n\n{block}")
     assert commands(tmp_path / "page.md") == []
 

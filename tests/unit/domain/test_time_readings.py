@@ -52,7 +52,7 @@ def test_a_question_of_any_words_of_time_is_read_a_bounded_number_of_times(text:
 def test_a_question_that_repeats_itself_is_read_a_bounded_number_of_times(readings: list[str], words: str) -> None:
     question.named_times(" ".join((words * 60).split()[:60]), now=NOW)
     question.named_times(" ".join(f"{words} " * 60).strip()[:302], now=NOW)
-    # A reading that is refused is counted too, at most one for each of the years.
+    # An expression that is rejected also counts, at most once for each candidate year.
     assert len(readings) <= 2 * (question.QUESTION_READINGS + 11)
 
 

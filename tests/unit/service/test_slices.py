@@ -16,7 +16,7 @@ TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 20_000)), max_size=40))
-def test_slices_have_all_requests_in_order_and_few_chunks_or_one_request(words: list[int]) -> None:
+def test_slices_keep_the_order_and_exceed_the_chunk_limit_only_for_a_single_request(words: list[int]) -> None:
     requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
     divided = list(slices(requests, LIMIT))
     assert [one for part in divided for one in part.requests] == requests

@@ -123,8 +123,8 @@ BEGIN
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
-            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without `OFFSET 0` the planner expects
-            -- that a single memory matches the filters, and reads all memories.
+            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without `OFFSET 0`, the planner expects only
+            -- one memory to match the filters; to find that one, it first scans all memories.
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
             WHERE c.namespace = p_namespace
             ORDER BY c.embedding <=> p_vector

@@ -100,8 +100,8 @@ BEGIN
 END
 $$;
 
--- The same JSON as candidate_rows, for a single list without neighbours. The arrays of sessions and speakers contain
--- only nulls, and no missing score is computed. The function takes half the time of candidate_rows.
+-- The same JSON as candidate_rows, for a search that has one list of candidates and no neighbours. All sessions and
+-- speakers are null. A score that the list does not have stays null. The function takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean
 ) RETURNS json

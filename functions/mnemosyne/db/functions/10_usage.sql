@@ -19,9 +19,9 @@ END
 $$;
 
 -- Compute the word statistics of the namespace again if its number of memories has changed by a tenth. Every insert
--- calls this function. On average each memory is read ten times, and less often in a namespace of more than 3,000
--- memories. One call reads at most two megabytes of words. A word that occurred only in deleted memories disappears
--- from the statistics.
+-- calls this function. The statistics come from the newest 3,000 memories, and from at most two megabytes of their
+-- words. While a namespace grows to 3,000 memories, each memory is read about ten times. A word that occurred only in
+-- deleted memories disappears from the statistics.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -57,7 +57,8 @@ CREATE TABLE memories (
     metadata_keys   integer[] NOT NULL DEFAULT '{}',
     session         text,  -- conversation or document that contains the memory
     content_hash    text NOT NULL,
-    -- digest of the content without white space and a final full stop; null: the memory has no near-duplicates
+    -- digest of the content without white space and a final full stop: near-duplicates have the same digest. A memory
+    -- without a digest is never compared
     wording         uuid,
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
