@@ -241,6 +241,7 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
         "SELECT read_hits('ada', '{}', 'tea', 99, false)",
         "SELECT pairwise_cosines('ada', '{}')",
+        "SELECT complete_word('ada', '{}', 'te', 8)",
     ],
 )
 def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(

@@ -16,6 +16,8 @@ TEXT: Final = 0.2
 """Cost of embedding one text. A long memory is split into several."""
 TEXT_CHARACTERS: Final = 2_000
 SEARCH: Final = {"semantic": 1.0, "hybrid": 2.0, "exact": 5.0}
+TYPING: Final = 1.0
+"""Cost of a search by words only, for a query that is still being typed."""
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
@@ -50,7 +52,10 @@ def cost_of_memories(memories: object) -> float:
 def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
     """Return the additional cost of a search, by its mode; 0 without a query. `otherwise` is the default mode."""
     mode = arguments.get("mode", otherwise)
-    return SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0) if arguments.get("query") else 0.0
+    if not arguments.get("query"):
+        return 0.0
+    cost = SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0)
+    return min(cost, TYPING) if arguments.get("typing") is True else cost
 
 
 def cost_of_changes(arguments: Mapping[str, Any]) -> float:

@@ -1,5 +1,6 @@
 """Search queries, filters and results. Pure."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -26,6 +27,7 @@ class TagMatch(StrEnum):
     ALL = "all"
 
 
+_LAST_WORD = re.compile(r"\b\w{2,50}\Z")
 HYBRID_QUALITY_WEIGHT = 0.3
 """Default weight of quality in a hybrid search."""
 
@@ -71,6 +73,19 @@ class SearchQuery:
     """Leave out hits that are less close to the query."""
     explain: bool = False
     """Whether each hit has its scores (`Why`)."""
+    typing: bool = False
+    """Whether the query is still being typed: the search is by words only, and its last word may be incomplete."""
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the search compares embeddings."""
+        return self.query is not None and self.mode is not SearchMode.EXACT and not self.typing
+
+
+def last_word(query: str) -> str:
+    """Return the word at the end of a query, which may be incomplete; empty if the query does not end with a word."""
+    match = _LAST_WORD.search(query)
+    return match.group() if match else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,5 +44,11 @@ class MemoryOverview(Protocol):
         The texts of one memory are together. Each has one or two marked forms; see `domain.matches` for the marks.
         """
 
+    def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
+        """Return words that begin with a text, the most frequent first, in lower case and without accents.
+
+        Reads title, tags and the first 1,000 characters of at most 500 memories that match the filters.
+        """
+
     def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content; None if it does not exist."""

@@ -9,7 +9,7 @@ from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.confidence import confidence
 from mnemosyne.domain.memory import embedded_text
 from mnemosyne.domain.ranking import Weights
-from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
+from mnemosyne.domain.search import Hit, SearchMode, SearchQuery, last_word
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Reranker, Vector
@@ -19,6 +19,8 @@ log = EventLog(__name__)
 
 CANDIDATES = 100
 """Fewest candidates by vector, and fewest by words. Three times the limit is used if that is more."""
+COMPLETIONS = 8
+"""Most words that complete the last word of a query."""
 RERANKED = 50
 """Fewest hits that the reranker reads. It may move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
@@ -38,6 +40,8 @@ class SearchResult:
     """Number of hits removed by the query's minimum confidence."""
     degraded: str | None = None
     """Why the search did less than the query asks for."""
+    completions: Sequence[str] = ()
+    """Words that begin with the last word of a query that is still being typed."""
     embed_ms: float = 0.0
     database_ms: float = 0.0
     rerank_ms: float | None = None
@@ -54,11 +58,15 @@ def search(
     """Return the best memories for the query; each hit names the near-duplicates folded into it.
 
     If the embedder fails, the search uses words only; if the reranker fails, the order of the ranking is kept.
-    `degraded` names these failures. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if
-    the memories have moved to another embedding space.
+    `degraded` names these failures. A query that is still being typed is not embedded, and words that begin with its
+    last word are searched too. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
+    memories have moved to another embedding space.
     """
     started = time.perf_counter()
-    by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
+    completions = _completions(query, memories)
+    if completions:
+        query = replace(query, query=" ".join((query.query or "", *completions)))
+    by_meaning = query.by_meaning
     vector, embedder_fault = (
         _embedded(memories.namespace, query.query, embedder) if query.query and by_meaning else (None, None)
     )
@@ -83,6 +91,7 @@ def search(
         considered=candidates.listed,
         left_out=left_out,
         degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
+        completions=completions,
         embed_ms=embed_ms,
         database_ms=milliseconds(embedded) - (rerank_ms or 0.0),
         rerank_ms=rerank_ms,
@@ -149,6 +158,12 @@ def with_confidence(query: SearchQuery, ranked: list[Ranked], candidates: Candid
         entry.confidence = confidence(model, entry.candidate.vector_score, candidates.words_share(entry.candidate))
     minimum = query.min_confidence
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
+
+
+def _completions(query: SearchQuery, memories: MemoryStore) -> Sequence[str]:
+    """Return words of the memories that begin with the last word of a query that is still being typed."""
+    start = last_word(query.query or "") if query.typing else ""
+    return memories.complete_word(start, query.filters, COMPLETIONS) if start else ()
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:

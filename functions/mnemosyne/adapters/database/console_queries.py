@@ -86,6 +86,18 @@ class PostgresConsoleQueries(NamespaceStore):
             )["marked"]
         return marked
 
+    def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
+        """Return words of the memories that begin with a text, the most frequent first."""
+        with self._connection() as connection:
+            words: Sequence[str] = connection.one(
+                console_queries_sql.COMPLETE_WORD,
+                namespace=self.namespace,
+                filters=filters_json(filters),
+                start=start,
+                limit=limit,
+            )["words"]
+        return words
+
     def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content, or None."""
         with self._transaction() as connection:

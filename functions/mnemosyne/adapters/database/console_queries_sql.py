@@ -113,6 +113,14 @@ GROUP BY shown.state
 
 MARK_WORDS: Final = "SELECT mark_query_words(CAST(:query AS text), CAST(:memories AS jsonb)) AS marked"
 
+# Sets the namespace in the same round trip.
+COMPLETE_WORD: Final = """
+SELECT complete_word(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:start AS text),
+    CAST(:limit AS integer)
+) AS words
+"""
+
 # The memory with a given content, if it exists.
 SAME_CONTENT: Final = """
 SELECT id, "timestamp", title, tags, superseded_by FROM memories

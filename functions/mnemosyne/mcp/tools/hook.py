@@ -18,13 +18,12 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.notes import near_duplicates_note, versions_note
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
-    near_duplicates_note,
     run_search,
     search_hits,
-    versions_note,
 )
 from mnemosyne.ports.services import Services
 

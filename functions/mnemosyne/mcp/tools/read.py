@@ -15,7 +15,7 @@ from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, Window
-from mnemosyne.mcp.tools.search import versions_note
+from mnemosyne.mcp.tools.notes import versions_note
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 

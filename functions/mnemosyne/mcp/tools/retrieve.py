@@ -13,15 +13,14 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
+from mnemosyne.mcp.tools.notes import near_duplicates_note, truncation_note
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
     SearchHits,
-    near_duplicates_note,
     run_search,
     search_hits,
     search_notes,
-    truncation_note,
 )
 from mnemosyne.ports.services import Services
 

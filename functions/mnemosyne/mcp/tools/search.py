@@ -18,18 +18,17 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
-from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
+from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
+from mnemosyne.mcp.tools.notes import DUPLICATES_SHOWN, near_duplicates_note, truncation_note, versions_note
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
-DUPLICATES_SHOWN = 5
-"""Most ids of near-duplicates listed for a hit. A note says how many more there are."""
 EXACT_LENGTH = 500
 """Maximum characters of an exact query. The time of a comparison grows with the product of both lengths."""
 RESPONSE_CHARACTERS = 9_000
@@ -75,6 +74,9 @@ class SearchArguments(FilterArguments):
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
     include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
     matches: Annotated[bool, Field(description="Add the places of the query's words in each.")] = False
+    typing: Annotated[
+        bool, Field(description="The query is still being typed: search by words only, and complete the last word.")
+    ] = False
 
 
 class Debug(Result):
@@ -127,7 +129,8 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     result = run_search(query, principal, services)
     memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
     if arguments.matches:
-        memories = with_matches(memories, query.query, query.mode, services.memories_of(principal.namespace))
+        searched = " ".join((query.query or "", *result.completions))
+        memories = with_matches(memories, searched, query.mode, services.memories_of(principal.namespace))
     window = Window.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -158,7 +161,7 @@ def run_search(query: SearchQuery, principal: Principal, services: Services) -> 
 
 def _language_warning(query: SearchQuery, principal: Principal, services: Services) -> str | None:
     provider = services.embedding_space.provider
-    if known_languages(provider) is None or query.query is None or query.mode is SearchMode.EXACT:
+    if known_languages(provider) is None or not query.by_meaning:
         return None
     return language_warning(services.memories_of(principal.namespace).languages(query.query), provider)
 
@@ -173,14 +176,16 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
             f"query must be at most {EXACT_LENGTH} characters long in mode exact, got {len(arguments.query or ''):,}: "
             "a part of it will do"
         )
+    if arguments.typing and arguments.mode is not SearchMode.HYBRID:
+        raise InvalidRequest(f"typing needs mode hybrid, got mode {arguments.mode.value}: omit one of them")
     hybrid = bool(text) and arguments.mode is SearchMode.HYBRID
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
-    # An exact search includes white space around the words.
-    exact = arguments.query if text and arguments.mode is SearchMode.EXACT else text or None
+    # An exact search includes white space around the words. A space ends the last word of a query that is being typed.
+    untrimmed = arguments.mode is SearchMode.EXACT or arguments.typing
     return SearchQuery(
-        query=exact,
+        query=arguments.query if text and untrimmed else text or None,
         mode=arguments.mode,
         filters=filters,
         limit=arguments.limit,
@@ -189,6 +194,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
         characters=min(arguments.max_response_chars, LONGEST_RESPONSE),
         min_confidence=arguments.min_confidence,
         explain=arguments.include_debug,
+        typing=arguments.typing,
     )
 
 
@@ -204,30 +210,6 @@ def _search_hit(hit: Hit) -> SearchHit:
         **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
         "near_duplicates": hit.near_duplicates[:DUPLICATES_SHOWN] or None,
     })  # fmt: skip
-
-
-def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:
-    """Return a note about truncated memories, or None if there are none."""
-    count = sum(memory.truncated is True for memory in memories)
-    if not count:
-        return None
-    return f"{count} of {len(memories)} memories were cut to fit {budget:,} characters: get_memory returns them whole"
-
-
-def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
-    """Return a note about near-duplicates that were left out, or None if there are none."""
-    folded = [f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates]
-    if not folded:
-        return None
-    return (
-        "Left out, because only white space or a final full stop differs: "
-        f"{'; '.join(folded)}. get_memory reads each; mode exact lists all."
-    )
-
-
-def _short_list(ids: Sequence[UUID]) -> str:
-    more = len(ids) - DUPLICATES_SHOWN
-    return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def _debug(
@@ -265,15 +247,6 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def versions_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
-    """Return a note about memories that supersede other memories or are superseded; None without such memories."""
-    versions = [
-        f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
-    ]
-    versions += [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
-    return f"Versions: {'; '.join(versions)}." if versions else None
-
-
 def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
     result = memory_search(arguments, principal, services)
     return Reply(result, text=hits.passages(result.memories, result.query or ""), notes=search_notes(result))
@@ -291,7 +264,15 @@ MEMORY_SEARCH = Tool(
     gives_stored=True,
     has_view=True,
     units=rate_limit.cost_of_search,
-    unlisted=("tag_match", "quality_boost", "max_response_chars", "include_superseded", "include_debug", "matches"),
+    unlisted=(
+        "tag_match",
+        "quality_boost",
+        "max_response_chars",
+        "include_superseded",
+        "include_debug",
+        "matches",
+        "typing",
+    ),
     run=_memory_search,
     read_only=True,
     idempotent=True,

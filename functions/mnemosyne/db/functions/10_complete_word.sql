@@ -1,0 +1,73 @@
+-- Title, tags and the first 1,000 characters of a memory, in lower case and without accents. The function is written in
+-- PL/pgSQL: an SQL function would be inlined, and the text assembled nine times.
+CREATE OR REPLACE FUNCTION beginning_of(m memories) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    beginning text := literal_form(concat_ws(' ', m.title, array_to_string(m.tags, ' '), left(m.content, 1000)));
+BEGIN
+    RETURN without_accents(beginning);
+END
+$$;
+
+-- The beginnings of up to p_rows memories whose contents have all trigrams of a text. Plain index scans are disabled, so
+-- the planner uses the trigram index even if its estimates are wrong.
+CREATE OR REPLACE FUNCTION beginnings_by_trigrams(p_namespace text, filters memory_filters, p_text text, p_rows integer)
+RETURNS TABLE (beginning text)
+LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    trigrams bigint[] := content_trigrams(p_namespace, p_text);
+BEGIN
+    RETURN QUERY
+    SELECT beginning_of(m) FROM memories m
+    WHERE content_trigrams(m.namespace, m.content) @> trigrams AND m.namespace || '' = p_namespace
+        AND matches_filters(m, filters)
+    LIMIT p_rows;
+END
+$$;
+
+-- Words that begin with a text, the most frequent first, in lower case and without accents. The text itself is left
+-- out. The function reads the beginnings of the newest memories. If few of them have such a word, it also reads
+-- memories that the trigram index finds; the index has no texts of fewer than three bytes.
+CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    newest_rows CONSTANT integer := 300;
+    trigram_rows CONSTANT integer := 200;
+    enough CONSTANT integer := 20;
+    filters memory_filters := parse_filters(p_filters);
+    start text := without_accents(literal_form(p_start));
+    pattern text := '\m' || regexp_replace(start, '(\W)', '\\\1', 'g') || '\w*';
+    beginnings text[];
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    beginnings := ARRAY(
+        SELECT b.beginning FROM newest_memories(p_namespace, filters, NULL, newest_rows) AS n
+        CROSS JOIN LATERAL (SELECT beginning_of(m) AS beginning FROM memories m WHERE m.id = n.id OFFSET 0) AS b
+        WHERE b.beginning ~ pattern
+    );
+    IF cardinality(beginnings) < enough AND octet_length(start) >= 3 THEN
+        beginnings := beginnings || ARRAY(
+            -- The first eight characters are enough: each further trigram takes time, and the pattern selects.
+            SELECT b.beginning
+            FROM beginnings_by_trigrams(p_namespace, filters, left(literal_form(p_start), 8), trigram_rows) AS b
+            WHERE b.beginning ~ pattern
+        );
+    END IF;
+    RETURN ARRAY(
+        SELECT w.word FROM (
+            SELECT DISTINCT b.place, matches.parts[1] AS word
+            FROM unnest(beginnings) WITH ORDINALITY AS b (beginning, place),
+                regexp_matches(b.beginning, pattern, 'g') AS matches (parts)
+        ) AS w
+        WHERE w.word <> start
+        GROUP BY w.word ORDER BY count(*) DESC, w.word LIMIT p_limit
+    );
+END
+$$;
+
+REVOKE ALL ON FUNCTION beginning_of, beginnings_by_trigrams, complete_word FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION complete_word TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,43 @@
+"""Notes about the hits of a search."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from mnemosyne.domain.search import Hit
+from mnemosyne.mcp.record import MemoryRecord, SearchHit
+
+DUPLICATES_SHOWN = 5
+"""Most ids of near-duplicates listed for a hit. A note says how many more there are."""
+
+
+def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:
+    """Return a note about truncated memories, or None if there are none."""
+    count = sum(memory.truncated is True for memory in memories)
+    if not count:
+        return None
+    return f"{count} of {len(memories)} memories were cut to fit {budget:,} characters: get_memory returns them whole"
+
+
+def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
+    """Return a note about near-duplicates that were left out, or None if there are none."""
+    folded = [f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates]
+    if not folded:
+        return None
+    return (
+        "Left out, because only white space or a final full stop differs: "
+        f"{'; '.join(folded)}. get_memory reads each; mode exact lists all."
+    )
+
+
+def _short_list(ids: Sequence[UUID]) -> str:
+    more = len(ids) - DUPLICATES_SHOWN
+    return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def versions_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
+    """Return a note about memories that supersede other memories or are superseded; None without such memories."""
+    versions = [
+        f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
+    ]
+    versions += [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
+    return f"Versions: {'; '.join(versions)}." if versions else None
