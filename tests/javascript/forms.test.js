@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkKey } from "../../functions/mnemosyne/http/console/static/account.js";
 import * as activity from "../../functions/mnemosyne/http/console/static/activity.js";
+import { groupImports } from "../../functions/mnemosyne/http/console/static/requests.js";
 import * as add from "../../functions/mnemosyne/http/console/static/add.js";
 import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
 import { letterCount } from "../../functions/mnemosyne/http/console/static/dead_letters.js";
@@ -197,7 +198,7 @@ test("a deletion is named by whole words, and says what closing the tab does", (
 test("an import's requests that follow each other are one group", () => {
   const requests = [{ import_name: null }, { import_name: "a" }, { import_name: "a" }, { import_name: "b" },
     { import_name: null }];
-  assert.deepEqual(activity.groupImports(requests).map(({ requests: members }) => members.length), [1, 2, 1, 1]);
+  assert.deepEqual(groupImports(requests).map(({ requests: members }) => members.length), [1, 2, 1, 1]);
 });
 
 test("a refreshed list keeps what is unchanged, takes changes and new requests", () => {

@@ -1,15 +1,16 @@
 // Activity: requests to store a memory, their outcomes, and retries.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import {
-  Button, Heading, Icon, Line, Loading, More, Note, Problem, State, stateName, Time, useAction, usePages,
-} from "./components.js";
-import { rowDate } from "./dates.js";
-import { DeadLetters } from "./dead_letters.js";
+import { Bar, BarAction, partsOf } from "./bulk.js";
+import { Button, Heading, Loading, More, Note, Problem, stateName, useAction, usePages } from "./components.js";
+import { DeadLetters, Deletion } from "./dead_letters.js";
 import { countFailures, failures, needsLook } from "./health.js";
+import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { usePoll } from "./poll.js";
-import { counted, number, plain } from "./text.js";
+import { isGivenUp, Requests } from "./requests.js";
+import { bulkBar } from "./shell.js";
+import { counted, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const LIMIT = 50;
@@ -36,19 +37,58 @@ export function Activity({ address, may }) {
     pages.change(merged);
     return true;
   });
-  const redriving = useRedrive(may, async () => {
+  const [changes, setChanges] = useState(0); // of dead letters, which are then loaded again
+  const onChanged = async () => {
     await Promise.all([pages.more(), countFailures(may)]);
-  });
+    setChanges((before) => before + 1);
+  };
+  const redriving = useRedrive(may, onChanged);
+  const { picks, question } = usePicks({ requests: pages.items, may, redriving, onChanged });
   return html`<div class="page-head"><${Heading}>Activity</><p>Requests to store a memory, and their results.</p></div>
     <div class="stack"><${NeedsLook} may=${may} redriving=${redriving} />
     <${Problem} error=${redriving.error} />
     <div class="panel flush"><${Tabs} state=${state} counts=${counts} />
       ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
-      ${pages.items.length > 0 && html`<${Table} ...${{ requests: pages.items, may, redriving }} />`}
+      ${pages.items.length > 0 && html`<${Requests} requests=${pages.items}
+        ...${{ may, redriving, picks }} />`}
       ${pages.isEmpty && html`<p class="pad soft">
         ${state ? "No requests in this state." : "No requests yet."}</p>`}</div>
     <${More} pages=${pages} />
-    ${may.has("list_dead_letters") && html`<${DeadLetters} may=${may} onChanged=${() => pages.more()} />`}</div>`;
+    ${may.has("list_dead_letters") && html`<${DeadLetters} key=${changes} may=${may}
+      onChanged=${() => pages.more()} />`}
+    ${question}</div>`;
+}
+
+// The picked requests, and the bar that retries or deletes them. `picks` is null if the caller may do neither.
+function usePicks({ requests, may, redriving, onChanged }) {
+  const [picked, setPicked] = useState(new Set());
+  const [isAsking, setIsAsking] = useState(false);
+  const chosen = requests.filter((request) => picked.has(request.request_id) && isGivenUp(request));
+  const letters = [...new Set(chosen.map(({ dead_letter: letter }) => letter))];
+  const clear = () => setPicked(new Set());
+  const toggle = (ids, isPicked) => setPicked((before) => {
+    const others = [...before].filter((id) => !ids.includes(id));
+    return new Set(isPicked ? [...others, ...ids] : others);
+  });
+  const retry = () => {
+    clear();
+    redriving.run(letters);
+  };
+  const [mayRetry, mayDelete] = [redriving.mayRedrive, may.has("drop_dead_letters")];
+  useKeys({ Escape: () => (picked.size ? clear() : false) });
+  const bar = chosen.length > 0 && html`<${Bar} name="Actions on the picked requests" count=${chosen.length}
+    onClear=${clear}>
+    ${mayRetry && html`<${BarAction} icon="retry" name="Retry" onClick=${retry} />`}
+    ${mayDelete && html`<${BarAction} icon="trash" name="Delete …" onClick=${() => setIsAsking(true)} />`}</>`;
+  useEffect(() => bulkBar.set(bar || null));
+  useEffect(() => () => bulkBar.set(null), []);
+  const onDeleted = () => {
+    clear();
+    onChanged();
+  };
+  const question = isAsking && html`<${Deletion} letters=${letters} onClose=${() => setIsAsking(false)}
+    onDeleted=${onDeleted} />`;
+  return { picks: mayRetry || mayDelete ? { picked, toggle } : null, question };
 }
 
 // Requests with the changes of a newer first page, in the order of the server. Unchanged requests keep their identity.
@@ -62,22 +102,11 @@ export function mergeRequests(before, newest) {
   return [...changed, ...before.filter(({ request_id: id }) => !ids.has(id))];
 }
 
-// Requests in groups: consecutive requests of the same import are one group.
-export function groupImports(requests) {
-  const groups = [];
-  for (const request of requests) {
-    const last = groups.at(-1);
-    if (request.import_name && last?.name === request.import_name) last.requests.push(request);
-    else groups.push({ name: request.import_name ?? null, requests: [request] });
-  }
-  return groups;
-}
-
 // Publish the messages of given-up requests again. A single letter may be redriven before it is due.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
     const singly = ids.length <= MOST_SINGLE;
-    const calls = singly ? ids.map((id) => ({ message_id: id })) : [{ message_ids: ids }];
+    const calls = singly ? ids.map((id) => ({ message_id: id })) : partsOf(ids).map((part) => ({ message_ids: part }));
     const problems = [];
     for (const which of calls) problems.push(...(await call("redrive", which)).problems);
     await onChanged();
@@ -115,66 +144,4 @@ function Tabs({ state, counts }) {
     <a href=${value ? `/activity?state=${value}` : "/activity"} aria-current=${value === state ? "page" : null}>
       ${value ? stateName(value) : "All"}${counts && html` <span class=${kind(value)}>
         ${number(count(value))}</span>`}</a>`)}</nav>`;
-}
-
-function Table({ requests, may, redriving }) {
-  return html`<table class="table"><thead><tr><th>State</th><th>First words</th><th>From</th><th>When</th>
-      <th><span class="sr">Action</span></th></tr></thead>
-    <tbody>${groupImports(requests).map((group) => (group.requests.length > 1
-      ? html`<${ImportRows} key=${group.requests[0].request_id} group=${group} ...${{ may, redriving }} />`
-      : html`<${RequestRow} key=${group.requests[0].request_id} request=${group.requests[0]}
-        ...${{ may, redriving }} />`))}
-    </tbody></table>`;
-}
-
-const isFailure = ({ state }) => state === "failed" || state === "dead_lettered";
-
-const failuresFirst = (requests) => [...requests.filter(isFailure), ...requests.filter((one) => !isFailure(one))];
-
-function ImportRows({ group, may, redriving }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const { name, requests } = group;
-  const count = (states) => requests.filter(({ state }) => states.includes(state)).length;
-  const [stored, known, failed] = [count(["stored"]), count(["duplicate"]), requests.filter(isFailure).length];
-  const letters = requests.map(({ dead_letter: letter }) => letter).filter(Boolean);
-  const main = failed ? "failed" : count(["queued"]) ? "queued" : "stored";
-  return html`<tr><td><${State} state=${stored ? "stored" : main}>${stored ? `${number(stored)} stored` : null}</></td>
-    <td><button class="expand" aria-expanded=${String(isOpen)} onClick=${() => setIsOpen(!isOpen)}>
-      <${Icon} name="right" small />${name}</button>${" "}
-      <span class="sub">${known > 0 && `${number(known)} already known`}${known > 0 && failed > 0 && ", "}
-        ${failed > 0 && html`<span class="reason-in">${number(failed)} not stored</span>`}</span></td>
-    <td class="sub wide">Import, ${counted(requests.length, "line")}</td>
-    <td class="num sub"><${Time} at=${requests[0].updated_at} name=${rowDate} /></td>
-    <td>${letters.length > 0 && html`<${Retry} ids=${letters} redriving=${redriving} name=${name} />`}</td></tr>
-    ${isOpen && failuresFirst(requests).map((request) => html`
-      <${RequestRow} key=${request.request_id} request=${request} isPart ...${{ may, redriving }} />`)}`;
-}
-
-const Retry = ({ ids, redriving, name }) => redriving.mayRedrive && html`<${Button} class="btn small" icon="retry"
-  busy=${redriving.busy} onClick=${() => redriving.run(ids)} aria-label=${`Retry ${name}`}>Retry</>`;
-
-// Name of a request: its first words, else its source, else its id.
-const wordsOf = ({ first_words: words, source, key, request_id: id }) => {
-  if (words?.trim()) return plain(words);
-  return source ? `${source} ${key}` : id;
-};
-
-function fromOf({ client, import_name: file, import_line: line, source }) {
-  if (file) return line ? `${file}, line ${line}` : file;
-  return client ?? source ?? "";
-}
-
-function RequestRow({ request, may, redriving, isPart = false }) {
-  const { state, error, note, attempts, memory_id: id, dead_letter: letter } = request;
-  const from = isPart && request.import_line ? `Line ${number(request.import_line)}` : fromOf(request);
-  return html`<tr class=${isPart ? "part" : ""}><td><${State} state=${state} /></td>
-    <td><${Line} text=${wordsOf(request)} />${error && html`<span class="reason">${error}</span>`}
-      ${note && html`<span class="sub block">${note}</span>`}
-      ${attempts > 1 && html`<span class="sub block">${counted(attempts, "attempt")}</span>`}</td>
-    <td class="sub wide">${from}</td>
-    <td class="num sub"><${Time} at=${request.updated_at} name=${rowDate} /></td>
-    <td>${state === "dead_lettered" && letter ? html`<${Retry} ids=${[letter]} redriving=${redriving}
-      name=${wordsOf(request)} />`
-      : id && state !== "deleted" && may.has("get_memory") && html`<a class="btn quiet small"
-        href=${`/memories/${id}`}>Open</a>`}</td></tr>`;
 }

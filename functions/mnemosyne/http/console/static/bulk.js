@@ -27,16 +27,22 @@ async function exportMemories(ids) {
   }
 }
 
+// The bar at the foot of the page: how many are picked, actions, and a button that picks none.
+export const Bar = ({ name, count, onClear, children }) => html`<div class="bulk" role="toolbar" aria-label=${name}>
+  <span class="count">${count} picked</span>${children}
+  <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;
+
+export const BarAction = ({ icon, name, onClick, kind = "" }) =>
+  html`<button class=${kind} onClick=${onClick}><${Icon} name=${icon} small />${name}</button>`;
+
 export function BulkBar({ memories, may, onTag, onDelete, onClear }) {
   const ids = memories.map(({ id }) => id);
   const action = (tool, icon, name, onClick, kind = "") => may.has(tool) && html`
-    <button class=${kind} onClick=${onClick}><${Icon} name=${icon} small />${name}</button>`;
-  return html`<div class="bulk" role="toolbar" aria-label="Actions on the picked memories">
-    <span class="count">${memories.length} picked</span>
+    <${BarAction} ...${{ icon, name, onClick, kind }} />`;
+  return html`<${Bar} name="Actions on the picked memories" count=${memories.length} onClear=${onClear}>
     ${action("update_memory", "tag", "Tag", onTag)}
     ${action("export_memories", "download", "Export", () => exportMemories(ids), "wide")}
-    ${action("delete_memory", "trash", "Delete", onDelete)}
-    <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;
+    ${action("delete_memory", "trash", "Delete", onDelete)}</>`;
 }
 
 // Tags that at least one of the memories has, most frequent first.

@@ -1,8 +1,10 @@
 // Dead letters: messages that were given up, singly and by cause. Operators redrive and delete them.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { partsOf } from "./bulk.js";
 import { Button, Dialog, More, Problem, Time, useAction, usePages } from "./components.js";
 import { call } from "./mcp.js";
 import { counted } from "./text.js";
+import { showToast } from "./toast.js";
 
 const LIMIT = 50;
 
@@ -33,6 +35,25 @@ export function DeadLetters({ may, onChanged }) {
     ${actions.question}</section>`;
 }
 
+function Question({ count, onClose, onConfirm, busy = false, error = null }) {
+  const foot = html`<${Button} onClick=${onClose}>Cancel</>
+    <${Button} class="btn danger" busy=${busy} onClick=${onConfirm}>Delete permanently</>`;
+  return html`<${Dialog} title=${`Delete ${letterCount(count)}?`} onClose=${onClose} foot=${foot}>
+    <p>Their memories are not stored, and they cannot be redriven any longer.</p><${Problem} error=${error} /></>`;
+}
+
+// Delete some dead letters, after a confirmation.
+export function Deletion({ letters, onClose, onDeleted }) {
+  const deleting = useAction(async () => {
+    for (const part of partsOf(letters)) await call("drop_dead_letters", { message_ids: part });
+    showToast(`${letterCount(letters.length)} deleted.`);
+    onClose();
+    onDeleted();
+  });
+  return html`<${Question} count=${letters.length} busy=${deleting.busy} error=${deleting.error}
+    onClose=${onClose} onConfirm=${deleting.run} />`;
+}
+
 // Redrive and delete dead letters, as far as the caller may.
 function useActions(may, onChanged) {
   const [asked, setAsked] = useState(null); // the deletion that waits for a confirmation: arguments and count
@@ -55,11 +76,7 @@ function useActions(may, onChanged) {
     setAsked(null);
   };
   const close = () => setAsked(null);
-  const foot = html`<${Button} onClick=${close}>Cancel</>
-    <${Button} class="btn danger" onClick=${confirm}>Delete permanently</>`;
-  const question = asked && html`<${Dialog} title=${`Delete ${letterCount(asked.count)}?`} onClose=${close}
-    foot=${foot}>
-    <p>Their memories are not stored, and they cannot be redriven any longer.</p></>`;
+  const question = asked && html`<${Question} count=${asked.count} onClose=${close} onConfirm=${confirm} />`;
   const [mayRedrive, mayDelete] = [may.has("redrive"), may.has("drop_dead_letters")];
   return { redriving, deleting, ask, question, mayRedrive, mayDelete };
 }

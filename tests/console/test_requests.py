@@ -1,0 +1,109 @@
+"""Several requests on Activity are picked, and retried or deleted together."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from mnemosyne.cli.open_services import open_services
+from mnemosyne.domain.memory import DeadLetter, IngestRequest
+from mnemosyne.domain.message import IngestMessage, encode
+from tests.chromium import Chromium
+from tests.console.conftest import DESKTOP
+from tests.console.person import find, press, shows
+from tests.dev import DevServer
+from tests.fakes import request
+from tests.waiting import wait_until
+
+CAUSE = "the embedder was away"
+
+
+@pytest.fixture
+def given_up(system: DevServer, site: str, browser: Chromium) -> Iterator[list[IngestRequest]]:
+    """Three requests that were given up, shown on Activity."""
+    browser.driver.set_window_size(*DESKTOP)
+    requests = [request(f"Picked request {n}.") for n in range(3)]
+    with open_services(str(system.directory / "data")) as services:
+        for asked in requests:
+            data, attributes = encode("default", [asked], "")
+            services.memories_of("default").give_up(
+                DeadLetter(
+                    message_id=str(asked.request_id), data=data, attributes=attributes, cause=CAUSE,
+                    dead_lettered_at=datetime.now(UTC),
+                ),
+                IngestMessage("default", (asked,)).waiting(CAUSE),
+                contents={asked.request_id: asked.content_hash},
+            )  # fmt: skip
+        browser.open(f"{site}/activity?state=dead_lettered")
+        for n in range(3):
+            _box(browser, f"Picked request {n}.")
+        yield requests
+        services.memories_of("default").drop_dead_letters([str(one.request_id) for one in requests])
+    stored = [system.call("ingest_status", {"request_ids": [str(one.request_id)]})["requests"][0] for one in requests]
+    ids = [one["memory_id"] for one in stored if one.get("memory_id")]
+    if ids:
+        system.call("delete_memory", {"ids": ids})
+
+
+def _box(browser: Chromium, words: str) -> None:
+    find(browser, f"[aria-label='Pick: {words}']")
+
+
+def _pick(browser: Chromium, *numbers: int) -> None:
+    for n in numbers:
+        find(browser, f"[aria-label='Pick: Picked request {n}.']").click()
+    shows(browser, f"{len(numbers)} picked")
+
+
+def _states(system: DevServer, requests: list[IngestRequest]) -> list[str]:
+    ids = [str(one.request_id) for one in requests]
+    return [one["state"] for one in system.call("ingest_status", {"request_ids": ids})["requests"]]
+
+
+def test_picked_requests_are_retried_together(
+    system: DevServer, browser: Chromium, given_up: list[IngestRequest]
+) -> None:
+    _pick(browser, 0, 2)
+    find(browser, ".bulk button").click()
+    shows(browser, "2 requests are tried again.")
+    expected = ["stored", "dead_lettered", "stored"]
+    wait_until(lambda: _states(system, given_up) == expected, "two are stored, and the third is left")
+    assert "picked" not in browser.text
+
+
+def test_picked_requests_are_deleted_after_a_question(
+    system: DevServer, browser: Chromium, given_up: list[IngestRequest]
+) -> None:
+    _pick(browser, 0, 1)
+    find(browser, ".bulk button:nth-of-type(2)").click()
+    shows(browser, "Delete 2 dead letters?")
+    press(browser, "Cancel")
+    assert len(system.call("list_dead_letters", {})["dead_letters"]) == 3
+    shows(browser, "2 picked")
+    find(browser, ".bulk button:nth-of-type(2)").click()
+    press(browser, "Delete permanently")
+    shows(browser, "2 dead letters deleted.")
+    (left,) = system.call("list_dead_letters", {})["dead_letters"]
+    assert left["message_id"] == str(given_up[2].request_id)
+    wait_until(lambda: browser.text.count("Message ") == 1, "the list of dead letters is loaded again")
+
+
+def test_only_requests_that_were_given_up_can_be_picked(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/activity?state=stored")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".table .state.stored")), "they are listed")
+    assert not browser.driver.find_elements(By.CSS_SELECTOR, ".pick-request")
+
+
+def test_names_of_clients_stay_on_one_line(system: DevServer, site: str, browser: Chromium) -> None:
+    browser.driver.set_window_size(*DESKTOP)
+    browser.open(f"{site}/activity")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".table .from")), "the requests are listed")
+    browser.driver.execute_script(
+        "document.querySelector('.table .from').textContent = 'A coding agent with a rather long name, line 1,234'"
+    )
+    lines = browser.driver.execute_script("""
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector('.table .from'));
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;""")
+    assert lines == 1
