@@ -1,4 +1,4 @@
-"""Measure the console: each page's tool calls with many memories against a call that reads none, and a first visit.
+"""Measure the console: each page's tool calls with many memories against a call that reads none, and its browser.
 
 A `mnemosyne dev` runs for each number of memories. Each round makes every call of a page once, in sequence.
 """
@@ -12,10 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.wait import WebDriverWait
-
+from infra.benchmarks import console_browser
 from infra.benchmarks.corpus import questions, texts
 from infra.benchmarks.figures import Figure
 from infra.benchmarks.search import Bench, fill
@@ -25,7 +22,6 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir
-from tests.chromium import chromium
 from tests.dev import DevServer
 
 PAGE = 50
@@ -38,6 +34,7 @@ PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     ),
     "tags": (("memory_facets", {"limit": 100, "include_superseded": False}),),
     "results": (("memory_search", {"limit": 20, "include_debug": True, "matches": True}),),
+    "typing": (("memory_search", {"limit": 20, "matches": True, "typing": True}),),
     "activity": (("list_requests", {"limit": PAGE}),),
     "overview": (("memory_stats", {}), ("memory_timeline", {"per": "month"})),
     NOTHING: (("ingest_status", {"request_ids": [UNKNOWN, UNKNOWN]}),),
@@ -56,10 +53,13 @@ def figures(size: int, rounds: int, visits: int) -> list[Figure]:
             dev.start()
             costs = _pages(dev, asked)
             depth = _paging(dev, min(size // PAGE, 200))
-            seen = [_visit(dev.port, question) for question in asked[:visits]]
+            seen = [console_browser.visit(dev.port, question) for question in asked[:visits]]
+            typed = console_browser.typing(dev.port, asked)
+            many = console_browser.rows(dev.port)
         finally:
             dev.close()
-    _print(costs, depth, seen)
+    _print(costs, depth)
+    print(console_browser.report(seen, typed, many))
     beside = costs.pop(NOTHING)
     made = [
         Figure.of(f"page {name} / a call, {size:,}", [a / b for a, b in zip(times, beside, strict=True)])
@@ -97,8 +97,9 @@ def _pages(dev: DevServer, asked: Sequence[str]) -> dict[str, list[float]]:
     """Return the milliseconds of all calls of each page, for every round after the first three."""
     costs: dict[str, list[float]] = defaultdict(list)
     for question in asked:
+        queries = {"results": question, "typing": " ".join(question.split()[:3])[:-1]}
         for name, calls in PAGES.items():
-            own = {"query": question} if name == "results" else {}
+            own = {"query": queries[name]} if name in queries else {}
             costs[name].append(sum(_timed(dev, tool, {**arguments, **own})[0] for tool, arguments in calls))
     return {name: times[3:] for name, times in costs.items()}
 
@@ -112,29 +113,8 @@ def _paging(dev: DevServer, pages: int) -> list[float]:
     return times
 
 
-def _visit(port: int, question: str) -> float:
-    """Return the milliseconds from a new browser's first request to the first search result on the page."""
-    with chromium() as browser:
-        browser.open(f"http://127.0.0.1:{port}/")
-        field = WebDriverWait(browser.driver, 30).until(lambda driver: driver.find_element(By.ID, "query"))
-        ready = browser.driver.execute_script("return performance.now()")
-        browser.driver.execute_script(
-            "const look = () => { if (document.querySelector('.hit-foot')) window.hit ??= performance.now(); };"
-            "new MutationObserver(look).observe(document.body, { childList: true, subtree: true });"
-            "window.asked = performance.now(); arguments[0].value = arguments[1];"
-            "arguments[0].dispatchEvent(new Event('input', { bubbles: true }));",
-            field, question,
-        )  # fmt: skip
-        field.send_keys(Keys.ENTER)
-        took = WebDriverWait(browser.driver, 30).until(
-            lambda driver: driver.execute_script("return window.hit && window.hit - window.asked")
-        )
-        return float(ready) + float(took)
-
-
-def _print(costs: Mapping[str, Sequence[float]], depth: Sequence[float], seen: Sequence[float]) -> None:
+def _print(costs: Mapping[str, Sequence[float]], depth: Sequence[float]) -> None:
     print("Milliseconds at the client, median and the slowest twentieth:")
     for name, times in costs.items():
         print(f"  {name:20}{statistics.median(times):10.1f}{statistics.quantiles(times, n=20)[-1]:10.1f}")
     print(f"  {'each of many pages':20}{statistics.median(depth):10.1f}{max(depth):10.1f} at most")
-    print(f"  first visit to first hit, each: {', '.join(f'{one:.0f}' for one in seen)}")

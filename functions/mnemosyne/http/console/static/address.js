@@ -1,7 +1,7 @@
 // Navigation within the page, and the lists, scroll positions and focus to restore when the person goes back.
 import { useEffect, useState } from "./vendor/htm-preact.js";
 
-const WAIT_MS = 3000;
+const WAIT_MS = 10_000;
 const MOST_LISTS = 10;
 
 // `lists` has the items of lists by address and name, `results` the list from which a memory was opened.
@@ -21,6 +21,9 @@ export function go(address, { isReplaced = false, link = null } = {}) {
   }
   navigation.onChange(isSame);
 }
+
+// Give the current page another address in the history, without loading it.
+export const renameAddress = (address) => history.replaceState(history.state, "", address);
 
 // The saved list, if the person has gone back to it.
 export const savedList = (name) => (navigation.isBack ? navigation.lists.get(name) : undefined);
@@ -57,8 +60,9 @@ function scrollBack({ y, height: before, link }) {
   }
   const look = () => {
     if (stop.signal.aborted) return;
-    scrollTo(0, y);
+    // Scrolling at each frame would lay out other rows at each frame while a long list grows.
     if (height() >= before || performance.now() > deadline) {
+      scrollTo(0, y);
       stop.abort();
       if (link) linkTo(link)?.focus({ preventScroll: true });
     } else requestAnimationFrame(look);

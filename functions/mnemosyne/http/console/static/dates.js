@@ -62,11 +62,22 @@ export function groupName(timestamp, now = new Date()) {
   return date.getMonth() === now.getMonth() ? `Earlier in ${MONTH.format(date)}` : MONTH.format(date);
 }
 
+// Names of groups by item, because a long list is put in groups at each frame while it grows. They hold for one day.
+const known = { day: 0, names: new WeakMap() };
+
+function knownName(item, now) {
+  const day = midnight(now).getTime();
+  if (known.day !== day) Object.assign(known, { day, names: new WeakMap() });
+  const name = known.names.get(item) ?? groupName(item.timestamp, now);
+  known.names.set(item, name);
+  return name;
+}
+
 // Put rows in groups, in their order. Each group has `name` and `items`.
 export function groupsOf(items, now = new Date()) {
   const groups = [];
   for (const item of items) {
-    const name = groupName(item.timestamp, now);
+    const name = knownName(item, now);
     if (groups.at(-1)?.name === name) groups.at(-1).items.push(item);
     else groups.push({ name, items: [item] });
   }

@@ -64,6 +64,13 @@ export const groupsByConfidence = (hits) =>
     .map((level) => ({ level, hits: hits.filter(({ confidence }) => (confidence ?? "related") === level) }))
     .filter((group) => group.hits.length);
 
+// Results in one list, without their confidence.
+export function HitList({ answer, hits, rowOf }) {
+  const scales = scalesOf({});
+  return html`<ul class="rows">${hits.map((memory) => html`<${Hit} key=${memory.id} memory=${memory}
+    row=${rowOf(memory.id)} ...${{ answer, scales }} />`)}</ul>`;
+}
+
 // Results in groups. Weak ones are folded if there are better ones.
 export function Hits({ answer, hits, rowOf }) {
   const groups = groupsByConfidence(hits);

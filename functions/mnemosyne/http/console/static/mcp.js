@@ -56,9 +56,9 @@ export class Client {
     this.credential = credential;
   }
 
-  // Call a tool and return its structured result. Throws Refused.
-  async call(name, args = {}) {
-    const result = await this.authorized("tools/call", { name, arguments: args });
+  // Call a tool and return its structured result. Throws Refused. `signal` aborts the request.
+  async call(name, args = {}, signal = null) {
+    const result = await this.authorized("tools/call", { name, arguments: args }, signal);
     if (result.isError) throw toolError(result);
     return result.structuredContent;
   }
@@ -100,13 +100,13 @@ export class Client {
     }
   }
 
-  async authorized(method, params) {
+  async authorized(method, params, signal = null) {
     const logIn = this.logIns;
     for (let attempt = 0; ; attempt += 1) {
       const { credential } = this;
       if (logIn !== this.logIns) throw new Refused("You have logged in again: repeat the action.", 401);
       try {
-        return await this.post(method, params);
+        return await this.post(method, params, signal);
       } catch (error) {
         if (error.status !== 401 || !this.onUnauthorized) throw error;
         // Another call may have renewed the credential in the meantime.
@@ -115,15 +115,17 @@ export class Client {
     }
   }
 
-  async post(method, params) {
+  async post(method, params, signal = null) {
     this.calls += 1;
     const body = JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params });
     const headers = { "Content-Type": "application/json", Accept: "application/json" };
     if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
+    const options = { method: "POST", headers, body, credentials: "omit", cache: "no-store", signal };
     let response;
     try {
-      response = await this.request("/mcp", { method: "POST", headers, body, credentials: "omit", cache: "no-store" });
-    } catch {
+      response = await this.request("/mcp", options);
+    } catch (error) {
+      if (signal?.aborted) throw error;
       this.onReach(false);
       throw new Refused("The server cannot be reached.", 0);
     }
@@ -137,4 +139,4 @@ export class Client {
 }
 
 export const client = new Client();
-export const call = (name, args) => client.call(name, args);
+export const call = (name, args, signal) => client.call(name, args, signal);

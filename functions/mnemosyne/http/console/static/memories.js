@@ -13,8 +13,11 @@ import { Results } from "./results.js";
 import { Row } from "./row.js";
 import { addressOf, filtersOf, formOf, hasFilter, listArguments, toggleTag, withoutFilters } from "./search_form.js";
 import { useSelection } from "./selection.js";
+import { useElements, useSlices } from "./slices.js";
 import { Strip } from "./strip.js";
 import { parseTags } from "./tags.js";
+import { TypedResults } from "./typed_results.js";
+import { isAnswerTo, useTyping } from "./typing.js";
 import { memories as countMemories, number } from "./text.js";
 
 const LIMIT = 50;
@@ -28,12 +31,21 @@ export function Memories({ address, may }) {
   const [times, setTimes] = useState(null); // the window that the server understood
   useEffect(() => setTimes(null), [address.search]);
   const name = form.query ? `Results for: ${form.query}` : "Memories";
+  const [typed, setTyped] = useState(null); // the text of the search field, if it was changed
+  useEffect(() => setTyped(null), [address.search]);
+  const { answer, isPaused } = useTyping(form, typed);
   const body = form.query ? Results : Recent;
+  const isShown = answer && (typed !== null || isAnswerTo(form, answer)); // after Enter, until the search has answered
+  const typedResults = isShown && html`<${TypedResults} ...${{ form, answer, may }} isSearching=${typed === null} />`;
   return html`<${Heading} class="sr">${name}</>
     <div class="with-rail"><div>
-      ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form} />`}
+      ${may.has("memory_search") && html`<${SearchField} key=${address.search} form=${form}
+        onType=${setTyped} />`}
+      ${isPaused && html`<p class="help" role="status">
+        You have searched often in this minute. Press Enter to search.</p>`}
       <${Filters} form=${form} facets=${facets} times=${times} />
-      <${body} key=${address.search} ...${{ form, may, facets }} onTimes=${setTimes} />
+      ${typed !== null && typedResults ? typedResults : html`<${body} key=${address.search} ...${{ form, may, facets }}
+        onTimes=${setTimes} before=${typedResults || null} />`}
     </div><${Rail} form=${form} facets=${facets} /></div>`;
 }
 
@@ -44,8 +56,12 @@ function useFacets(form, may) {
   return counting.done;
 }
 
-function SearchField({ form }) {
-  const [query, setQuery] = useState(form.query);
+function SearchField({ form, onType }) {
+  const [query, setQueryText] = useState(form.query);
+  const setQuery = (text) => {
+    setQueryText(text);
+    onType(text);
+  };
   const field = useRef(null);
   const submit = (event) => {
     event.preventDefault();
@@ -96,6 +112,8 @@ function Recent({ form, may, facets, onTimes }) {
   const onTagged = (...changed) => pages.change(withTags(pages.items, ...changed));
   const selection = useSelection({ items, may, onTagged });
   const { fresh, show } = useFresh(pages, load);
+  const rowOf = useElements((memory, row) => html`<${Row} key=${memory.id} memory=${memory} row=${row} />`);
+  const days = groups(items.slice(0, useSlices(items.length)), items, pages);
   const select = ({ after, before }) => go(addressOf({ ...form, time: "", after, before }));
   const isEmpty = pages.isEmpty || (pages.next === "" && !items.length);
   if (isEmpty && !hasFilter(form)) return html`<${Nothing} may=${may} form=${form} />`;
@@ -104,18 +122,21 @@ function Recent({ form, may, facets, onTimes }) {
       selection=${pages.times ?? form} onSelect=${select} />`}
     <${ListHead} ...${{ form, facets, selection, fresh, show, pages }} />
     ${!pages.isLoaded && !pages.items.length && pages.busy && html`<${Loading} />`}
-    <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${groups(items, pages).map((group) => html`
+    <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${days.map((group) => html`
       <section class="group" key=${group.name}><h2 class="group-name">${group.name}${" "}
         ${group.isWhole && html`<span class="num">${number(group.items.length)}</span>`}</h2>
-        <ul class="rows">${group.items.map((memory) => html`<${Row} key=${memory.id} memory=${memory}
-          row=${selection.rowOf(memory.id)} />`)}</ul></section>`)}</div>
+        <ul class="rows">${group.items.map((memory) => rowOf(memory, selection.rowOf(memory.id)))}</ul>
+      </section>`)}</div>
     ${isEmpty && html`<${NoMatch} form=${form} />`}
     <${More} pages=${pages} />${selection.dialog}`;
 }
 
-// Groups by day. The last one is not whole as long as there are more pages.
-const groups = (items, { next }) =>
-  groupsOf(items).map((group, index, all) => ({ ...group, isWhole: next === "" || index < all.length - 1 }));
+// Groups by day. The last one is not whole as long as there are more pages or rows.
+const groups = (shown, items, { next }) =>
+  groupsOf(shown).map((group, index, all) => {
+    const isWhole = index < all.length - 1 || (next === "" && shown.length === items.length);
+    return { ...group, isWhole };
+  });
 
 // Items after a change of tags.
 export const withTags = (items, ids, added, removed) =>

@@ -26,7 +26,8 @@ export function resultText(hits) {
   return weak ? name(weak, "weak") : "No matches";
 }
 
-export function Results({ form, may, facets, onTimes }) {
+// `before` is shown until the search has answered.
+export function Results({ form, may, facets, onTimes, before = null }) {
   const hidden = useValue(deletedIds);
   const [limit, setLimit] = useState(LIMIT);
   const searching = useAction((most) => call("memory_search", searchArguments(form, most)));
@@ -38,7 +39,7 @@ export function Results({ form, may, facets, onTimes }) {
   useKeys({ Escape: () => go(addressOf({ ...form, query: "" })) });
   const selection = useSelection({ items: hits, may, onTagged: () => searching.run(limit) });
   if (searching.error) return html`<div class="results"><${Problem} error=${searching.error} /></div>`;
-  if (!answer) return html`<${Loading} />`;
+  if (!answer) return before ?? html`<${Loading} />`;
   const isClose = hits.some((hit) => !level("weak")(hit));
   return html`
     ${isClose && html`<${Head} ...${{ answer, hits, selection }} />`}

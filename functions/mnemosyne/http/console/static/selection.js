@@ -34,6 +34,23 @@ function usePicks(ids) {
   return { picked, pick, clear, isPicking: isPicking || picked.size > 0, setIsPicking };
 }
 
+// Make a function that returns the state of a row, and the same object again while the state is the same.
+function useRows({ at, picked, setAt, pick }) {
+  const rows = useRef(new Map());
+  const latest = useRef(null);
+  latest.current = { setAt, pick };
+  return (id) => {
+    const [isAt, isPicked] = [id === at, picked.has(id)];
+    const known = rows.current.get(id);
+    if (known?.isAt === isAt && known.isPicked === isPicked) return known;
+    const onFocus = () => latest.current.setAt(id);
+    const onPick = (event) => latest.current.pick(id, event.shiftKey);
+    const row = { isAt, isPicked, onFocus, onPick };
+    rows.current.set(id, row);
+    return row;
+  };
+}
+
 // `items` are the memories on the page, in their order. `onTagged` gets the ids, and the tags that were added and
 // removed.
 export function useSelection({ items, may, onTagged }) {
@@ -77,11 +94,6 @@ export function useSelection({ items, may, onTagged }) {
       onTagged(...changed);
       clear();
     }} />`;
-  const rowOf = (id) => ({
-    isAt: id === at,
-    isPicked: picked.has(id),
-    onFocus: () => setAt(id),
-    onPick: (event) => pick(id, event.shiftKey),
-  });
+  const rowOf = useRows({ at, picked, setAt, pick });
   return { list, rowOf, dialog, isPicking, setIsPicking };
 }

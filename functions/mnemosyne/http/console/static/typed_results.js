@@ -1,0 +1,32 @@
+// Results while a person types. They have the typed words; Enter searches by meaning too.
+import { html, useEffect } from "./vendor/htm-preact.js";
+import { renameAddress, setResults } from "./address.js";
+import { deletedIds } from "./deletions.js";
+import { HitList } from "./hit.js";
+import { useValue } from "./observable.js";
+import { addressOf } from "./search_form.js";
+import { useSelection } from "./selection.js";
+import { counted } from "./text.js";
+
+// What the list is: its number in bold, and the rest of the sentence.
+export function typedText(count, isSearching) {
+  const next = isSearching ? "Searching by meaning too …" : "Press Enter to search by meaning too.";
+  if (!count) return ["No memory has these words.", next];
+  return [`${counted(count, "memory", "memories")} found by words`, `while you type. ${next}`];
+}
+
+export function TypedResults({ form, answer, may, isSearching = false }) {
+  const hidden = useValue(deletedIds);
+  const hits = answer.memories.filter(({ id }) => !hidden.has(id));
+  const address = addressOf({ ...form, query: answer.query.trim() });
+  useEffect(() => setResults({ href: address, name: "Results", ids: hits.map(({ id }) => id) }));
+  const selection = useSelection({ items: hits, may, onTagged: () => {} });
+  // The way back from a memory leads to the full search.
+  const onClick = ({ target }) => target.closest("a.row-link") && renameAddress(address);
+  const [number, rest] = typedText(hits.length, isSearching);
+  return html`<div class="list-head"><span class="grow" role="status"><strong>${number}</strong>${" "}
+      ${rest}</span></div>
+    <div class="typed" data-query=${answer.query} onClickCapture=${onClick} ref=${selection.list}>
+      ${hits.length > 0 && html`<${HitList} answer=${answer} hits=${hits} rowOf=${selection.rowOf} />`}</div>
+    ${selection.dialog}`;
+}

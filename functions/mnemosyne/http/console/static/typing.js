@@ -1,0 +1,79 @@
+// Search while a person types: by words only, which calls no embedding service.
+import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { call } from "./mcp.js";
+import { filtersOf } from "./search_form.js";
+
+const PAUSE_MS = 30; // after a key, so that quick keys make one request
+const LONG_PAUSE_MS = 600; // if there were many requests: only a person who stops typing makes one
+const LEAST = 2; // characters
+const LIMIT = 20;
+const MINUTE_MS = 60_000;
+const MANY_IN_A_MINUTE = 100; // two units each, of the 600 that a caller has by default
+const REFUSED_SECONDS = 5; // if a refusal names no time
+
+// Milliseconds from a key to its request, after requests at `starts`, and a refusal until a time.
+export function pauseAfter(starts, refusedUntil, now) {
+  const recent = starts.filter((start) => start > now - MINUTE_MS);
+  return Math.max(recent.length < MANY_IN_A_MINUTE ? PAUSE_MS : LONG_PAUSE_MS, refusedUntil - now);
+}
+
+// Arguments of memory_search for a query that is still being typed; null if nothing is searched.
+export function typingArguments(form, typed) {
+  if (typed.trim().length < LEAST || form.mode === "exact") return null;
+  const args = { query: typed.trimStart(), typing: true, limit: LIMIT, matches: true, ...filtersOf(form) };
+  return form.old ? { ...args, include_superseded: true } : args;
+}
+
+// Whether an answer is to the query and the filters of a form.
+export const isAnswerTo = (form, { query, filters }) =>
+  query.trim() === form.query && filters === JSON.stringify(filtersOf(form));
+
+// Starts of the requests of the last minute, and the end of a refusal.
+const budget = { starts: [], refusedUntil: 0 };
+
+async function search(args, signal) {
+  const now = performance.now();
+  budget.starts = [...budget.starts.filter((start) => start > now - MINUTE_MS), now];
+  try {
+    return await call("memory_search", args, signal);
+  } catch (error) {
+    if (error.status === 429) {
+      budget.refusedUntil = performance.now() + 1000 * (error.seconds || REFUSED_SECONDS);
+    }
+    throw error;
+  }
+}
+
+// The answer for the typed text: `query`, `filters` and `memories`; null if there is none. A later text aborts the
+// request of an earlier one. `isPaused` says that the server has refused a request because of its rate limit.
+export function useTyping(form, typed) {
+  const [answer, setAnswer] = useState(null);
+  const [isPaused, setIsPaused] = useState(false);
+  const latest = useRef(0);
+  useEffect(() => {
+    latest.current += 1;
+    const number = latest.current;
+    const args = typed === null || typed.trim() === form.query ? null : typingArguments(form, typed);
+    if (!args) {
+      if (typed !== null) setAnswer(null);
+      return setIsPaused(false);
+    }
+    const leave = new AbortController();
+    const show = (next) => number === latest.current && setAnswer(next);
+    const timer = setTimeout(async () => {
+      try {
+        show({ ...(await search(args, leave.signal)), query: typed, filters: JSON.stringify(filtersOf(form)) });
+        setIsPaused(false);
+      } catch (error) {
+        if (leave.signal.aborted) return;
+        show(null);
+        setIsPaused(error.status === 429);
+      }
+    }, pauseAfter(budget.starts, budget.refusedUntil, performance.now()));
+    return () => {
+      clearTimeout(timer);
+      leave.abort();
+    };
+  }, [typed]);
+  return { answer, isPaused };
+}

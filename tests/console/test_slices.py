@@ -1,0 +1,78 @@
+"""Long lists are rendered in slices: a frame adds a bounded number of rows, unchanged rows stay."""
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.console.person import find, keys, shows
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+DAY = "2024-06-01"
+ROWS = 250
+SLICE = 50
+"""`SLICE` of slices.js."""
+# The number of rows that each frame has added, and the number of changed elements within rows. The observer reports the
+# changes of a task at its end.
+WATCH = """
+window.frame = 0;
+window.added = {};
+window.changed = 0;
+const count = () => requestAnimationFrame(() => { window.frame += 1; count(); });
+count();
+new MutationObserver((changes) => {
+  for (const { target, addedNodes, type } of changes) {
+    if (type === "attributes" || target.closest?.(".row")) window.changed += Boolean(target.closest?.(".row"));
+    for (const node of addedNodes) {
+      const rows = (node.matches?.(".row") ? 1 : 0) + (node.querySelectorAll?.(".row").length ?? 0);
+      window.added[window.frame] = (window.added[window.frame] ?? 0) + rows;
+    }
+  }
+}).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["class"] });
+"""
+
+
+@pytest.fixture
+def many(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
+    """A list with more rows than a slice, page by page."""
+    requests = []
+    for start in range(0, ROWS, 50):
+        memories = [
+            {"content": f"Row {n}.", "timestamp": f"{DAY}T{n // 60:02}:{n % 60:02}:00Z"}
+            for n in range(start, start + 50)
+        ]
+        requests += system.call("ingest_memories", {"memories": memories})["request_ids"]
+    ids = [system.outcome(id_)["memory_id"] for id_ in requests]
+    browser.open(f"{site}/?after={DAY}&before={DAY}")
+    for shown in range(50, ROWS, 50):
+        _wait_for(browser, shown)
+        find(browser, ".list-end button").click()
+    _wait_for(browser, ROWS)
+    yield browser
+    for start in range(0, ROWS, 100):
+        system.call("delete_memory", {"ids": ids[start : start + 100]})
+
+
+def _wait_for(browser: Chromium, rows: int) -> None:
+    wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".row")) == rows, f"{rows} rows are shown")
+
+
+def test_a_restored_list_adds_a_bounded_number_of_rows_per_frame(many: Chromium) -> None:
+    many.driver.execute_script("document.querySelector('.row-link').click()")
+    shows(many, "Row 249.")
+    many.driver.execute_script(WATCH)
+    many.driver.back()
+    _wait_for(many, ROWS)
+    added = [rows for rows in many.driver.execute_script("return Object.values(window.added)") if rows]
+    assert sum(added) == ROWS
+    assert max(added) <= SLICE
+
+
+def test_walking_through_a_list_renders_two_rows_again(many: Chromium) -> None:
+    keys(many, "j")
+    many.driver.execute_script(WATCH)
+    keys(many, "j")
+    wait_until(lambda: many.driver.execute_script("return window.changed") > 0, "the mark of the row has moved")
+    assert many.driver.execute_script("return window.changed") == 2
