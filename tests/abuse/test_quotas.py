@@ -10,20 +10,21 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.quotas import PostgresQuotas
-from mnemosyne.app.migrate import report
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
-from mnemosyne.errors import OverQuota
-from mnemosyne.http.admin import app as admin
+from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import dead_letters, ingest
+from mnemosyne.service.operations import read_operation
+from mnemosyne.service.operations.access import ListQuotas, SetQuota
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
+from tests.operations import LocalOperations
 from tests.waiting import wait_until
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -216,22 +217,16 @@ def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str,
 
 
 def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: PostgresQuotas) -> None:
-    from starlette.testclient import TestClient
+    class Quotas:
+        quotas = keeper
 
-    class NoKeys:
-        def __getattr__(self, name: str) -> Any:
-            raise AssertionError(name)
-
-    app = admin.build_app(
-        list, NoKeys(), keeper, NoKeys(), NoKeys(), identify=lambda authorization: None, report=report
-    )
-    client = TestClient(app)
-    asked = {"action": "set", "namespace": "ada", "limits": {"memories": 3, "bytes": None}}
-    assert client.post("/quotas", json=asked).json() == {"namespace": "ada"}
-    (shown,) = client.post("/quotas", json={"action": "list", "namespace": "ada"}).json()["quotas"]
+    system = LocalOperations(Quotas())
+    assert system.run(SetQuota(namespace="ada", limits={"memories": 3, "bytes": None})) == {"namespace": "ada"}
+    (shown,) = system.run(ListQuotas(namespace="ada"))["quotas"]
     assert (shown["namespace"], shown["memories_limit"], shown["bytes_limit"]) == ("ada", 3, None)
-    for wrong in ({"action": "set"}, {"action": "set", "namespace": "a", "limits": {"memories": -1}}, {"action": "x"}):
-        assert client.post("/quotas", json=wrong).status_code == 400
+    for wrong in ({}, {"namespace": "a", "limits": {}}, {"namespace": "a", "limits": {"memories": -1}}):
+        with pytest.raises(InvalidRequest):
+            read_operation("quota_set", wrong)
 
 
 def test_a_transaction_from_before_midnight_takes_nothing_off_the_new_days_count(

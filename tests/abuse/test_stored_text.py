@@ -231,11 +231,11 @@ def test_exports_and_failures_are_for_their_owner_alone(
     from contextlib import contextmanager
 
     @contextmanager
-    def here(data_dir: str | None) -> Any:
+    def here(data_dir: str | None, **options: Any) -> Any:
         yield services
 
     _stored(services, "tea")
-    monkeypatch.setattr("mnemosyne.cli.export.open_services", here)
+    monkeypatch.setattr("mnemosyne.cli.system.open_services", here)
     (tmp_path / "there.jsonl").write_text("x")
     (tmp_path / "there.jsonl").chmod(0o644)
     export = ["export", "--data-dir", str(tmp_path), "--namespace", "ada"]

@@ -1,9 +1,7 @@
 """People whom the operator blocks: no log-in, no token, although a rule lets them in."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,8 +16,10 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
 from mnemosyne.errors import InvalidRequest, NotFound
-from mnemosyne.http.admin.people import manage_people
+from mnemosyne.service.operations import read_operation
+from mnemosyne.service.operations.access import BlockPerson, ListPeople, UnblockPerson
 from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+from tests.operations import LocalOperations
 
 EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}
 
@@ -154,16 +154,16 @@ def test_a_block_of_another_person_changes_nothing(company: Company, who: str) -
 @pytest.mark.parametrize("action", ["block", "unblock"])
 def test_who_is_a_person(company: Company, action: str, who: Any) -> None:
     with pytest.raises(InvalidRequest, match="who"):
-        manage_people(json.dumps({"action": action, "who": who}).encode(), company.people)
+        read_operation(f"{action}_person", {"who": who})
     assert company.people.blocked() == []
 
 
 def test_the_deployment_blocks_lists_and_unblocks(company: Company) -> None:
     tokens = company.tokens(EVE)
-    posted = partial(manage_people, people=company.people)
-    assert len(posted(b'{"action": "block", "who": "Eve@example.com"}')["revoked"]) == 1
+    system = LocalOperations(company)
+    assert len(system.run(BlockPerson(who="Eve@example.com"))["revoked"]) == 1
     assert not company.is_let_in(tokens)
-    assert [one["who"] for one in posted(b'{"action": "list"}')["blocked"]] == ["eve@example.com"]
-    assert posted(b'{"action": "unblock", "who": "eve@example.com"}') == {"who": "eve@example.com"}
+    assert [one["who"] for one in system.run(ListPeople())["blocked"]] == ["eve@example.com"]
+    assert system.run(UnblockPerson(who="eve@example.com")) == {"who": "eve@example.com"}
     with pytest.raises(NotFound, match="mnemosyne people list"):
-        posted(b'{"action": "unblock", "who": "eve@example.com"}')
+        system.run(UnblockPerson(who="eve@example.com"))

@@ -15,7 +15,7 @@ from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
-from mnemosyne.formats.writing import to_jsonl, to_markdown
+from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from tests.integration.test_ways_in import NAMESPACE, System
 
 BUNDLE = {
@@ -104,9 +104,9 @@ def _files(memories: list[ExportedMemory], folder: Path, format_: str) -> Path:
     """Write the memories as `mnemosyne export` does."""
     folder.mkdir()
     if format_ == "jsonl":
-        (folder / "all.jsonl").write_text("".join(map(to_jsonl, memories)))
+        (folder / "all.jsonl").write_text("".join(map(to_jsonl, map(to_record, memories))))
         return folder / "all.jsonl"
-    for name, text in map(to_markdown, memories):
+    for name, text in map(to_markdown, map(to_record, memories)):
         (folder / name).write_text(text)
     return folder
 

@@ -1,6 +1,7 @@
 """No transaction is open while texts are embedded, so that claims and maintenance do not wait for each other."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
@@ -18,6 +19,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import EmbeddingModelChanged, Unavailable
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.operations import LocalOperations
 
 CLAIMED = """
 FROM pg_locks WHERE locktype = 'advisory'
@@ -119,6 +121,20 @@ def _store_more(store: PostgresMemories, start: int, count: int) -> None:
     _store(store, *(request(f"memory {n}") for n in range(start, start + count)))
 
 
+class _Moving:
+    """An operator with a move under way."""
+
+    def __init__(self, move: Reembedding) -> None:
+        self._move = move
+
+    def space_of(self, model: str, dimension: int) -> EmbeddingSpace:
+        return EmbeddingSpace("fake", model, dimension)
+
+    @contextmanager
+    def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
+        yield self._move
+
+
 @pytest.mark.parametrize(("rounds", "moves"), [(0, True), (USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
 def test_a_move_ends_although_memories_are_stored_as_fast_as_it_embeds_them(
     owner: Connection, store: PostgresMemories, rounds: int, moves: bool
@@ -127,5 +143,5 @@ def test_a_move_ends_although_memories_are_stored_as_fast_as_it_embeds_them(
     move = _BusyMove(owner, store, rounds)
     move.begin()
     with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as they are embedded again"):
-        _move(move, 40)
+        _move(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": OTHER.dimension}, move.missing(), 40)
     assert (read_embedding_space(owner).model == OTHER.model) is moves

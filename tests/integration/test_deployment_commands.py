@@ -1,4 +1,4 @@
-"""Operator commands on a deployment, with the real gcloud on a fake of Google's APIs."""
+"""Operator commands on a deployment, with the real gcloud on a fake of Google's APIs, and a real database."""
 
 import json
 import os
@@ -11,71 +11,136 @@ from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed, succeeded
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app.operator import SystemOperator
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import encode
+from mnemosyne.service import operations
+from mnemosyne.settings import Settings
+from tests.fakes import NOW, request
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed
 from tests.fakes_wire.google.environment import gcloud_environment
+from tests.memories import store_contents
+from tests.operations import workflow
 
 COMMAND = Path(sys.executable).with_name("mnemosyne")
+CHOSEN = ("--project", PROJECT, "--deployment", "memory")
 
 
 class Deployment:
-    """A deployment whose workflow records the requests, and answers with a value or an error that a test sets."""
+    """A deployment: a database, and a workflow that runs operations on it. The caller's machine has no settings."""
 
-    def __init__(self, apis: GoogleApis, home: Path) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.answer: dict[str, Any] = succeeded({})
-        self._environment = os.environ | gcloud_environment(apis.host, home)
-        apis.workflows["memory-operate"] = self._execute
+    def __init__(self, apis: GoogleApis, home: Path, settings: Settings) -> None:
+        self.apis = apis
+        self.operations: list[tuple[str, str]] = []
+        """Name of each operation, and the caller's token."""
+        self._operator = SystemOperator(settings)
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
+        self._environment = inherited | gcloud_environment(apis.host, home)
+        apis.workflows["memory-operate"] = workflow(self._run)
 
-    def _execute(self, argument: str | None) -> dict[str, Any]:
-        self.requests.append(json.loads(argument or "null"))
-        return self.answer
+    def _run(self, action: str, arguments: Any, token: str) -> dict[str, Any]:
+        self.operations.append((action, token))
+        return operations.run(operations.read_operation(action, arguments), self._operator, "google:ada@example.com")
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run mnemosyne with the options that select the deployment."""
-        chosen = ("--project", PROJECT, "--deployment", "memory", "--json")
         return subprocess.run(
-            [COMMAND, *arguments, *chosen], env=self._environment, capture_output=True, text=True, check=False
+            [COMMAND, *arguments, *CHOSEN], env=self._environment, capture_output=True, text=True, check=False
         )
+
+    def json(self, *arguments: str) -> Any:
+        """Run a command with --json and return what it prints."""
+        done = self.command(*arguments, "--json")
+        assert done.returncode == 0, done.stderr + done.stdout
+        return json.loads(done.stdout)
 
 
 @pytest.fixture
-def deployment(tmp_path: Path) -> Iterator[Deployment]:
+def deployment(
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, tmp_path: Path
+) -> Iterator[Deployment]:
+    """A deployment whose settings name another embedding model than the database, as on an operator's machine."""
     if shutil.which("gcloud") is None:
         pytest.skip("NOT TESTED: gcloud is not installed")
+    settings = Settings.from_environment(
+        {
+            "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database),
+            "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
+        }
+    )
     with GoogleApis().serving() as apis:
-        yield Deployment(apis, tmp_path)
+        yield Deployment(apis, tmp_path, settings)
+
+
+def _letter(store: PostgresMemories, message_id: str, content: str) -> None:
+    (data, attributes) = encode(store.namespace, [request(content)], "")
+    letter = DeadLetter(
+        message_id=message_id, data=data, attributes=attributes, cause="the model is away", dead_lettered_at=NOW
+    )
+    store.store_dead_letter(letter)
+
+
+def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployment, store: PostgresMemories) -> None:
+    for number in range(3):
+        _letter(store, f"m{number}", f"content {number}")
+    of = ("--namespace", store.namespace)
+    listed = deployment.command("dead-letters", "list", *of)
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["m0", "m1", "m2"], listed.stderr
+    shown = deployment.command("dead-letters", "show", "m1", *of)
+    assert "content 1" in shown.stdout
+    redriven = deployment.json("redrive", "--message-id", "m0", *of)
+    assert [letter["message_id"] for letter in redriven["redriven"]] == ["m0"]
+    dropped = deployment.command("dead-letters", "drop", "--all", "--yes", *of)
+    assert "Dropped 3 dead letters." in dropped.stdout, dropped.stderr
+    assert store.dead_letters(10) == []
+
+
+def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store: PostgresMemories) -> None:
+    store_contents(store, "tea", "coffee " * 3_000)
+    of = ("--namespace", store.namespace)
+    exported = deployment.command("export", *of)
+    contents = {json.loads(line)["content"] for line in exported.stdout.splitlines()}
+    assert contents == {"tea", "coffee " * 3_000}, exported.stderr
+    outcomes = deployment.command("outcomes", *of, "--json")
+    assert [json.loads(line)["state"] for line in outcomes.stdout.splitlines()] == ["stored", "stored"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "answer", "request_"),
-    [
-        (("keys", "list"), {"keys": []}, {"path": "keys", "body": {"action": "list"}}),
-        (("keys", "revoke", "abc"), {}, {"path": "keys", "body": {"action": "revoke", "id": "abc"}}),
-        (("quota", "list"), {"quotas": []}, {"path": "quotas", "body": {"action": "list"}}),
-        (("grants", "list"), {"grants": []}, {"path": "grants", "body": {"action": "list"}}),
-        (("people", "list"), {"blocked": []}, {"path": "people", "body": {"action": "list"}}),
-        (
-            ("people", "block", "Eve@Example.com"),
-            {"who": "eve@example.com", "revoked": []},
-            {"path": "people", "body": {"action": "block", "who": "eve@example.com"}},
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    "arguments",
+    [("keys", "list"), ("quota", "list"), ("grants", "list"), ("people", "list"), ("migrate", "--status")],
+    ids=" ".join,
 )
-def test_a_command_posts_its_body_to_its_path(
-    deployment: Deployment, arguments: tuple[str, ...], answer: dict[str, Any], request_: dict[str, Any]
-) -> None:
-    deployment.answer = succeeded(answer)
-    done = deployment.command(*arguments)
-    assert done.returncode == 0, done.stderr
-    (sent,) = deployment.requests
-    assert sent["path"] == request_["path"]
-    assert request_["body"].items() <= sent["body"].items()
+def test_a_list_is_printed_as_json(deployment: Deployment, arguments: tuple[str, ...]) -> None:
+    assert isinstance(deployment.json(*arguments), list)
+
+
+def test_doctor_finds_the_owner_well(deployment: Deployment) -> None:
+    done = deployment.command("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert {name for name, check in checks.items() if not check["ok"]} <= {"embedder"}, done.stdout
+    assert {"postgresql", "schema", "embedding space", "role", "topic"} <= set(checks)
 
 
 def test_a_command_reports_the_reason_of_the_function(deployment: Deployment) -> None:
-    payload = {"code": 400, "message": "HTTP server responded with error code 400", "body": {"error": "no such key"}}
-    deployment.answer = failed(payload, "HTTP server responded with error code 400")
     done = deployment.command("keys", "revoke", "abc")
-    assert done.returncode != 0
-    assert "no such key" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.strip() == "mnemosyne: no key has the id abc"
+
+
+def test_a_workflow_that_fails_is_reported(deployment: Deployment) -> None:
+    payload = {"code": 403, "message": "HTTP server responded with error code 403"}
+    deployment.apis.workflows["memory-operate"] = lambda argument: failed(payload, "no right to call")
+    done = deployment.command("keys", "list")
+    assert done.returncode == 1
+    assert "no right to call" in done.stderr
+
+
+def test_google_keeps_neither_requests_nor_answers_in_the_clear(
+    deployment: Deployment, store: PostgresMemories
+) -> None:
+    store_contents(store, "the canary sings")
+    assert "canary" in deployment.command("export", "--namespace", store.namespace).stdout
+    kept = json.dumps(deployment.apis.executions)
+    assert not [word for word in ("canary", "export", store.namespace) if f'"{word}' in kept]

@@ -77,13 +77,34 @@ def test_an_empty_database_is_to_be_migrated(examine: Any) -> None:
 
 
 def test_another_embedding_space_than_the_settings(examine: Any) -> None:
-    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
+    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="offline")[
+        "embedding space"
+    ]
     assert "embeddings of gemini-embedding-001 at dimension 768" in seen["seen"]
     assert "mnemosyne reembed" in seen["remedy"]
 
 
-def test_a_role_that_row_level_security_does_not_bind(examine: Any) -> None:
-    assert "not bound by row-level security" in examine(user=postgres.OWNER)["role"]["seen"]
+def test_settings_without_an_embedder_do_not_contradict_the_database(examine: Any) -> None:
+    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
+    assert (seen["ok"], seen["seen"]) == (True, "gemini-embedding-001 at dimension 768")
+
+
+def test_the_owner_of_the_schema_is_well_with_a_warning(examine: Any) -> None:
+    role = examine(user=postgres.OWNER)["role"]
+    assert "not bound by row-level security" in role["seen"]
+    assert (role["ok"], role["warning"]) == (True, True)
+
+
+def test_the_owner_checks_the_users_of_the_functions(examine: Any) -> None:
+    role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,{postgres.RUNTIME_USER}")["role"]
+    assert (role["ok"], role["warning"]) == (True, False)
+
+
+@pytest.mark.parametrize(("user", "seen"), [("nobody", "does not exist"), (postgres.OWNER, "not bound")])
+def test_the_owner_names_a_functions_user_that_is_wrong(examine: Any, user: str, seen: str) -> None:
+    role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,ingest={user}")["role"]
+    assert not role["ok"]
+    assert role["seen"].startswith(user) and seen in role["seen"]
 
 
 def test_a_queue_that_cannot_be_written(examine: Any) -> None:

@@ -3,26 +3,40 @@
 import io
 import json
 import logging
+import random
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
-from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.grants import PostgresGrantStore
-from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.app import migrate
+from mnemosyne.app.operator import OwnerStores
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
+from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
 from mnemosyne.http.admin.app import build_app
+from mnemosyne.http.admin.sealed import PART_BYTES, Run
 from mnemosyne.observability import configure_logging
+from mnemosyne.service import operations
+from mnemosyne.service.operations.access import BlockPerson, ListGrants, ListQuotas, RevokeGrants
+from mnemosyne.service.operations.dead_letters import ListDeadLetters
+from mnemosyne.service.operations.keys import CreateKey, ListKeys, RevokeKey
+from mnemosyne.service.operations.operation import Operation
 from mnemosyne.settings import Settings
+from tests.operations import CalledDirectly
 
 USER = "mcp@test-project.iam"
+
+
+def _run(operator: Any) -> Run:
+    return lambda action, arguments, token: operations.run(
+        operations.read_operation(action, arguments), operator, f"google:{token}"
+    )
 
 
 @pytest.fixture
@@ -70,10 +84,7 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
         owner = connection_factory(cluster.url(postgres.OWNER, name))
         run = build_app(
             partial(migrate.migrate, settings),
-            PostgresApiKeyStore(owner),
-            PostgresQuotas(owner),
-            PostgresGrantStore(owner),
-            PostgresBlockedPeople(owner),
+            _run(OwnerStores(owner)),
             identify=lambda authorization: None,
             report=migrate.report,
         )
@@ -152,69 +163,71 @@ def test_a_failed_migration_is_answered_and_logged_with_file_sqlstate_and_messag
     assert "CREATE TABLE" not in log.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "event"),
-    [
-        ("/keys", {"action": "list"}, "key_change_failed"),
-        ("/quotas", {"action": "list"}, "quota_change_failed"),
-        ("/grants", {"action": "list"}, "grant_change_failed"),
-    ],
-)
+@pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda one: one.action)
 def test_every_other_failure_is_answered_and_logged_with_its_cause(
-    migrating: Any, log: io.StringIO, path: str, body: dict[str, str], event: str
+    migrating: Any, log: io.StringIO, operation: Operation
 ) -> None:
     client, _ = migrating()  # on which nothing was migrated
-    response = client.post(path, json=body)
-    assert response.status_code == 500
-    assert '42P01 relation "' in response.json()["error"]
-    assert [line["error"] for line in _lines(log, event)] == [response.json()["error"]]
+    with pytest.raises(Misconfigured, match='42P01 relation "') as error:
+        CalledDirectly(client).run(operation)
+    assert [line["error"] for line in _lines(log, "operation_failed")] == [str(error.value)]
 
 
-def test_a_database_that_cannot_be_reached_is_answered_503_with_the_cause(log: io.StringIO) -> None:
+def test_a_database_that_cannot_be_reached_is_the_error_of_an_operation(log: io.StringIO) -> None:
     away = connection_factory("postgresql://owner:a-secret@127.0.0.1:9/nothing")
-    app = build_app(
-        list,
-        PostgresApiKeyStore(away),
-        PostgresQuotas(away),
-        PostgresGrantStore(away),
-        PostgresBlockedPeople(away),
-        identify=lambda authorization: None,
-        report=migrate.report,
-    )
-    response = TestClient(app).post("/keys", json={"action": "list"})
-    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
-    assert "cannot be reached (InterfaceError: Can't create a connection to host 127.0.0.1" in response.json()["error"]
-    assert "a-secret" not in response.text + log.getvalue()
+    app = build_app(list, _run(OwnerStores(away)), identify=lambda authorization: None, report=migrate.report)
+    with pytest.raises(Unavailable, match="the database cannot be reached") as error:
+        CalledDirectly(TestClient(app)).run(ListKeys())
+    assert "Can't create a connection to host 127.0.0.1" in log.getvalue()
+    assert "a-secret" not in str(error.value) + log.getvalue()
 
 
 def test_a_key_made_elsewhere_is_kept_by_its_hash_and_listed_without_it(migrating: Any) -> None:
     client, _ = migrating()
     client.post("/")
-    made = {"id": "a" * 12, "name": "me", "namespace": "ada", "scopes": ["read"], "secret_hash": "0" * 64}
-    assert client.post("/keys", json={"action": "create", **made}).json() == {"id": "a" * 12}
-    (listed,) = client.post("/keys", json={"action": "list"}).json()["keys"]
+    deployment = CalledDirectly(client)
+    assert deployment.run(
+        CreateKey(id="a" * 12, name="me", namespace="ada", secret_hash="0" * 64, scopes=["read"])
+    ) == {"id": "a" * 12}
+    (listed,) = deployment.run(ListKeys())["keys"]
     assert (listed["name"], listed["namespace"], listed["scopes"]) == ("me", "ada", ["read"])
     assert "0" * 64 not in str(listed)
-    assert client.post("/keys", json={"action": "revoke", "id": "a" * 12}).status_code == 200
-    assert client.post("/keys", json={"action": "list"}).json()["keys"][0]["revoked_at"]
+    deployment.run(RevokeKey(id="a" * 12))
+    assert deployment.run(ListKeys())["keys"][0]["revoked_at"]
+
+
+class _Unchecked(Operation):
+    """An operation of another version of the command line."""
+
+    action = "set by the test"
+    arguments: dict[str, Any]
+
+    def run(self, operator: Any) -> dict[str, Any]:
+        raise AssertionError
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        return self.arguments
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
+    ("action", "arguments", "kind"),
     [
-        ({"action": "create"}, 400),
-        ({"action": "create", "id": "a" * 12, "secret_hash": "short"}, 400),
-        ({"action": "create", "id": "a" * 12, "secret_hash": "0" * 64, "scopes": ["all"]}, 400),
-        ({"action": "explode"}, 400),
-        ({"action": "revoke", "id": "b" * 12}, 404),
+        ("key_create", {}, InvalidRequest),
+        ("key_create", {"id": "a" * 12, "secret_hash": "short"}, InvalidRequest),
+        ("key_create", {"id": "a" * 12, "secret_hash": "0" * 64, "scopes": ["all"]}, InvalidRequest),
+        ("key_explode", {}, InvalidRequest),
+        ("key_revoke", {"id": "b" * 12}, NotFound),
+        ("revoke_grant", {}, InvalidRequest),
     ],
 )
-def test_a_bad_key_request_is_refused(migrating: Any, body: dict[str, Any], status: int) -> None:
+def test_a_bad_request_raises_the_same_error_here_as_there(
+    migrating: Any, monkeypatch: pytest.MonkeyPatch, action: str, arguments: dict[str, Any], kind: type[Exception]
+) -> None:
     client, _ = migrating()
     client.post("/")
-    response = client.post("/keys", json=body)
-    assert response.status_code == status
-    assert response.json()["error"]
+    monkeypatch.setattr(_Unchecked, "action", action)
+    with pytest.raises(kind):
+        CalledDirectly(client).run(_Unchecked(arguments=arguments))
 
 
 def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
@@ -230,11 +243,84 @@ def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgre
             person=person,
         )
     owner.close()
-    listed = client.post("/grants", json={"action": "list", "person": "Ada@example.com"}).json()["grants"]
+    deployment = CalledDirectly(client)
+    listed = deployment.run(ListGrants(person="Ada@example.com"))["grants"]
     assert [one["id"][-1] for one in listed] == ["0", "2"]
-    revoked = client.post("/grants", json={"action": "revoke", "person": "ada@example.com"}).json()["revoked"]
+    revoked = deployment.run(RevokeGrants(person="ada@example.com"))["revoked"]
     assert [one[-1] for one in revoked] == ["0", "2"]
-    (left,) = client.post("/grants", json={"action": "list"}).json()["grants"]
+    (left,) = deployment.run(ListGrants())["grants"]
     assert left["person"] == "bob@example.com"
-    assert client.post("/grants", json={"action": "revoke", "ids": [listed[0]["id"]]}).status_code == 404
-    assert client.post("/grants", json={"action": "revoke"}).status_code == 400
+    with pytest.raises(NotFound):
+        deployment.run(RevokeGrants(ids=[UUID(listed[0]["id"])]))
+
+
+def _app(run: Run) -> TestClient:
+    return TestClient(build_app(list, run, identify=lambda authorization: None, report=migrate.report))
+
+
+@pytest.mark.parametrize("length", [0, 1, PART_BYTES // 2, 1_000_000])
+def test_an_answer_of_any_length_arrives_within_the_limits_of_workflows(length: int) -> None:
+    texts = []
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        texts.append(random.Random(length).randbytes(length).hex())
+        return {"text": texts[-1]}
+
+    deployment = CalledDirectly(_app(run))
+    assert deployment.run(ListKeys()) == {"text": texts[0]}
+    assert len(texts) == 1
+    assert max(len(json.dumps(body)) for body in deployment.bodies) < 140_000
+
+
+def test_nothing_that_a_workflow_keeps_shows_the_request_or_the_answer() -> None:
+    deployment = CalledDirectly(_app(lambda *call: {"content": "the canary sings"}), token="a-token")
+    assert deployment.run(ListDeadLetters(namespace="canary")) == {"content": "the canary sings"}
+    kept = json.dumps(deployment.bodies)
+    assert not [word for word in ("canary", "a-token", "dead_letter_list") if word in kept]
+
+
+def test_an_answer_is_not_a_request_and_another_process_reads_neither() -> None:
+    here, there, other = KeyPair(), KeyPair(), KeyPair()
+    sealed = here.channel(there.public).seal(b"x", ANSWER)
+    assert there.channel(here.public).open(sealed, ANSWER) == b"x"
+    for channel, kind in ((there.channel(here.public), REQUEST), (other.channel(here.public), ANSWER)):
+        with pytest.raises(InvalidRequest):
+            channel.open(sealed, kind)
+    with pytest.raises(InvalidRequest):
+        here.channel("AAAA")
+
+
+def test_a_function_that_was_started_again_is_called_again_with_its_new_key() -> None:
+    ran: list[str] = []
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        ran.append(action)
+        return {}
+
+    deployment = CalledDirectly(_app(run))
+    deployment.run(ListKeys())
+    deployment.client = _app(run)
+    deployment.run(ListKeys())
+    assert ran == ["key_list", "key_list"]
+
+
+def test_a_request_that_the_workflow_repeats_runs_once() -> None:
+    ran: list[str] = []
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        ran.append(action)
+        return {"id": len(ran)}
+
+    deployment = CalledDirectly(_app(run))
+    assert deployment.run(ListKeys()) == {"id": 1}
+    assert deployment.client.post("/operations", json=deployment.bodies[-2]).status_code == 200
+    assert ran == ["key_list"]
+
+
+def test_the_audit_names_who_ran_what(migrating: Any, log: io.StringIO) -> None:
+    client, _ = migrating()
+    client.post("/")
+    CalledDirectly(client, token="ada@example.com").run(BlockPerson(who="Eve@example.com"))
+    (line,) = _lines(log, "audit")
+    assert (line["action"], line["principal"], line["outcome"]) == ("block_person", "google:ada@example.com", "done")
+    assert (line["person"], line["grants"]) == ("eve@example.com", [])

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,7 +18,9 @@ from mnemosyne.cli.outcomes import outcome_rows
 from mnemosyne.domain.memory import DeadLetter, FailedRequest
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.ids import new_id
+from mnemosyne.service.operations.outcomes import ListOutcomes, Position
 from tests.fakes import NOW
+from tests.operations import LocalOperations, OfStore
 
 FAIL = """
 INSERT INTO ingest_requests (namespace, request_id, state, error, updated_at)
@@ -152,6 +155,15 @@ def test_a_message_without_a_request_that_commits_late_is_shown_once(store: Post
 
 
 EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}
+
+
+def _rows(
+    store: PostgresMemories, *, source: str | None = None, since: float | None = None, follow: bool = False
+) -> Iterator[dict[str, Any]]:
+    operation = ListOutcomes(namespace=store.namespace, source=source, after=Position(since=since))
+    return outcome_rows(LocalOperations(OfStore(store)), operation, follow=follow)
+
+
 OF_A_SOURCE = {
     "an attribute": (b"{", {"source": "crm", "key": "4711"}),
     "an event in attributes": (b"{", EVENT),
@@ -167,7 +179,7 @@ def test_a_message_without_a_request_is_an_outcome_of_the_source_that_it_names(
     for message_id, changed in (("7", attributes), ("8", {"source": "wiki"})):
         letter = DeadLetter(message_id=message_id, data=data, attributes=changed, cause="no", dead_lettered_at=NOW)
         store.store_dead_letter(letter)
-    (row,) = outcome_rows(store, "crm", OutcomeCursor(), follow=False)
+    (row,) = _rows(store, source="crm")
     assert (row["message_id"], row["source"], row["key"]) == ("7", "crm", "4711")
 
 
@@ -179,7 +191,7 @@ def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
     _fail(session, new_id(), age="2 hours")
     fresh = [_fail(session, new_id(), age=age) for age in ("20 minutes", "1 second")]
     with time_machine.travel(datetime.now(UTC) + shift):
-        rows = list(outcome_rows(store, None, OutcomeCursor(since=timedelta(minutes=30)), follow=False))
+        rows = list(_rows(store, since=30 * 60))
     assert [row["request_id"] for row in rows] == [str(one) for one in fresh]
 
 
@@ -189,7 +201,7 @@ def test_outcomes_are_followed_whatever_the_reader_s_clock_says(
 ) -> None:
     session = connect()
     with time_machine.travel(datetime.now(UTC) + shift):
-        following = outcome_rows(store, None, OutcomeCursor(since=timedelta(minutes=1)), follow=True)
+        following = _rows(store, since=60, follow=True)
         for _ in range(2):
             expected = _fail(session, new_id())
             assert next(following)["request_id"] == str(expected)

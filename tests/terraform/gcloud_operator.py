@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis
 from tests.fakes_wire.google.environment import gcloud_environment
+from tests.operations import workflow
 from tests.terraform.workspace import ROOT, workspace, write_small_source
 
 BUCKET = f"{PROJECT}-terraform"
@@ -24,6 +25,8 @@ class Operator:
 
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis
+        self.operations: list[tuple[str, dict[str, Any]]] = []
+        """Name and arguments of each operation that the deployment has run."""
         self.clone = home / "clone"
         ignored = shutil.ignore_patterns(
             ".git", ".venv*", "functions", "tests", ".terraform", "__pycache__", ".*_cache"
@@ -80,7 +83,11 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
         if shutil.which(program) is None:
             pytest.skip(f"NOT TESTED: {program} is not installed")
     with GoogleApis().serving() as apis:
-        apis.workflows["mnemosyne-operate"] = lambda argument: succeeded(
-            {"id": json.loads(argument or "{}")["body"]["id"]}
-        )
-        yield Operator(tmp_path, apis)
+        made = Operator(tmp_path, apis)
+
+        def run(action: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
+            made.operations.append((action, arguments))
+            return {"id": arguments["id"]}
+
+        apis.workflows["mnemosyne-operate"] = workflow(run)
+        yield made

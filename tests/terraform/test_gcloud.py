@@ -40,9 +40,9 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     key = operator.make("key", "NAME=me")
     assert key.returncode == 0, key.stderr
     assert key.stdout.startswith("mnk_")
-    request = json.loads(next(reversed(apis.executions.values()))["argument"])
-    assert (request["path"], request["body"]["action"], request["body"]["name"]) == ("keys", "create", "me")
-    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(request)  # only its hash leaves the machine
+    ((action, arguments),) = operator.operations
+    assert (action, arguments["name"]) == ("key_create", "me")
+    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(arguments)  # only its hash leaves the machine
 
     apis.peerings["mnemosyne"] = ["servicenetworking-googleapis-com"]
     destroyed = operator.make("destroy", "ARGS=-auto-approve", answer=f"{PROJECT}\n")

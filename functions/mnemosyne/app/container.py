@@ -51,12 +51,22 @@ class _Once(Generic[BuiltT]):
 
 
 class ConfiguredServices:
-    """The adapters that the settings choose, as the ports that the services use."""
+    """The adapters that the settings choose, as the ports that the services use.
 
-    def __init__(self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS) -> None:
+    `any_space` accepts memories in another embedding space than that of the settings, for operators.
+    """
+
+    def __init__(
+        self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS, any_space: bool = False
+    ) -> None:
         self.settings = settings
         self._pool = _Once(lambda: _pool(settings, statement_seconds))
-        self._database = _Once(lambda: _database(settings, self._pool()))
+        # Only settings that name an embedder contradict the database.
+        self.expected_space = (
+            None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
+        )
+        expected = None if any_space else self.expected_space
+        self._database = _Once(lambda: _database(settings, self._pool(), expected))
         self._queue = _Once(lambda: _queue(settings))
         self._outcome_topic = _Once(lambda: _outcome_topic(settings))
         self._reranker = _Once(lambda: _reranker(settings))
@@ -191,10 +201,10 @@ def _pool(settings: Settings, statement_seconds: int) -> "Pool":
     return Pool(connection_factory_for(settings, statement_seconds=statement_seconds), settings.db_pool_size)
 
 
-def _database(settings: Settings, pool: "Pool") -> "MemoryDatabase":
+def _database(settings: Settings, pool: "Pool", expected: EmbeddingSpace | None) -> "MemoryDatabase":
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
 
-    return MemoryDatabase(pool, embedding_space(settings), immutable_sources=settings.immutable_sources)
+    return MemoryDatabase(pool, expected, immutable_sources=settings.immutable_sources)
 
 
 def _queue(settings: Settings) -> IngestQueue:

@@ -5,9 +5,10 @@ from typing import Final
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeys
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, bundled
+from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -30,20 +31,24 @@ SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version
 """
 _MAY_READ_LANGUAGES: Final = "SELECT has_function_privilege('all_languages()', 'EXECUTE') AS allowed"
 _LANGUAGES: Final = "SELECT sampled, languages FROM all_languages()"
-_ROLE: Final = """
-SELECT current_user AS name, r.rolsuper OR r.rolbypassrls AS bypasses, EXISTS (
-        SELECT FROM pg_roles own WHERE pg_has_role(own.oid, 'MEMBER') AND own.rolname IN (
+_ROLES: Final = """
+SELECT coalesce(r.rolname, wanted.name) AS name, r.oid IS NOT NULL AS exists,
+    r.rolsuper OR r.rolbypassrls AS bypasses, EXISTS (
+        SELECT FROM pg_roles own WHERE pg_has_role(r.oid, own.oid, 'MEMBER') AND own.rolname IN (
             'mnemosyne_runtime', 'mnemosyne_mcp', 'mnemosyne_ingest', 'mnemosyne_dead_letter',
-            'mnemosyne_import_object'
+            'mnemosyne_import_object', 'mnemosyne_auth'
         )
     ) AS is_member,
     EXISTS (SELECT FROM pg_class c WHERE c.oid = to_regclass('memories') AND c.relowner = r.oid) AS is_owner
-FROM pg_roles r
-WHERE r.rolname = current_user
+FROM unnest(coalesce(CAST(:names AS text[]), ARRAY[CAST(current_user AS text)])) WITH ORDINALITY AS wanted (name, place)
+LEFT JOIN pg_roles r ON r.rolname = wanted.name
+ORDER BY wanted.place
 """
 
 
-def check_database(connection: Connection, files: Sequence[SchemaFile], expected: EmbeddingSpace) -> Iterator[Check]:
+def check_database(
+    connection: Connection, files: Sequence[SchemaFile], expected: EmbeddingSpace | None
+) -> Iterator[Check]:
     """Check server, extension, schema and embedding space. Raises Unavailable if the connection is lost."""
     server = connection.one(_SERVER)
     version, vector = server["version"], server["vector"]
@@ -65,10 +70,30 @@ def check_database(connection: Connection, files: Sequence[SchemaFile], expected
         yield Check("embedding space", str(exc), "change the settings, or run `mnemosyne reembed`")
 
 
-def check_role(connection: Connection) -> Check:
-    """Check that row-level security applies to the functions' role."""
-    role = connection.one(_ROLE)
+def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
+    """Check that row-level security applies to the functions' role.
+
+    The owner of the schema checks the functions' `users` instead of itself.
+    """
+    role = connection.one(_ROLES, names=None)
+    if not role["bypasses"] and not role["is_owner"]:
+        return _role_check(role)
+    if not users:
+        return Check(
+            "role",
+            f"{role['name']} owns the schema and is not bound by row-level security",
+            "use it for operators' commands only; the functions must log in as other roles",
+            is_warning=True,
+        )
+    checks = [_role_check(row) for row in connection.run(_ROLES, names=text_array(users))]
+    wrong = next((check for check in checks if not check.ok), None)
+    return wrong or Check("role", f"{', '.join(users)}: bound by row-level security")
+
+
+def _role_check(role: Row) -> Check:
     user = role["name"]
+    if not role["exists"]:
+        return Check("role", f"{user} does not exist", "apply the Terraform configuration, which creates the user")
     if role["bypasses"] or role["is_owner"]:
         return Check("role", f"{user} is not bound by row-level security", "let the functions log in as another role")
     if not role["is_member"]:
@@ -152,7 +177,7 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
     """Check the database."""
     try:
         with services.pool.connection() as connection:
-            yield from check_database(connection, bundled(), embedding_space(services.settings))
+            yield from check_database(connection, bundled(), services.expected_space)
     except ServiceError as exc:
         yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
     except Exception as exc:  # an unknown exception is reported as a failed check
@@ -182,7 +207,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     yield from database
     if all(check.ok for check in database):
         with services.pool.connection() as connection:
-            yield check_role(connection)
+            yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
             yield check_languages(connection, services.embedding_space.provider)
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.domain.timeouts import STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mnemosyne.domain.principal import ApiKey
     from mnemosyne.http.common.lifespan import Hosted
     from mnemosyne.http.mcp.access import Access
+    from mnemosyne.ports.operator import Operator
     from mnemosyne.service.authenticate import Authenticator
 
 STDIO_THREADS = 8
@@ -215,26 +216,34 @@ def migrate_app() -> "Hosted":
     from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
-        from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
-        from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
-        from mnemosyne.adapters.database.grants import PostgresGrantStore
-        from mnemosyne.adapters.database.quotas import PostgresQuotas
         from mnemosyne.app.migrate import deploy, report
+        from mnemosyne.app.operator import SystemOperator
         from mnemosyne.http.admin.app import build_app
 
         settings = configured_services().settings
-        connection_factory = connection_factory_for(settings)
         return build_app(
             partial(deploy, settings),
-            PostgresApiKeyStore(connection_factory),
-            PostgresQuotas(connection_factory),
-            PostgresGrantStore(connection_factory),
-            PostgresBlockedPeople(connection_factory),
+            _operations(SystemOperator(settings), settings),
             identify=_push_identity(settings),
             report=report,
         )
 
     return Hosted(build, explains=True)
+
+
+def _operations(operator: "Operator", settings: Settings) -> "Callable[[str, Any, str], dict[str, Any]]":
+    """Return the function that runs an operation for the caller of an identity token."""
+    from mnemosyne.adapters.identity.tokens import OidcVerifier
+    from mnemosyne.service import operations
+    from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
+
+    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        operation = operations.read_operation(action, arguments)
+        return operations.run(operation, operator, identity.caller(token))
+
+    return run
 
 
 async def serve_stdio(services: Services) -> None:

@@ -1,6 +1,6 @@
-"""Options that select dead letters, and the letters that they select."""
+"""Options that select dead letters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -8,12 +8,6 @@ import click
 
 from mnemosyne.cli.durations import duration
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
-from mnemosyne.domain.dead_letter import DeadLetterChoice
-from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.ports.memories import MemoryStore
-
-PAGE = 10
-"""Letters read at a time: a message can have 10 MB."""
 
 NAMESPACE = click.option(
     "--namespace",
@@ -42,14 +36,13 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> DeadLetterChoice:
-    """Return the choice for the values of the options of `choice_options`."""
-    return DeadLetterChoice(younger_than=younger_than, older_than=older_than, cause=cause)
+def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> dict[str, Any]:
+    """Return the arguments of an operation for the values of the options of `choice_options`, without absent ones."""
+    ages = {"younger_than": younger_than, "older_than": older_than}
+    chosen: dict[str, Any] = {name: age.total_seconds() for name, age in ages.items() if age is not None}
+    return chosen if cause is None else chosen | {"cause": cause}
 
 
-def all_dead_letters(memories: MemoryStore, chosen: DeadLetterChoice) -> Iterator[DeadLetter]:
-    """Yield the chosen letters with their data, oldest first."""
-    after: DeadLetter | None = None
-    while page := memories.dead_letters(PAGE, after=after, choice=chosen):
-        yield from page
-        after = page[-1]
+def minute(time: str) -> str:
+    """Return an RFC 3339 time without seconds."""
+    return f"{time[:10]} {time[11:16]}"

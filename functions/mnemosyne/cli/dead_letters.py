@@ -2,23 +2,27 @@
 
 import json
 import sys
-from dataclasses import replace
+from base64 import b64decode
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 import click
 
-from mnemosyne.cli.all_dead_letters import NAMESPACE, all_dead_letters, choice, choice_options
+from mnemosyne.cli.all_dead_letters import NAMESPACE, choice, choice_options, minute
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.open_services import open_services
-from mnemosyne.cli.target import DATA_DIR, target
+from mnemosyne.cli.system import memory_system, pages, slices
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.dead_letter import DeadLetterCause, DeadLetterChoice
-from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.plurals import counted
-from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.errors import NotFound
-from mnemosyne.service.dead_letters import request_ids_in
+from mnemosyne.service.operations.dead_letters import (
+    CountDeadLetters,
+    DropDeadLetters,
+    FindDeadLetters,
+    ListDeadLetters,
+    ShowDeadLetter,
+    not_found,
+)
 
 
 @click.group(name="dead-letters", cls=FullHelpGroup)
@@ -31,7 +35,7 @@ def dead_letters() -> None:
 @click.option("--by-cause", is_flag=True, help="Count letters by cause; # replaces ids and numbers.")
 @NAMESPACE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@target(DATA_DIR)
+@target(DATA_DIR, PROJECT)
 def list_(
     younger_than: timedelta | None,
     older_than: timedelta | None,
@@ -39,20 +43,21 @@ def list_(
     by_cause: bool,
     namespace: str,
     as_json: bool,
-    data_dir: str | None,
+    **place: Any,
 ) -> None:
     """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
-    chosen = choice(younger_than, older_than, cause)
+    chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
-    with open_services(data_dir) as services:
+    with memory_system(**place) as system:
         if by_cause:
-            for group in services.memories_of(namespace).dead_letter_causes(chosen):
-                count += group.letters
-                say(json.dumps(_group_json(group)) if as_json else plain(_group_line(group)))
+            for group in system.run(CountDeadLetters(**chosen))["causes"]:
+                count += group["letters"]
+                say(json.dumps(group) if as_json else plain(_group_line(group)))
         else:
-            for letter in all_dead_letters(services.memories_of(namespace), chosen):
-                count += 1
-                say(json.dumps(_letter_json(letter, namespace)) if as_json else plain(_line(letter, namespace)))
+            for page in pages(system, ListDeadLetters(**chosen)):
+                for letter in page["letters"]:
+                    count += 1
+                    say(json.dumps(letter) if as_json else plain(_line(letter)))
     if not as_json:
         say(f"{counted(count, 'dead letter')}.", err=True)
 
@@ -60,21 +65,20 @@ def list_(
 @dead_letters.command()
 @click.argument("message_id")
 @NAMESPACE
-@target(DATA_DIR)
-def show(message_id: str, namespace: str, data_dir: str | None) -> None:
+@target(DATA_DIR, PROJECT)
+def show(message_id: str, namespace: str, **place: Any) -> None:
     """Write a message's data to standard output, and its attributes, times and cause to standard error.
 
     The data are unchanged bytes, unless standard output is a terminal.
     """
-    with open_services(data_dir) as services:
-        letter = services.memories_of(namespace).dead_letter(message_id)
-    if letter is None:
-        raise _not_found(namespace, message_id)
-    say(json.dumps(_letter_json(letter, namespace), indent=2), err=True)
+    with memory_system(**place) as system:
+        answer = system.run(ShowDeadLetter(namespace=namespace, message_id=message_id))
+    data = b64decode(answer["data"])
+    say(json.dumps(answer["letter"], indent=2), err=True)
     if sys.stdout.isatty():
-        say(letter.data.decode(errors="replace"))
+        say(data.decode(errors="replace"))
     else:
-        sys.stdout.buffer.write(letter.data)
+        sys.stdout.buffer.write(data)
 
 
 @dead_letters.command()
@@ -84,7 +88,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Print how many would be dropped; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @NAMESPACE
-@target(DATA_DIR)
+@target(DATA_DIR, PROJECT)
 def drop(
     message_ids: tuple[str, ...],
     younger_than: timedelta | None,
@@ -94,19 +98,21 @@ def drop(
     dry_run: bool,
     yes: bool,
     namespace: str,
-    data_dir: str | None,
+    **place: Any,
 ) -> None:
     """Delete messages permanently: by id, age or cause, or all. The outcomes of their requests stay.
 
     No confirmation is asked for message ids.
     """
-    chosen = replace(choice(younger_than, older_than, cause), message_ids=message_ids or None)
-    if everything != (chosen == DeadLetterChoice()):
+    chosen = choice(younger_than, older_than, cause)
+    if everything == bool(message_ids or chosen):
         raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
-    with open_services(data_dir) as services:
-        ids = services.memories_of(namespace).dead_letter_ids(chosen)
-        if missing := sorted(set(message_ids) - set(ids)):
-            raise _not_found(namespace, missing[0])
+    with memory_system(**place) as system:
+        ids = system.run(FindDeadLetters(namespace=namespace, **chosen))["message_ids"]
+        if message_ids:
+            if missing := sorted(set(message_ids) - set(ids)):
+                raise not_found(namespace, missing[0])
+            ids = [message_id for message_id in ids if message_id in message_ids]
         if dry_run:
             say(f"{counted(len(ids), 'dead letter')} would be dropped.")
             return
@@ -114,52 +120,24 @@ def drop(
             click.confirm(
                 f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
             )
-        dropped = services.memories_of(namespace).drop_dead_letters(ids)
+        dropped = sum(
+            system.run(DropDeadLetters(namespace=namespace, message_ids=some))["dropped"] for some in slices(ids)
+        )
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 
 
-def _not_found(namespace: str, message_id: str) -> NotFound:
-    return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
-
-
-def _line(letter: DeadLetter, namespace: str) -> str:
-    first = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-    parts = [letter.message_id, first, counted(len(request_ids_in(namespace, letter)), "memory", "memories")]
-    if letter.redrives:
-        until = f"{letter.due_at:%Y-%m-%d %H:%M}"
+def _line(letter: Mapping[str, Any]) -> str:
+    parts = [letter["message_id"], minute(letter["dead_lettered_at"])]
+    parts.append(counted(len(letter["request_ids"]), "memory", "memories"))
+    if letter["redrives"]:
+        until = minute(letter["due_at"])
         parts += [
-            counted(letter.failures, "failure"),
-            f"in flight until {until}" if letter.redriven_at else f"due {until}",
+            counted(letter["failures"], "failure"),
+            f"in flight until {until}" if letter["redriven_at"] else f"due {until}",
         ]
-    return "  ".join([*parts, letter.cause])
+    return "  ".join([*parts, letter["cause"]])
 
 
-def _letter_json(letter: DeadLetter, namespace: str) -> dict[str, Any]:
-    return {
-        "message_id": letter.message_id,
-        "dead_lettered_at": rfc3339(letter.dead_lettered_at),
-        "last_failed_at": rfc3339(letter.last_failed_at),
-        "failures": letter.failures,
-        "redrives": letter.redrives,
-        "redriven_at": rfc3339(letter.redriven_at),
-        "due_at": rfc3339(letter.due_at),
-        "cause": letter.cause,
-        "attributes": dict(letter.attributes),
-        "bytes": len(letter.data),
-        "request_ids": [str(request_id) for request_id in request_ids_in(namespace, letter)],
-    }
-
-
-def _group_json(group: DeadLetterCause) -> dict[str, Any]:
-    return {
-        "cause": group.cause,
-        "letters": group.letters,
-        "in_flight": group.in_flight,
-        "oldest": rfc3339(group.oldest),
-        "newest": rfc3339(group.newest),
-    }
-
-
-def _group_line(group: DeadLetterCause) -> str:
-    between = f"{group.oldest:%Y-%m-%d %H:%M} to {group.newest:%Y-%m-%d %H:%M}"
-    return f"{counted(group.letters, 'letter')}  {group.in_flight:,} in flight  {between}  {group.cause}"
+def _group_line(group: Mapping[str, Any]) -> str:
+    between = f"{minute(group['oldest'])} to {minute(group['newest'])}"
+    return f"{counted(group['letters'], 'letter')}  {group['in_flight']:,} in flight  {between}  {group['cause']}"

@@ -1,33 +1,114 @@
-"""Call a deployment's `migrate` function: gcloud runs the project's workflow, which calls it."""
+"""Run operations in a deployment: gcloud runs the project's workflow, which calls the `migrate` function."""
 
+import gzip
 import json
 import subprocess
+import uuid
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
-from mnemosyne.errors import Unavailable
+from mnemosyne import errors
+from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
+from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
+from mnemosyne.service.operations.operation import Operation
+
+ARGUMENT_BYTES = 32_000
+"""A workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
+ATTEMPTS = 3
+"""Calls of the function until its key is known: it may have been started again since."""
 
 
 class Deployment:
-    """A deployment in Google Cloud."""
+    """A deployment in Google Cloud.
+
+    Requests and answers are encrypted for this process and the function, because Google keeps what workflows carry for
+    90 days.
+    """
 
     def __init__(self, project: str, region: str, name: str) -> None:
         self._project, self._region, self._name = project, region, name
+        self._keys = KeyPair()
+        self._server = ""
 
-    def post(self, path: str, **body: Any) -> dict[str, Any]:
-        """Post to a path of the `migrate` function: keys, quotas, grants or people.
+    def run(self, operation: Operation) -> dict[str, Any]:
+        """Run an operation in the `migrate` function, and return its answer.
 
-        Raises Unavailable if gcloud fails or the function answers with an error.
+        Raises the operation's error, or Unavailable if gcloud fails or the function cannot be called.
         """
-        command = [
-            "gcloud", "workflows", "run", f"{self._name}-operate", f"--project={self._project}",
-            f"--location={self._region}", f"--data={json.dumps({'path': path, 'body': body})}", "--format=json",
-        ]  # fmt: skip
-        try:
-            process = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - constant program, arguments without a shell
-        except (OSError, subprocess.CalledProcessError) as exc:
-            raise Unavailable(f"gcloud could not call the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
-        execution = json.loads(process.stdout)
+        call = {
+            "id": str(uuid.uuid4()),
+            "operation": operation.action,
+            "arguments": operation.model_dump(mode="json", exclude_defaults=True),
+            "token": self._token,
+        }
+        data, parts = self._part(call, 0)
+        for part in range(1, parts):
+            data += self._part(call, part)[0]
+        result = json.loads(gzip.decompress(data))
+        if "error" in result:
+            raise _error(result["error"], result["message"])
+        answer: dict[str, Any] = result["answer"]
+        return answer
+
+    def _part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
+        """Return a part of the answer, and the number of parts."""
+        for _ in range(ATTEMPTS):
+            sealed = {}
+            if self._server:
+                data = gzip.compress(json.dumps(call | {"part": part}).encode())
+                channel = self._keys.channel(self._server)
+                sealed = {"server": self._server, "sealed": channel.seal(data, REQUEST)}
+            answer = self._post({"client": self._keys.public, **sealed})
+            if "sealed" in answer:
+                return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])
+            if part:  # the function was started again, and does not have the answer any more
+                raise Unavailable("the deployment lost the rest of its answer: run the command again")
+            self._server = answer["server"]
+        raise Unavailable("the function was started again at every call: try again")
+
+    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        argument = json.dumps({"path": "operations", "body": body})
+        if len(argument) > ARGUMENT_BYTES:
+            raise InvalidRequest(
+                f"the request must have at most {ARGUMENT_BYTES:,} bytes encrypted, got {len(argument):,}: name fewer "
+                "or shorter values"
+            )
+        execution = json.loads(
+            self._gcloud(
+                "workflows", "run", f"{self._name}-operate", f"--project={self._project}",
+                f"--location={self._region}", f"--data={argument}", "--format=json",
+            )
+        )  # fmt: skip
         if execution.get("state") != "SUCCEEDED":
             raise Unavailable(f"the deployment refused: {execution.get('error', execution)}")
         answer: dict[str, Any] = json.loads(execution["result"])
         return answer
+
+    @cached_property
+    def _token(self) -> str:
+        """The identity token of gcloud's account, by which the function knows who calls; empty if gcloud gives none."""
+        try:
+            return self._gcloud("auth", "print-identity-token").strip()
+        except Unavailable:
+            return ""
+
+    def _gcloud(self, *arguments: str) -> str:
+        command: Sequence[str] = ("gcloud", *arguments)
+        try:
+            process = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - constant program, arguments without a shell
+        except (OSError, subprocess.CalledProcessError) as exc:
+            raise Unavailable(f"gcloud could not call the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
+        return process.stdout
+
+
+def _error(name: str, message: str) -> MnemosyneError:
+    """Return the error of that class; of Unavailable for a class that this version does not have."""
+    kind = getattr(errors, name, Unavailable)
+    return kind(message) if kind in _RAISED else Unavailable(message)
+
+
+_RAISED = (
+    errors.InvalidRequest, errors.NotFound, errors.OverQuota, errors.Conflict, errors.Unauthorized, errors.Unavailable,
+    errors.Misconfigured, errors.Broken,
+)  # fmt: skip

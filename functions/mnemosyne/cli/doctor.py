@@ -2,25 +2,28 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
 from mnemosyne.app import doctor as examination
 from mnemosyne.cli.open_services import open_services
-from mnemosyne.cli.target import DATA_DIR, target
+from mnemosyne.cli.system import memory_system
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured
+from mnemosyne.service.operations.system import Examine
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@target(DATA_DIR)
-def doctor(as_json: bool, data_dir: str | None) -> None:
+@target(DATA_DIR, PROJECT)
+def doctor(as_json: bool, **place: Any) -> None:
     """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
     checks = []
-    for check in _checks(data_dir):
+    for check in _checks(place):
         checks.append(check)
         if not as_json:
             say(f"{_state(check):5}  {check.name:16}  {check.seen}")
@@ -51,9 +54,15 @@ def _state(check: Check) -> str:
     return "ok" if check.ok else "WRONG"
 
 
-def _checks(data_dir: str | None) -> Iterator[Check]:
+def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
     try:
-        with open_services(data_dir) as services:
+        if place["project"] is not None:
+            with memory_system(**place) as system:
+                for check in system.run(Examine())["checks"]:
+                    del check["ok"]
+                    yield Check(**check)
+            return
+        with open_services(place["data_dir"], any_space=True) as services:  # each check is printed as it ends
             yield Check("settings", "complete and consistent")
             yield from examination.examine(services)
     except Misconfigured as exc:

@@ -1,84 +1,21 @@
 """`mnemosyne keys`: create, list and revoke API keys, locally or in a deployment."""
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import click
 
-from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.deployment import Deployment
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, owner_connection_factory
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.principal import ApiKey, Scope
-from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.domain.principal import Scope
 from mnemosyne.service import api_keys
-
-log = EventLog(__name__)
+from mnemosyne.service.operations.keys import CreateKey, ListKeys, RevokeKey
 
 NAME_LIMIT = 200
-
-
-class RemoteKeys:
-    """The API keys of a deployment. Only the hash of a new key's secret is sent."""
-
-    def __init__(self, deployment: Deployment) -> None:
-        self._run = partial(deployment.post, "keys")
-
-    def create(self, key: ApiKey) -> None:
-        """Store a new key."""
-        self._run(
-            action="create",
-            id=key.id,
-            name=key.name,
-            namespace=key.namespace,
-            scopes=sorted(key.scopes),
-            secret_hash=key.secret_hash.hex(),
-            **({"expires_at": key.expires_at.isoformat()} if key.expires_at else {}),
-        )
-
-    def listed(self) -> list[dict[str, Any]]:
-        """Return all keys, oldest first."""
-        keys: list[dict[str, Any]] = self._run(action="list")["keys"]
-        return keys
-
-    def revoke(self, key_id: str) -> None:
-        """Revoke a key."""
-        self._run(action="revoke", id=key_id)
-
-
-class LocalKeys:
-    """The API keys in the database that the environment names, or in a local system's."""
-
-    def __init__(self, store: PostgresApiKeyStore) -> None:
-        self.create = store.create
-        self._store = store
-
-    def revoke(self, key_id: str) -> None:
-        """Revoke a key."""
-        self._store.revoke(key_id)
-
-    def listed(self) -> list[dict[str, Any]]:
-        """Return all keys, oldest first."""
-        return [api_keys.public_fields(key) for key in self._store.every()]
-
-
-@contextmanager
-def _keys(
-    project: str | None, region: str, deployment: str, data_dir: str | None, *, make: bool = False
-) -> Iterator[RemoteKeys | LocalKeys]:
-    configure_logging("INFO", sys.stderr)
-    if project is not None:
-        yield RemoteKeys(Deployment(project, region, deployment))
-        return
-    with owner_connection_factory(data_dir, make=make) as connection_factory:
-        yield LocalKeys(PostgresApiKeyStore(connection_factory))
 
 
 @click.group(cls=FullHelpGroup)
@@ -121,9 +58,16 @@ def create(
         created_at=now,
         expires_at=now + timedelta(days=expires_in) if expires_in else None,
     )
-    with _keys(**place, make=True) as store:
-        store.create(key)
-    log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
+    operation = CreateKey(
+        id=key.id,
+        name=name,
+        namespace=namespace,
+        scopes=[scope.value for scope in sorted(key.scopes)],
+        secret_hash=key.secret_hash.hex(),
+        expires_at=key.expires_at,
+    )
+    with owners_system(**place, make=True) as system:
+        system.run(operation)
     if as_json:
         say(json.dumps({"id": key.id, "token": token}))
     else:
@@ -135,8 +79,8 @@ def create(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **place: Any) -> None:
     """Show all keys, without their secrets, which are not stored."""
-    with _keys(**place) as store:
-        rows = store.listed()
+    with owners_system(**place) as system:
+        rows = system.run(ListKeys())["keys"]
     if as_json:
         say(json.dumps(rows))
         return
@@ -155,7 +99,6 @@ def list_(as_json: bool, **place: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(key_id: str, as_json: bool, **place: Any) -> None:
     """Revoke a key, within 30 seconds (10 minutes while the database cannot be reached)."""
-    with _keys(**place) as store:
-        store.revoke(key_id)
-    log.info("audit", action="key_revoke", outcome="done", key=key_id)
+    with owners_system(**place) as system:
+        system.run(RevokeKey(id=key_id))
     say(json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it is refused within 30 seconds.")

@@ -1,38 +1,30 @@
 """`mnemosyne migrate`: apply pending migrations, or show which are applied."""
 
 import json
+from typing import Any
 
 import click
 
-from mnemosyne.adapters.database import migrations
-from mnemosyne.app.container import connection_factory_for
-from mnemosyne.app.migrate import migrate as apply_migrations
-from mnemosyne.cli.open_services import owner_settings
-from mnemosyne.cli.target import target
+from mnemosyne.cli.all_dead_letters import minute
+from mnemosyne.cli.system import owners_system
+from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
+from mnemosyne.service.operations.system import Migrate, ShowSchema
 
 
 @click.command()
 @click.option("--status", is_flag=True, help="Print the migrations; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@target()
-def migrate(status: bool, as_json: bool) -> None:
-    """Apply pending migrations to the database that the settings name, as the role that owns the schema."""
-    settings = owner_settings()
-    if not status:
-        apply_migrations(settings)
-    connection = connection_factory_for(settings)()
-    try:
-        files = migrations.status(connection, migrations.bundled())
-    finally:
-        connection.close()
+@target(PROJECT)
+def migrate(status: bool, as_json: bool, **place: Any) -> None:
+    """Apply pending migrations, as the role that owns the schema."""
+    with owners_system(**place) as system:
+        if not status:
+            system.run(Migrate())
+        files = system.run(ShowSchema())["files"]
     if as_json:
-        rows = [
-            {"version": m.version, "name": m.name, "applied_at": m.applied_at and m.applied_at.isoformat()}
-            for m in files
-        ]
-        say(json.dumps(rows))
+        say(json.dumps([{name: value for name, value in file.items() if name != "label"} for file in files]))
         return
     for file in files:
-        applied = f"applied {file.applied_at:%Y-%m-%d %H:%M}" if file.applied_at else "missing"
-        say(f"{file.label:<38}  {applied}")
+        applied = f"applied {minute(file['applied_at'])}" if file["applied_at"] else "missing"
+        say(f"{file['label']:<38}  {applied}")

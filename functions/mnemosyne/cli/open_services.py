@@ -43,20 +43,20 @@ def settings_of_a_system() -> list[str]:
 
 
 @contextmanager
-def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[ConfiguredServices]:
+def open_services(data_dir: str | None, *, make: bool = False, any_space: bool = False) -> Iterator[ConfiguredServices]:
     """Yield the system that the settings name, or the local one, started if it is not running.
 
-    See `data_directory` for `make`.
+    See `data_directory` for `make`, and ConfiguredServices for `any_space`.
     """
     if settings_of_a_system() and data_dir is None:
-        with closing(ConfiguredServices(Settings.from_environment())) as services:
+        with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
             yield services
         return
     from mnemosyne.cli.local import stack
 
     with (
         stack.ingest_stack(data_directory(data_dir, make)) as settings,
-        closing(ConfiguredServices(settings)) as services,
+        closing(ConfiguredServices(settings, any_space=any_space)) as services,
     ):
         yield services
 

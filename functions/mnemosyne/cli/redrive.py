@@ -2,19 +2,19 @@
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import click
 
-from mnemosyne.cli.all_dead_letters import choice, choice_options
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, open_services
-from mnemosyne.cli.target import DATA_DIR, target
+from mnemosyne.cli.all_dead_letters import choice, choice_options, minute
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.system import System, memory_system, slices
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.dead_letter import Redrivable
-from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service import dead_letters
+from mnemosyne.service.operations.dead_letters import FindDeadLetters, RedriveDeadLetters
 
 
 @click.command()
@@ -27,7 +27,7 @@ from mnemosyne.service import dead_letters
 @click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
 @click.option("--dry-run", is_flag=True, help="Print what would be published; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@target(DATA_DIR)
+@target(DATA_DIR, PROJECT)
 def redrive(
     younger_than: timedelta | None,
     older_than: timedelta | None,
@@ -38,7 +38,7 @@ def redrive(
     now: bool,
     dry_run: bool,
     as_json: bool,
-    data_dir: str | None,
+    **place: Any,
 ) -> None:
     """Publish dead letters again: all that are due, or by age and cause. Each at most once.
 
@@ -51,30 +51,30 @@ def redrive(
     Exits with 1 if a letter could not be published.
     """
     _check_target(namespace, into)
-    redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
-    chosen = replace(choice(younger_than, older_than, cause), message_ids=message_ids or None, redrivable=redrivable)
+    chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
+    redrivable = "now" if now or message_ids else "due"
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
-    with open_services(data_dir) as services:
-        due = len(services.memories_of(namespace).dead_letter_ids(chosen))
-        waiting = len(services.memories_of(namespace).dead_letter_ids(replace(chosen, redrivable=None))) - due
-        for attempt in dead_letters.redrive_chosen(
-            chosen, memories=services.memories_of(namespace), queue=services.queue, into=into, dry_run=dry_run
-        ):
-            if attempt.problem or attempt.letter is None:
-                problems.append({"message_id": attempt.message_id, "problem": attempt.problem})
-                say(plain(attempt.problem), err=True)
-                continue
-            letters.append({"message_id": attempt.message_id, "cause": attempt.letter.cause})
-            if not as_json:
-                say(_line(attempt.letter, len(attempt.request_ids)))
+    with memory_system(**place) as system:
+        every = system.run(FindDeadLetters(**chosen))["message_ids"]
+        due = system.run(FindDeadLetters(**chosen, redrivable=redrivable))["message_ids"]
+        waiting = len(every) - len(due)
+        ids = _among(message_ids, due) if message_ids else due
+        for answer in _redrive(system, namespace, ids, now=redrivable == "now", into=into, dry_run=dry_run):
+            for problem in answer["problems"]:
+                problems.append(problem)
+                say(plain(problem["problem"]), err=True)
+            for letter in answer["letters"]:
+                letters.append({"message_id": letter["message_id"], "cause": letter["cause"]})
+                if not as_json:
+                    say(_line(letter))
     if as_json:
         kinds = {"redriven": [] if dry_run else letters, "would_redrive": letters if dry_run else []}
         say(json.dumps({**kinds, "problems": problems}))
     else:
         verb = "would be" if dry_run else "was" if len(letters) == 1 else "were"
         say(f"{counted(len(letters), 'dead letter')} {verb} published again.")
-        _note_others(0 if message_ids else waiting, due - len(letters) - len(problems))
+        _note_others(0 if message_ids else waiting, len(ids) - len(letters) - len(problems))
     if problems:
         say(f"{len(problems)} could not be published again.", err=True)
         sys.exit(1)
@@ -89,9 +89,31 @@ def _check_target(namespace: str, into: str | None) -> None:
         )
 
 
-def _line(letter: DeadLetter, count: int) -> str:
-    when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-    return plain(f"{letter.message_id}  {when}  {counted(count, 'memory', 'memories')}  {letter.cause}")
+def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
+    """Return the letters of these ids, oldest first, then the ids without a letter that can be redriven."""
+    wanted = dict.fromkeys(message_ids)
+    return list(dict.fromkeys([*(message_id for message_id in due if message_id in wanted), *wanted]))
+
+
+def _redrive(
+    system: System, namespace: str, ids: Sequence[str], *, now: bool, into: str | None, dry_run: bool
+) -> Iterator[dict[str, Any]]:
+    """Redrive the letters in operations of limited length, until all are tried or the queue is unavailable."""
+    remaining = list(ids)
+    while remaining:
+        some = next(slices(remaining))
+        answer = system.run(
+            RedriveDeadLetters(namespace=namespace, message_ids=some, now=now, into=into, dry_run=dry_run)
+        )
+        yield answer
+        if answer["stopped"]:
+            return
+        remaining = [*answer["untried"], *remaining[len(some) :]]
+
+
+def _line(letter: Mapping[str, Any]) -> str:
+    count = counted(letter["memories"], "memory", "memories")
+    return plain(f"{letter['message_id']}  {minute(letter['dead_lettered_at'])}  {count}  {letter['cause']}")
 
 
 def _note_others(waiting: int, untried: int) -> None:

@@ -180,11 +180,16 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
     try:
         return model.model_validate(data)
     except ValidationError as exc:
-        errors = exc.errors(include_url=False)
-        problems = dict.fromkeys(_sentence(error, model, of) for error in errors[:PROBLEMS])
-        more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
-        message = "; ".join([*problems, *more])
-        raise InvalidRequest(message.encode(errors="replace").decode()) from exc
+        raise invalid(exc, model, of) from exc
+
+
+def invalid(exc: ValidationError, model: type[BaseModel], of: str) -> InvalidRequest:
+    """Return the error that `parse` raises."""
+    errors = exc.errors(include_url=False)
+    problems = dict.fromkeys(_sentence(error, model, of) for error in errors[:PROBLEMS])
+    more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
+    message = "; ".join([*problems, *more])
+    return InvalidRequest(message.encode(errors="replace").decode())
 
 
 def parse_json(body: bytes, *, of: str) -> Any:

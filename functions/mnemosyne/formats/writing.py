@@ -11,28 +11,30 @@ from mnemosyne.domain.rfc3339 import rfc3339
 _YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 
 
-def to_jsonl(memory: ExportedMemory) -> str:
-    """Return a memory as a line of JSON, from which `import` restores it."""
-    return json.dumps({"id": str(memory.id), **_fields(memory)}, ensure_ascii=False) + "\n"
+def to_record(memory: ExportedMemory) -> dict[str, Any]:
+    """Return a memory as a JSON object, from which `import` restores it. Fields without a value are left out."""
+    fields: dict[str, Any] = {name: _plain(value) for name, value in memory.fields.items() if value is not None}
+    record = {"id": str(memory.id), **fields}
+    record |= {"content_hash": memory.content_hash, "created_at": rfc3339(memory.created_at)}
+    if memory.superseded_by_hash:
+        record["superseded_by_hash"] = memory.superseded_by_hash
+    return record
 
 
-def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
+def to_jsonl(record: Mapping[str, Any]) -> str:
+    """Return a record as a line of JSON."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and text of a Markdown file: front matter, then the unchanged content."""
     import yaml  # slow to import, and only needed here
 
-    front = {name: value for name, value in _fields(memory).items() if name != "content"}
-    name = f"{memory.timestamp:%Y-%m-%d}-{memory.content_hash[:12]}.md"
+    front = {name: value for name, value in record.items() if name not in ("id", "content")}
+    name = f"{record['timestamp'][:10]}-{record['content_hash'][:12]}.md"
     # YAML would fold these line breaks into spaces if they were not escaped.
     readable = not _YAML_BREAKS & set(json.dumps(front, ensure_ascii=False))
-    return name, f"---\n{yaml.safe_dump(front, allow_unicode=readable, sort_keys=False)}---\n{memory.content}"
-
-
-def _fields(memory: ExportedMemory) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: _plain(value) for name, value in memory.fields.items() if value is not None}
-    fields |= {"content_hash": memory.content_hash, "created_at": rfc3339(memory.created_at)}
-    if memory.superseded_by_hash:
-        fields["superseded_by_hash"] = memory.superseded_by_hash
-    return fields
+    return name, f"---\n{yaml.safe_dump(front, allow_unicode=readable, sort_keys=False)}---\n{record['content']}"
 
 
 def _plain(value: object) -> object:

@@ -21,6 +21,8 @@ log = EventLog(__name__)
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 """Cloud Run reads this header instead of Authorization if a request has both:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
+GCLOUD_AUDIENCE = "32555940559.apps.googleusercontent.com"
+"""Audience of the tokens of `gcloud auth print-identity-token`: gcloud's client id, the same for all accounts."""
 NAME_LENGTH = 200
 """Most characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
@@ -226,6 +228,28 @@ class PushIdentity:
         claims = self._verifier.verify(bearer(authorization))
         if claims.get("email") != self._email or claims.get("email_verified") is not True:
             raise Unauthorized("the push is not our subscription's")
+
+
+class OperatorIdentity:
+    """Identifies operators by the identity token of their gcloud account."""
+
+    def __init__(self, verifier: TokenVerifier) -> None:
+        self._verifier = verifier
+
+    def caller(self, token: str) -> str:
+        """Return the principal of the token. Without a token, it says that the caller is not proven.
+
+        Some accounts have no identity token, for example those of workload identity federation. IAM has then admitted
+        the caller to the workflow, and Cloud Audit Logs say who it was. Raises Unauthorized if the token is not valid,
+        Unavailable if it cannot be checked.
+        """
+        if not token:
+            return "google:not proven"
+        claims = self._verifier.verify(token)
+        email = claims.get("email")
+        if not _usable(email) or claims.get("email_verified") is not True:
+            raise Unauthorized("the identity token names no verified e-mail")
+        return f"google:{email}"
 
 
 def _usable(name: object) -> TypeGuard[str]:

@@ -183,6 +183,8 @@ class Redriven:
     request_ids: Sequence[UUID] = ()
     problem: str = ""
     """Reason why the letter was not published again."""
+    unavailable: bool = False
+    """Whether the reason is that the queue or the database is unavailable."""
 
 
 def redrive_chosen(
@@ -213,7 +215,7 @@ def redrive_chosen(
             attempt = _redrive_one(message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
         except ServiceError as exc:
             unavailable += 1
-            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
+            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}", unavailable=True)
         except MnemosyneError as exc:
             attempt = Redriven(message_id=message_id, problem=str(exc))
         except Exception as exc:  # an unexpected error with one letter must not stop the other letters

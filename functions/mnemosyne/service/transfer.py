@@ -25,7 +25,7 @@ from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import front_matter, reading
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne.formats.writing import to_jsonl, to_markdown
+from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
@@ -164,8 +164,8 @@ def export_page(
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
     size = 0
-    for memory in exported:
-        name, text = to_markdown(memory) if markdown else ("", to_jsonl(memory))
+    for record in map(to_record, exported):
+        name, text = to_markdown(record) if markdown else ("", to_jsonl(record))
         if files and size + len(text) > EXPORT_CHARACTERS:
             break
         files.append((name, text))

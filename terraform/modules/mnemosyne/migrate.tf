@@ -6,7 +6,7 @@ resource "google_cloudfunctions2_function" "migrate" {
   name         = "${var.name}-migrate"
   location     = var.region
   labels       = local.labels
-  description  = "Migrates the database and manages keys, quotas and grants."
+  description  = "Migrates the database and runs the commands of operators."
   kms_key_name = var.kms_key
 
   build_config {
@@ -176,7 +176,7 @@ resource "google_workflows_workflow" "operate" {
   project             = var.project
   name                = "${var.name}-operate"
   region              = var.region
-  description         = "Sends a POST request with body to a path of the migrate function. The path \"\" migrates; the paths keys, quotas and grants manage these."
+  description         = "Sends a POST request with body to a path of the migrate function. The path \"\" migrates; the path operations runs an operator's command, encrypted."
   service_account     = google_service_account.workflow.id
   deletion_protection = false
   labels              = local.labels

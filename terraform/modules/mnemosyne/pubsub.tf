@@ -7,7 +7,8 @@ locals {
 
   # The functions publish to these topics.
   publishes = merge(
-    { for name in concat(["mcp"], local.import_object) : "${name} ingest" => {
+    # migrate publishes dead letters again, for `mnemosyne redrive`.
+    { for name in concat(["mcp", "migrate"], local.import_object) : "${name} ingest" => {
       account = name, topic = google_pubsub_topic.ingest.name
     } },
     { for name in var.outcomes ? concat(["ingest", "dead-letter"], local.import_object) : [] : "${name} outcomes" => {

@@ -83,7 +83,9 @@ locals {
 
     MNEMOSYNE_OAUTH_ACCESS_TOKEN_SECONDS = tostring(var.oauth_access_token_seconds)
   })
-  migrate_settings = merge(local.common, local.vertex, {
+  # `mnemosyne doctor` checks how callers of mcp authenticate.
+  authentication = { for name, value in local.mcp_settings : name => value if length(regexall("^MNEMOSYNE_(AUTH_MODE|OIDC|OAUTH)", name)) > 0 }
+  migrate_settings = merge(local.common, local.vertex, local.authentication, {
     MNEMOSYNE_DB_IAM_AUTH  = "false"
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"

@@ -23,7 +23,7 @@ from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne.formats.writing import to_jsonl, to_markdown
+from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import new_id
 
 CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
@@ -98,17 +98,17 @@ def test_export_import_export_changes_nothing_but_ids_and_server_times(
     if memory.content.count("TAGS:"):
         return  # tags in the text are united with those given: they would be there twice written
     path = tmp_path / "one"
-    text = to_jsonl(memory) if format_ == "jsonl" else to_markdown(memory)[1]
+    text = to_jsonl(to_record(memory)) if format_ == "jsonl" else to_markdown(to_record(memory))[1]
     path.write_bytes(text.encode())
     (item,) = _read(path, format_)
     again = replace(_again(item), id=memory.id)
     assert again == memory
-    assert (to_jsonl(again) if format_ == "jsonl" else to_markdown(again)[1]) == text
+    assert (to_jsonl(to_record(again)) if format_ == "jsonl" else to_markdown(to_record(again))[1]) == text
 
 
 def test_supersession_travels_by_content_hash(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text(to_jsonl(_exported("old", superseded_by_hash=content_hash("new"))))
+    path.write_text(to_jsonl(to_record(_exported("old", superseded_by_hash=content_hash("new")))))
     assert _read(path, "jsonl")[0].superseded_by_hash == content_hash("new")
 
 
@@ -205,14 +205,14 @@ def test_a_line_nested_without_end_is_a_failure(tmp_path: Path) -> None:
 
 def test_of_an_export_the_tags_are_all_there_are(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
-    path.write_text(to_jsonl(_exported("TAGS: a, b", tags=("c",))) + '{"content": "x", "tags": ["c"]}\n')
+    path.write_text(to_jsonl(to_record(_exported("TAGS: a, b", tags=("c",)))) + '{"content": "x", "tags": ["c"]}\n')
     assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
 
 
 @pytest.mark.parametrize("break_", ["\x85", "\u2028", "\u2029"])
 def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path, break_: str) -> None:
     memory = _exported("x", metadata={"k": f"v{break_}w"})
-    name, text = to_markdown(memory)
+    name, text = to_markdown(to_record(memory))
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     (item,) = _read(tmp_path / name, "markdown")
     assert _again(item).metadata == memory.metadata

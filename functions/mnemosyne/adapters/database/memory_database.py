@@ -12,12 +12,16 @@ from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.adapters.database.rows import read_quota
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
+from mnemosyne.errors import EmbeddingModelChanged
 
 
 class MemoryDatabase:
-    """Connections, embedding space and caches that the stores of all namespaces share."""
+    """Connections, embedding space and caches that the stores of all namespaces share.
 
-    def __init__(self, pool: Pool, expected: EmbeddingSpace, *, immutable_sources: Collection[str] = ()) -> None:
+    `expected` is the embedding space of the settings; without it, the database determines the space.
+    """
+
+    def __init__(self, pool: Pool, expected: EmbeddingSpace | None, *, immutable_sources: Collection[str] = ()) -> None:
         self.immutable_sources = frozenset(immutable_sources)
         self.content_cache = ContentCache()
         self.pool = pool
@@ -31,12 +35,19 @@ class MemoryDatabase:
         if self._space is None:  # a cached space needs no connection: claims may hold all of them
             with self.connection():
                 pass
-        return self._space or self._expected
+        return self._known_space
 
     @property
     def dimension(self) -> int:
-        """Dimension of the embedding space, without a query."""
-        return (self._space or self._expected).dimension
+        """Dimension of the embedding space, without a query if the space is known."""
+        return (self._space or self._expected or self.embedding_space).dimension
+
+    @property
+    def _known_space(self) -> EmbeddingSpace:
+        space = self._space or self._expected
+        if space is None:  # another thread has just forgotten it
+            raise EmbeddingModelChanged("the memories are in another embedding space now")
+        return space
 
     def forget_embedding_space(self) -> None:
         """Read the embedding space again before the next use."""

@@ -1,0 +1,104 @@
+"""The Operator port: the parts of a system, as its owner or as the role of the command line."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from functools import cached_property
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.grants import PostgresGrantStore
+from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.adapters.database.reembedding import Reembedding, abandon
+from mnemosyne.app import doctor
+from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.app.migrate import deploy
+from mnemosyne.app.recall import probes, recall
+from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
+from mnemosyne.domain.health import Check
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.queue import IngestQueue
+from mnemosyne.settings import Settings
+
+
+class OwnerStores:
+    """The stores that only the schema's owner may use."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self.connect = connect
+        self.keys = PostgresApiKeyStore(connect)
+        self.quotas = PostgresQuotas(connect)
+        self.grants = PostgresGrantStore(connect)
+        self.people = PostgresBlockedPeople(connect)
+
+    def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
+        """Return label, version, name and time of application of each file of the schema."""
+        with closing(self.connect()) as connection:
+            files = migrations.status(connection, migrations.bundled())
+        return [(file.label, file.version, file.name, file.applied_at) for file in files]
+
+
+class MemoryStores:
+    """The memories, the queue and the checks, with the rights of the settings' database user."""
+
+    def __init__(self, services: ConfiguredServices) -> None:
+        self._services = services
+
+    @property
+    def queue(self) -> IngestQueue:
+        """The queue that `mcp` publishes to."""
+        return self._services.queue
+
+    def memories_of(self, namespace: str) -> MemoryStore:
+        """Return the store of a namespace's memories."""
+        return self._services.memories_of(namespace)
+
+    def checks(self) -> Iterator[Check]:
+        """Check every part of the system."""
+        return doctor.examine(self._services)
+
+
+class SystemOperator(OwnerStores, MemoryStores):
+    """A system that settings name, as the role that owns the schema. The database determines the embedding space."""
+
+    def __init__(self, settings: Settings) -> None:
+        OwnerStores.__init__(self, connection_factory_for(settings))
+        MemoryStores.__init__(self, ConfiguredServices(settings, any_space=True))
+        self._settings = settings
+
+    def migrate(self) -> Sequence[str]:
+        """Apply pending migrations and return the files."""
+        return deploy(self._settings)
+
+    def embedding_space(self) -> EmbeddingSpace:
+        """Return the space of the memories."""
+        with closing(self.connect()) as connection:
+            return read_embedding_space(connection)
+
+    def space_of(self, model: str, dimension: int) -> EmbeddingSpace:
+        """Return the space of a model, of the settings' provider if its name does not tell the provider."""
+        return EmbeddingSpace(provider_of(model, self._settings.embedder), model, dimension)
+
+    @contextmanager
+    def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
+        """Yield the move to a space, with a connection without time limits."""
+        with closing(self._connect_for_long()) as connection:
+            yield Reembedding(connection, self._services.embedder_of(target), target)
+
+    def abandon_move(self) -> None:
+        """Drop the new embeddings of a move."""
+        with closing(self._connect_for_long()) as connection:
+            abandon(connection)
+
+    def recall(self) -> tuple[int, float | None]:
+        """Return the number of sampled memories and the share that is found in the current space."""
+        with closing(self.connect()) as connection:
+            space, sample = read_embedding_space(connection), probes(connection)
+        return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))
+
+    @cached_property
+    def _connect_for_long(self) -> Callable[[], Connection]:
+        return connection_factory_for(self._settings, socket_timeout=None, statement_seconds=0)

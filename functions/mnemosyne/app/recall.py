@@ -1,0 +1,65 @@
+"""Measure how many sampled memories a search by words from their middle finds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.ports.embedder import Embedder
+from mnemosyne.service import search
+
+SAMPLE = 50
+SAMPLE_WORDS = 8
+_SAMPLE: Final = """
+SELECT id, namespace, content FROM memories WHERE superseded_by IS NULL
+ORDER BY content_hash LIMIT CAST(:limit AS integer)
+"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A memory, and words from its middle that should find it."""
+
+    id: UUID
+    namespace: str
+    query: str
+
+
+def probes(connection: Connection) -> Sequence[Probe]:
+    """Sample memories by their hashes, so that the sample stays the same while few memories change."""
+    found = []
+    for row in connection.run(_SAMPLE, limit=SAMPLE):
+        words = row["content"].split()
+        start = max(0, (len(words) - SAMPLE_WORDS) // 2)
+        found.append(Probe(row["id"], row["namespace"], " ".join(words[start : start + SAMPLE_WORDS])))
+    return [probe for probe in found if probe.query]
+
+
+def recall(
+    sample: Sequence[Probe], connection_factory: Callable[[], Connection], space: EmbeddingSpace, embedder: Embedder
+) -> float | None:
+    """Return the share of probes with their memory among the ten nearest by meaning; None without probes."""
+    if not sample:
+        return None
+    pool = Pool(connection_factory, 1)
+    database = MemoryDatabase(pool, space)
+    hits = 0
+    for probe in sample:
+        query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
+        vector = embedder.embed_query(probe.query)
+        ranked, _ = search.rank(
+            query,
+            vector,
+            memories=PostgresMemories(database, probe.namespace),
+            model=embedder.model,
+            lexical_weight=embedder.lexical_weight,
+        )
+        hits += str(probe.id) in {entry.candidate.id for entry in ranked[: query.limit]}
+    pool.close()
+    return hits / len(sample)

@@ -1,0 +1,95 @@
+"""The system that an operator's command works on: a deployment, the settings' system or a local one."""
+
+import getpass
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mnemosyne.app.operator import MemoryStores, OwnerStores, SystemOperator
+from mnemosyne.cli.deployment import Deployment
+from mnemosyne.cli.open_services import open_services, owner_connection_factory, owner_settings, settings_of_a_system
+from mnemosyne.observability import configure_logging
+from mnemosyne.service import operations
+from mnemosyne.service.operations.operation import Operation
+
+SLICE = 200
+SLICE_CHARACTERS = 5_000
+"""Texts, and characters of them, in one operation: a workflow's argument has at most 32 KB, as encrypted JSON."""
+
+
+class System(Protocol):
+    """Runs operations."""
+
+    def run(self, operation: Operation) -> dict[str, Any]:
+        """Run an operation and return its answer. Raises the errors of `mnemosyne.errors`."""
+
+
+class LocalSystem:
+    """Runs operations in this process."""
+
+    def __init__(self, operator: Any) -> None:
+        """`operator` has the parts of the port Operator that the command's operations need."""
+        self._operator = operator
+
+    def run(self, operation: Operation) -> dict[str, Any]:
+        """Run an operation."""
+        if operation.as_owner and operation.changes:
+            configure_logging("INFO", sys.stderr)
+        return operations.run(operation, self._operator, f"local:{_user()}")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return str(os.getuid())
+
+
+@contextmanager
+def owners_system(
+    *, project: str | None, region: str, deployment: str, data_dir: str | None = None, make: bool = False
+) -> Iterator[System]:
+    """Yield a system for operations as the role that owns the schema. See `data_directory` for `make`."""
+    if project is not None:
+        yield Deployment(project, region, deployment)
+    elif settings_of_a_system() and data_dir is None:
+        yield LocalSystem(SystemOperator(owner_settings()))
+    else:
+        with owner_connection_factory(data_dir, make=make) as connection_factory:
+            yield LocalSystem(OwnerStores(connection_factory))
+
+
+@contextmanager
+def memory_system(*, project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[System]:
+    """Yield a system for operations on memories and messages, as the role of the settings or of the command line."""
+    if project is not None:
+        yield Deployment(project, region, deployment)
+        return
+    with open_services(data_dir, any_space=True) as services:
+        yield LocalSystem(MemoryStores(services))
+
+
+def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
+    """Yield the pages of an operation with an argument `after`, until a page has no position after it."""
+    while True:
+        page = system.run(operation)
+        yield page
+        if not page.get("after"):
+            return
+        operation = operation.model_copy(update={"after": page["after"]})
+
+
+def slices(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in lists that fit into one operation."""
+    some: list[str] = []
+    size = 0
+    for text in texts:
+        if some and (len(some) == SLICE or size + len(text) > SLICE_CHARACTERS):
+            yield some
+            some, size = [], 0
+        some.append(text)
+        size += len(text)
+    if some:
+        yield some

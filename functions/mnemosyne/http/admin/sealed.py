@@ -1,0 +1,89 @@
+"""`POST /operations` of the `migrate` function: run an operator's operation, encrypted in both directions.
+
+A workflow carries requests and answers, and Google keeps both for 90 days, so both are encrypted for the two processes
+at its ends. Workflows also limit the size of a value, so a long answer is given in parts.
+"""
+
+import gzip
+import json
+import threading
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from cachetools import TTLCache
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Input, Text, parse, parse_json
+from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
+from mnemosyne.errors import MnemosyneError, ServiceError
+
+PART_BYTES = 100_000
+"""Bytes of a part of an answer: 133,336 characters in base64. A workflow's variables may have 512 KB together, and a
+text 256 KB: https://cloud.google.com/workflows/quotas."""
+ANSWERS = 4
+ANSWER_SECONDS = 600.0
+"""How many answers are kept, and how long, for calls that ask for a further part or are repeated."""
+
+Run = Callable[[str, Any, str], dict[str, Any]]
+"""Runs an operation: its name, its arguments and the caller's identity token."""
+
+
+class Envelope(Input):
+    """Body of `POST /operations`. Without `sealed`, the answer has only the function's public key."""
+
+    client: Annotated[Text, Field(max_length=100)]
+    server: Annotated[Text, Field(max_length=100)] = ""
+    sealed: Annotated[Text, Field(max_length=100_000)] = ""
+
+
+class Call(Input):
+    """The encrypted part of a request."""
+
+    id: Annotated[Text, Field(min_length=8, max_length=64)]
+    """A repeated request with the same id gets the same answer, and runs nothing."""
+    part: Annotated[int, Field(ge=0)] = 0
+    operation: Text
+    arguments: dict[str, Any]
+    token: Text = ""
+
+
+class SealedOperations:
+    """Decrypts requests, runs their operations and encrypts the answers."""
+
+    def __init__(self, run: Run, report: Callable[[str, Exception], str]) -> None:
+        self._run = run
+        self._report = report
+        self._keys = KeyPair()
+        self._answers: TTLCache[tuple[str, str], bytes] = TTLCache(ANSWERS, ANSWER_SECONDS)
+        self._lock = threading.Lock()
+
+    def answer(self, body: bytes) -> dict[str, Any]:
+        """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
+        envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
+        if envelope.server != self._keys.public:  # the first request, or this function was started again
+            return {"server": self._keys.public}
+        channel = self._keys.channel(envelope.client)
+        data = gzip.decompress(channel.open(envelope.sealed, REQUEST))
+        call = parse(Call, parse_json(data, of="the request"), of="the request")
+        with self._lock:
+            answer = self._answers.get((envelope.client, call.id))
+            if answer is None and call.part:  # running the operation again could change something twice
+                return {"server": self._keys.public}
+            if answer is None:
+                answer = self._answers[envelope.client, call.id] = gzip.compress(
+                    json.dumps(self._result(call)).encode()
+                )
+        begin = call.part * PART_BYTES
+        sealed = channel.seal(answer[begin : begin + PART_BYTES], ANSWER)
+        return {"sealed": sealed, "parts": -(-len(answer) // PART_BYTES)}
+
+    def _result(self, call: Call) -> dict[str, Any]:
+        """Return the operation's answer, or its error by class and message, for the command to raise it again."""
+        try:
+            return {"answer": self._run(call.operation, call.arguments, call.token)}
+        except ServiceError as exc:
+            return {"error": type(exc).__name__, "message": self._report("operation_failed", exc)}
+        except MnemosyneError as exc:
+            return {"error": type(exc).__name__, "message": str(exc)}
+        except Exception as exc:  # noqa: BLE001 - the caller and the log need the cause
+            return {"error": "Unavailable", "message": self._report("operation_failed", exc)}

@@ -1,0 +1,210 @@
+"""Operations on dead letters."""
+
+import time
+from base64 import b64encode
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mnemosyne.domain.dead_letter import DeadLetterCause, DeadLetterChoice, Redrivable
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.errors import NotFound
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, request_ids_in
+from mnemosyne.service.operations.operation import Operation
+
+PAGE = 100
+READ_AT_ONCE = 10
+"""Letters read at a time: a message can have 10 MB."""
+SECONDS = 30.0
+"""Time after which an operation ends its page."""
+IDS = 200
+"""Most letters that one operation redrives or drops."""
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Choosing(Operation):
+    """Base of the operations that choose dead letters of a namespace."""
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    younger_than: Seconds | None = None
+    older_than: Seconds | None = None
+    cause: Text | None = None
+    redrivable: Annotated[Text | None, Field(pattern="^(due|now)$")] = None
+
+    @property
+    def choice(self) -> DeadLetterChoice:
+        """The choice of these options."""
+        return DeadLetterChoice(
+            cause=self.cause,
+            younger_than=None if self.younger_than is None else timedelta(seconds=self.younger_than),
+            older_than=None if self.older_than is None else timedelta(seconds=self.older_than),
+            redrivable=None if self.redrivable is None else Redrivable(self.redrivable),
+        )
+
+
+class ListDeadLetters(Choosing):
+    """List dead letters without their data, oldest first, a page at a time."""
+
+    action = "dead_letter_list"
+
+    after: list[Text] | None = None
+    """Time and message id of the last letter."""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of letters."""
+        memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
+        rows: list[dict[str, Any]] = []
+        after = _cursor(*self.after) if self.after else None
+        while len(rows) < PAGE and time.monotonic() < deadline:
+            page = memories.dead_letters(READ_AT_ONCE, after=after, choice=self.choice)
+            rows += [letter_fields(letter, self.namespace) for letter in page]
+            if len(page) < READ_AT_ONCE:
+                return {"letters": rows}
+            after = page[-1]
+        return {"letters": rows, "after": [rfc3339(after.dead_lettered_at), after.message_id] if after else None}
+
+
+class CountDeadLetters(Choosing):
+    """Count dead letters by cause; # replaces ids and numbers."""
+
+    action = "dead_letter_causes"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the causes, the commonest first."""
+        causes = operator.memories_of(self.namespace).dead_letter_causes(self.choice)
+        return {"causes": [_cause_fields(cause) for cause in causes]}
+
+
+class FindDeadLetters(Choosing):
+    """Return the message ids of the chosen letters, oldest first."""
+
+    action = "dead_letter_ids"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the message ids."""
+        return {"message_ids": list(operator.memories_of(self.namespace).dead_letter_ids(self.choice))}
+
+
+class ShowDeadLetter(Operation):
+    """Show one dead letter with its data."""
+
+    action = "dead_letter_show"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    message_id: Text
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the letter, with its data in base64. Raises NotFound."""
+        letter = operator.memories_of(self.namespace).dead_letter(self.message_id)
+        if letter is None:
+            raise not_found(self.namespace, self.message_id)
+        return {"letter": letter_fields(letter, self.namespace), "data": b64encode(letter.data).decode()}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the message id."""
+        return {"namespace": self.namespace, "message_id": self.message_id}
+
+
+class DropDeadLetters(Operation):
+    """Delete dead letters. The outcomes of their requests stay."""
+
+    action = "dead_letter_drop"
+    changes = True
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Delete the letters and return their number."""
+        return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the letters."""
+        return {"namespace": self.namespace, "message_ids": self.message_ids, "count": answer["dropped"]}
+
+
+class RedriveDeadLetters(Operation):
+    """Publish dead letters again, each at most once, in the order of their ids."""
+
+    action = "redrive"
+    changes = True
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
+    now: bool
+    """Whether letters that back off are published too."""
+    into: Text | None = None
+    dry_run: bool = False
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Publish the letters. `untried` has those that time did not suffice for; `stopped` ends the run."""
+        deadline, unavailable = time.monotonic() + SECONDS, 0
+        letters: list[dict[str, Any]] = []
+        problems: list[dict[str, str]] = []
+        redrivable = Redrivable.NOW if self.now else Redrivable.DUE
+        choice = DeadLetterChoice(message_ids=tuple(self.message_ids), redrivable=redrivable)
+        attempts = redrive_chosen(
+            choice,
+            memories=operator.memories_of(self.namespace),
+            queue=operator.queue,
+            into=self.into,
+            dry_run=self.dry_run,
+        )
+        for attempt in attempts:
+            unavailable = unavailable + 1 if attempt.unavailable else 0
+            if attempt.problem or attempt.letter is None:
+                problems.append({"message_id": attempt.message_id, "problem": attempt.problem})
+            else:
+                letters.append(letter_fields(attempt.letter, self.namespace) | {"memories": len(attempt.request_ids)})
+            if time.monotonic() > deadline:
+                break
+        done = {row["message_id"] for row in [*letters, *problems]}
+        untried = [message_id for message_id in self.message_ids if message_id not in done]
+        return {
+            "letters": letters, "problems": problems, "untried": untried, "stopped": unavailable == MOST_UNAVAILABLE
+        }  # fmt: skip
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the letters that were published."""
+        ids = [letter["message_id"] for letter in answer["letters"]]
+        return {"namespace": self.namespace, "message_ids": ids, "count": len(ids), "dry_run": self.dry_run}
+
+
+def not_found(namespace: str, message_id: str) -> NotFound:
+    """Return the error about a letter that does not exist."""
+    return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
+
+
+def _cursor(time_: str, message_id: str) -> DeadLetter:
+    return DeadLetter(message_id=message_id, data=b"", attributes={}, cause="", dead_lettered_at=instant(time_))
+
+
+def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:
+    """Return the fields of a letter, and the number of its bytes instead of its data."""
+    return {
+        "message_id": letter.message_id,
+        "dead_lettered_at": rfc3339(letter.dead_lettered_at),
+        "last_failed_at": rfc3339(letter.last_failed_at),
+        "failures": letter.failures,
+        "redrives": letter.redrives,
+        "redriven_at": rfc3339(letter.redriven_at),
+        "due_at": rfc3339(letter.due_at),
+        "cause": letter.cause,
+        "attributes": dict(letter.attributes),
+        "bytes": len(letter.data),
+        "request_ids": [str(request_id) for request_id in request_ids_in(namespace, letter)],
+    }
+
+
+def _cause_fields(group: DeadLetterCause) -> dict[str, Any]:
+    return {
+        "cause": group.cause,
+        "letters": group.letters,
+        "in_flight": group.in_flight,
+        "oldest": rfc3339(group.oldest),
+        "newest": rfc3339(group.newest),
+    }

@@ -1,0 +1,79 @@
+"""Operations on API keys. A new key's secret stays with the caller: an operation has only its hash."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Instant, Text
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.api_keys import public_fields
+from mnemosyne.service.operations.operation import Operation
+
+
+class CreateKey(Operation):
+    """Store a new key."""
+
+    action = "key_create"
+    changes = True
+    as_owner = True
+
+    id: Annotated[Text, Field(pattern=r"^[0-9A-Za-z]{12}$")]
+    secret_hash: Annotated[Text, Field(pattern=r"^[0-9a-f]{64}$")]
+    name: Annotated[Text, Field(max_length=200)] = ""
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)] = "default"
+    scopes: Annotated[
+        list[Literal["read", "write", "operate", "admin"]],
+        Field(default_factory=lambda: ["read", "write"], min_length=1),
+    ]
+    expires_at: Instant | None = None
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Store the key."""
+        operator.keys.create(
+            ApiKey(
+                id=self.id,
+                name=self.name,
+                namespace=self.namespace,
+                scopes=frozenset(Scope(scope) for scope in self.scopes),
+                secret_hash=bytes.fromhex(self.secret_hash),
+                created_at=datetime.now(UTC),
+                expires_at=self.expires_at,
+            )
+        )
+        return {"id": self.id}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the key, its namespace and scopes."""
+        return {"key": self.id, "namespace": self.namespace, "scopes": sorted(self.scopes)}
+
+
+class ListKeys(Operation):
+    """List all keys, without their hashes."""
+
+    action = "key_list"
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the keys, oldest first."""
+        return {"keys": [public_fields(key) for key in operator.keys.every()]}
+
+
+class RevokeKey(Operation):
+    """Revoke a key."""
+
+    action = "key_revoke"
+    changes = True
+    as_owner = True
+
+    id: Annotated[Text, Field(min_length=1, max_length=100)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Revoke the key. Raises NotFound."""
+        key = operator.keys.revoke(self.id)
+        return {"id": key.id, "namespace": key.namespace}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the key and its namespace."""
+        return {"key": self.id, "namespace": answer["namespace"]}

@@ -1,0 +1,124 @@
+"""Operations on the outcomes of published memories."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
+from mnemosyne.domain.outcome import NO_REQUEST, OutcomeCursor
+from mnemosyne.domain.parsing import Id, Input, Instant, Text
+from mnemosyne.domain.pubsub_message import Published, unwrap
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.operations.operation import Operation
+
+PAGE = 1000
+Row = dict[str, Any]
+
+
+class Position(Input):
+    """An OutcomeCursor as JSON; `since` in seconds."""
+
+    since: float | None = None
+    seen: Text | None = None
+    until: Text | None = None
+    begin: Instant | None = None
+    transaction: Text = "0"
+    request_id: Id = NO_REQUEST
+
+
+class ListOutcomes(Operation):
+    """List the outcomes of a namespace in the order of the transactions that set them, a page at a time."""
+
+    action = "outcome_list"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    source: Text | None = None
+    after: Position = Position()
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of outcomes. `after` has the next position even on the last page, for outcomes to come."""
+        memories = operator.memories_of(self.namespace)
+        after = self.after
+        since = None if after.since is None else timedelta(seconds=after.since)
+        page = memories.outcomes(PAGE, after=OutcomeCursor(**{**dict(after), "since": since}), source=self.source)
+        unread = (_unreadable(letter, memories, self.source) for letter in page.lost)
+        lost = [row for row in unread if self.source in (None, row["source"])]
+        next_ = asdict(page.after) | {
+            "since": None if page.after.since is None else page.after.since.total_seconds(),
+            "begin": rfc3339(page.after.begin),
+            "request_id": str(page.after.request_id),
+        }
+        return {"outcomes": [*map(_row, page.outcomes), *lost], "after": next_, "is_last": page.is_last}
+
+
+class ListOutcomesOfKeys(Operation):
+    """Return the outcome of the latest change of each key of a source."""
+
+    action = "outcome_of_keys"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    source: Text
+    keys: Annotated[list[Text], Field(min_length=1, max_length=PAGE)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the outcomes in the order of the keys, `unknown` for a key without an outcome."""
+        statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
+        unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
+        rows = [
+            (_row(statuses[key]) if key in statuses else {"updated_at": None, **unknown, "error": None, "note": None})
+            | {"source": self.source, "key": key}
+            for key in self.keys
+        ]
+        return {"outcomes": rows}
+
+
+class CountWaiting(Operation):
+    """Count the requests that wait for another attempt."""
+
+    action = "outcome_waiting"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the number of requests, and the error of the last attempt."""
+        memories = operator.memories_of(self.namespace)
+        last = memories.ingest_requests(IngestState.QUEUED, 1)
+        return {"waiting": memories.stats().pending, "error": last[0].error if last else None}
+
+
+def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
+    """Return the row of an unreadable message. Its data is read only to find a source that the attributes lack."""
+    whole = None
+    if source is not None and "source" not in dead_letter.attributes:
+        whole = memories.dead_letter(dead_letter.message_id)
+    data = whole.data if whole else b""
+    name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
+    return {
+        "updated_at": rfc3339(dead_letter.dead_lettered_at),
+        "state": "dead_lettered",
+        "request_id": None,
+        "message_id": dead_letter.message_id,
+        "memory_id": None,
+        "source": name.source or None,
+        "key": name.key or None,
+        "error": dead_letter.cause,
+        "note": None,
+    }
+
+
+def _row(status: IngestStatus) -> Row:
+    return {
+        "updated_at": rfc3339(status.updated_at),
+        "state": status.state.value,
+        "request_id": str(status.request_id),
+        "message_id": None,
+        "memory_id": str(status.memory_id) if status.memory_id else None,
+        "source": status.external_id.source if status.external_id else None,
+        "key": status.external_id.key if status.external_id else None,
+        "error": status.error,
+        "note": status.note,
+    }

@@ -1,0 +1,161 @@
+"""Operations on the whole system: checks, migrations and moves to another embedding space."""
+
+import time
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import Unavailable
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.operations.operation import Operation
+
+SECONDS = 60.0
+"""Time after which a step of a move ends."""
+
+
+class Examine(Operation):
+    """Check every part of the system."""
+
+    action = "doctor"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the checks in order."""
+        return {"checks": [asdict(check) | {"ok": check.ok} for check in operator.checks()]}
+
+
+class Migrate(Operation):
+    """Apply pending migrations."""
+
+    action = "migrate"
+    changes = True
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the files that were applied."""
+        return {"applied": list(operator.migrate())}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the files."""
+        return {"files": answer["applied"]}
+
+
+class ShowSchema(Operation):
+    """Show which files of the schema are applied."""
+
+    action = "schema_status"
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the files in order."""
+        files = operator.schema_files()
+        return {
+            "files": [
+                {"label": label, "version": version, "name": name, "applied_at": rfc3339(applied_at)}
+                for label, version, name, applied_at in files
+            ]
+        }
+
+
+class Moving(Operation):
+    """Base of the steps of a move to another embedding space. Each step can be repeated."""
+
+    changes = True
+    as_owner = True
+
+    model: Text
+    dimension: Annotated[int, Field(ge=1, le=3072)]
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the model and the dimension."""
+        return {"model": self.model, "dimension": self.dimension}
+
+
+class BeginMove(Moving):
+    """Begin a move, or continue one."""
+
+    action = "reembed_begin"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the current space, the new one, and the number of memories without a new embedding."""
+        before, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
+        with operator.move_to(target) as move:
+            move.begin()
+            return {"from": str(before), "to": str(target), "missing": move.missing()}
+
+
+class FillMove(Moving):
+    """Embed memories for some time."""
+
+    action = "reembed_fill"
+
+    batch_size: Annotated[int, Field(ge=1, le=1000)] = 100
+    limit: Annotated[int, Field(ge=1)] = 1000
+    """Most memories of this step."""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the number of memories that were embedded. Raises Unavailable if the first batch fails."""
+        deadline, filled = time.monotonic() + SECONDS, 0
+        with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
+            while filled < self.limit and time.monotonic() < deadline:
+                try:
+                    count = move.fill(min(self.batch_size, self.limit - filled))
+                except Unavailable:
+                    if not filled:
+                        raise
+                    break
+                filled += count
+                if not count:
+                    break
+        return {"filled": filled}
+
+
+class IndexMove(Moving):
+    """Build the indexes of the new embeddings."""
+
+    action = "reembed_index"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Build the indexes. Searches and stores go on meanwhile."""
+        with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
+            move.index()
+        return {}
+
+
+class SwitchMove(Moving):
+    """Replace the old embeddings with the new ones."""
+
+    action = "reembed_switch"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return whether the embeddings were replaced, and how many memories have no new embedding."""
+        with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
+            switched = move.switch()
+            return {"switched": switched, "missing": 0 if switched else move.missing()}
+
+
+class AbandonMove(Operation):
+    """Abandon a move: the memories keep their embeddings."""
+
+    action = "reembed_abandon"
+    changes = True
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Drop the new embeddings."""
+        operator.abandon_move()
+        return {}
+
+
+class MeasureRecall(Operation):
+    """Measure how many sampled memories a search by their own words finds."""
+
+    action = "recall"
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the number of sampled memories and the share that is found."""
+        sampled, recall = operator.recall()
+        return {"sampled": sampled, "recall": recall}

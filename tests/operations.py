@@ -1,0 +1,66 @@
+"""Run operations in a `migrate` function without gcloud: the workflow is a call of its app."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from mnemosyne.cli.deployment import Deployment
+from mnemosyne.http.admin.sealed import Run, SealedOperations
+from mnemosyne.service import operations
+from mnemosyne.service.operations.operation import Operation
+from tests.fakes_wire.google.apis import succeeded
+
+
+class CalledDirectly(Deployment):
+    """A deployment whose function is an app in this process. `bodies` has what the workflow would carry."""
+
+    def __init__(self, client: TestClient, token: str = "") -> None:
+        super().__init__("a-project", "europe-west1", "mnemosyne")
+        self.client = client
+        self._token = token
+        self.bodies: list[dict[str, Any]] = []
+        """Requests and answers, in turn."""
+
+    def _post(self, body: dict[str, Any]) -> dict[str, Any]:
+        response = self.client.post("/operations", json=body)
+        answer: dict[str, Any] = response.json()
+        self.bodies += [body, answer]
+        assert response.status_code == 200, answer
+        return answer
+
+
+def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
+    """Return the execution of a deployment's workflow, whose function runs operations with `run`."""
+    function = SealedOperations(run, lambda event, exc: str(exc))
+
+    def execute(argument: str | None) -> dict[str, Any]:
+        request = json.loads(argument or "{}")
+        assert request["path"] == "operations"
+        return succeeded(function.answer(json.dumps(request["body"]).encode()))
+
+    return execute
+
+
+class LocalOperations:
+    """Runs operations on an operator or a part of one, without a function."""
+
+    def __init__(self, operator: Any) -> None:
+        self._operator = operator
+
+    def run(self, operation: Operation) -> dict[str, Any]:
+        """Run an operation."""
+        return operations.run(operation, self._operator, "local:tests")
+
+
+class OfStore:
+    """An operator that has the memories of one namespace."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def memories_of(self, namespace: str) -> Any:
+        """Return the store."""
+        assert namespace == self._store.namespace
+        return self._store
