@@ -1,13 +1,14 @@
 """Alerts, the metric of log events, and the dashboard of a deployment."""
 
-import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.terraform.workspace import ROOT, Workspace, workspace
+from tests.terraform.monitoring import Monitoring, selects
+from tests.terraform.workspace import ROOT, workspace
 
 NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
 ENTRIES = {
@@ -15,52 +16,24 @@ ENTRIES = {
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
 }
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
-MANUAL = (ROOT / "docs" / "operations.md").read_text()
+MANUAL = (ROOT / "docs" / "runbook.md").read_text()
+CERTIFICATE = "The certificate of the domain expires within two weeks"
+"""Title of the alert that exists with `domain_only` alone."""
 GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 
 
-class Monitoring:
-    """The monitoring resources of one applied deployment, by type."""
-
-    def __init__(self, made: Workspace) -> None:
-        shown = json.loads(made.run("show", "-json").printed)
-        (module,) = shown["values"]["root_module"]["child_modules"]
-        self.resources = module["resources"]
-
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        """Values of the resources of a type."""
-        return [resource["values"] for resource in self.resources if resource["type"] == kind]
-
-    @property
-    def conditions(self) -> list[dict[str, Any]]:
-        """Every condition of every alert policy."""
-        return [condition for policy in self.of("google_monitoring_alert_policy") for condition in policy["conditions"]]
-
-    @property
-    def event_filter(self) -> str:
-        """The filter of the metric of log events."""
-        (metric,) = self.of("google_logging_metric")
-        return str(metric["filter"])
-
-    @property
-    def charts(self) -> list[dict[str, Any]]:
-        """The charts of the dashboard."""
-        (dashboard,) = self.of("google_monitoring_dashboard")
-        return [tile["widget"] for tile in json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]]
-
-    def subscription_patterns(self) -> list[str]:
-        """The regular expressions by which alerts select subscriptions."""
-        filters = " ".join(condition["condition_threshold"][0]["filter"] for condition in self.thresholds)
-        return re.findall(r'subscription_id = monitoring\.regex\.full_match\("([^"]+)"\)', filters)
-
-    @property
-    def thresholds(self) -> list[dict[str, Any]]:
-        """The conditions on a metric."""
-        return [condition for condition in self.conditions if condition["condition_threshold"]]
+def as_if_domain_only(directory: Path) -> None:
+    """Let the alert on the certificate exist without domain_only."""
+    file = directory / "modules" / "mnemosyne" / "alerts.tf"
+    text = file.read_text()
+    assert " && var.domain_only" in text
+    file.write_text(text.replace(" && var.domain_only", ""))
 
 
-def applied(**variables: object) -> Monitoring:
+def applied(edit: Callable[[Path], None] | None = None, /, **variables: object) -> Monitoring:
     with workspace() as made:
+        if edit:
+            edit(made.directory)
         made.apply(**variables)
         return Monitoring(made)
 
@@ -69,21 +42,6 @@ def applied(**variables: object) -> Monitoring:
 def monitoring() -> Iterator[Monitoring]:
     """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
     yield applied(name="mem", **NOTIFIED, **ENTRIES)
-
-
-def selects(condition: str, entry: dict[str, str]) -> bool:
-    """Evaluate a Cloud Logging filter of `field=value` and `field=(value OR value)` terms joined by AND.
-
-    https://cloud.google.com/logging/docs/view/logging-query-language
-    """
-    for term in condition.split(" AND "):
-        parsed = re.fullmatch(r'([\w.]+)=(?:"([^"]*)"|\(("[^"]*"(?: OR "[^"]*")*)\))', term)
-        assert parsed, f"{term} is not an exact comparison"
-        field, single, several = parsed.groups()
-        values = [single] if single is not None else re.findall(r'"([^"]*)"', several)
-        if entry.get(field) not in values:
-            return False
-    return True
 
 
 @pytest.mark.parametrize("other", ["mem-x", "mem-mcp", "me", "mem-dead", "memory"])
@@ -123,7 +81,7 @@ def test_alerts_on_the_database_and_on_mcp_name_them_in_full(monitoring: Monitor
         if "cloudsql_database" in used:
             assert f'resource.labels.database_id = "my-project:{database["name"]}"' in used
         if "run.googleapis.com" in used:
-            assert 'resource.labels.service_name = "mem-mcp"' in used
+            assert re.search(r'resource\.labels\.service_name = ("mem-mcp"|one_of\("mem-)', used)
         assert not re.search(r'_name\s*[:=~]+\s*"?\^?mem"', used)
 
 
@@ -133,10 +91,12 @@ def test_every_event_of_an_alert_or_chart_is_counted_and_every_counted_event_is_
     counted = set(re.findall(r'"([a-z_]+)"', monitoring.event_filter.split("jsonPayload.event=")[1]))
     assert len(counted) > 10
     assert counted <= logged
+    assert {metric["filter"].split('jsonPayload.event="')[1].strip('"') for name, metric in monitoring.metrics.items()
+            if name != "mem/events"} <= logged  # fmt: skip
     filters = [condition["condition_threshold"][0]["filter"] for condition in monitoring.thresholds]
     for chart in monitoring.charts:
         (data,) = chart["xyChart"]["dataSets"]
-        filters.append(data["timeSeriesQuery"]["timeSeriesFilter"]["filter"])
+        filters.append(data["timeSeriesQuery"].get("timeSeriesFilter", {}).get("filter", ""))
     named = {
         event
         for used in filters
@@ -149,10 +109,10 @@ def test_every_event_of_an_alert_or_chart_is_counted_and_every_counted_event_is_
 
 
 def test_each_filter_of_events_reads_the_deployment_s_own_metric(monitoring: Monitoring) -> None:
-    (metric,) = monitoring.of("google_logging_metric")
-    keys = {label["key"] for label in metric["metric_descriptor"][0]["labels"]}
-    assert keys == set(metric["label_extractors"]) == {"event", "outcome"}
-    assert metric["name"] == "mem/events"
+    for metric in monitoring.metrics.values():
+        assert {label["key"] for label in metric["metric_descriptor"][0]["labels"]} == set(metric["label_extractors"])
+    keys = set(monitoring.metrics["mem/events"]["label_extractors"])
+    assert keys == {"event", "outcome", "tool", "state", "cause", "reason"}
     for condition in monitoring.thresholds:
         used = condition["condition_threshold"][0]["filter"]
         if "metric.labels.event" in used:
@@ -171,14 +131,16 @@ def test_each_alert_names_a_section_of_the_manual_that_exists(monitoring: Monito
     for policy in monitoring.of("google_monitoring_alert_policy"):
         title = policy["display_name"].removeprefix("Mnemosyne: ")
         assert title in sections
-        assert policy["documentation"][0]["content"].endswith(f'"{title}".')
+        text = policy["documentation"][0]["content"]
+        assert text.endswith(f'"{title}".')
+        assert re.match(r"First command:\n\n    (gcloud|terraform) ", text)
 
 
 def test_each_section_of_the_manual_s_alerts_is_an_alert(monitoring: Monitoring) -> None:
     part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
     titles = {policy["display_name"].removeprefix("Mnemosyne: ") for policy in
               monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
-    assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles
+    assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles | {CERTIFICATE}
 
 
 def test_the_guide_counts_the_billed_conditions_as_they_are(monitoring: Monitoring) -> None:
@@ -190,6 +152,7 @@ def test_the_guide_counts_the_billed_conditions_as_they_are(monitoring: Monitori
 
 def test_a_failed_backup_is_read_from_the_database_s_own_system_events(monitoring: Monitoring) -> None:
     (condition,) = [one for one in monitoring.conditions if one["condition_matched_log"]]
+    assert 'resource.labels.job_name="mem-migrate"' in condition["condition_matched_log"][0]["filter"]
     used = condition["condition_matched_log"][0]["filter"]
     (database,) = monitoring.of("google_sql_database_instance")
     assert f'resource.labels.database_id="my-project:{database["name"]}"' in used
@@ -200,7 +163,7 @@ def test_without_anybody_to_notify_no_condition_is_billed() -> None:
     made = applied(**ENTRIES)
     assert made.conditions == []
     assert made.of("google_monitoring_uptime_check_config") == []
-    assert len(made.charts) == 4
+    assert len(made.charts) == 15
 
 
 PRIVATE = {
@@ -216,12 +179,19 @@ def test_no_uptime_check_knocks_where_google_turns_it_away(variables: dict[str, 
     assert not [one for one in made.thresholds if "uptime_check" in one["condition_threshold"][0]["filter"]]
 
 
-def test_the_uptime_check_asks_mcp_for_its_health(monitoring: Monitoring) -> None:
+def test_the_uptime_check_has_mcp_store_and_find_a_canary(monitoring: Monitoring) -> None:
     (check,) = monitoring.of("google_monitoring_uptime_check_config")
     assert check["monitored_resource"][0]["labels"]["host"] == "mem-mcp-123456789012.europe-west1.run.app"
     (request,) = check["http_check"]
+    assert request["request_method"] == "POST"
+    assert request["service_agent_authentication"] == [{"type": "OIDC_TOKEN"}]
+    mcp = next(one for one in monitoring.of("google_cloudfunctions2_function") if one["name"] == "mem-mcp")
+    settings = mcp["service_config"][0]["environment_variables"]
+    assert settings["MNEMOSYNE_PUSH_AUDIENCE"] == f"https://{check['monitored_resource'][0]['labels']['host']}"
+    agent = "service-123456789012@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
+    assert agent in settings["MNEMOSYNE_PUSH_SERVICE_ACCOUNT"].split(",")
     assert (request["path"], request["port"], request["use_ssl"], request["validate_ssl"]) == (
-        "/health",
+        "/canary",
         443,
         True,
         True,
@@ -237,3 +207,31 @@ def test_a_channel_that_is_no_channel_s_name_is_refused(channel: str) -> None:
         planned = own.plan(notification_channels=[channel])
     assert planned.status == 1
     assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())
+
+
+def test_the_certificate_of_a_domain_alone_is_watched(monitoring: Monitoring) -> None:
+    """A fake of public DNS is missing, so the condition on domain_only is removed from the copy."""
+    assert not [one for one in monitoring.thresholds if "ssl_cert" in one["condition_threshold"][0]["filter"]]
+    made = applied(as_if_domain_only, **NOTIFIED)
+    (condition,) = [one for one in made.thresholds if "ssl_cert" in one["condition_threshold"][0]["filter"]]
+    assert condition["condition_threshold"][0]["comparison"] == "COMPARISON_LT"
+    assert CERTIFICATE in MANUAL
+
+
+def test_the_budget_is_sent_to_the_same_people() -> None:
+    made = applied(alert_emails=[f"{name}@example.com" for name in "abcdef"], billing_account="000000-000000-000000")
+    (budget,) = made.of("google_billing_budget")
+    assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5
+
+
+def test_the_check_calls_each_function_with_the_audience_that_it_expects(monitoring: Monitoring) -> None:
+    (workflow,) = [one for one in monitoring.of("google_workflows_workflow") if one["name"] == "mem-check"]
+    steps = yaml.safe_load(workflow["source_contents"])["main"]["steps"]
+    checks = {check["name"]: check for check in steps[0]["begin"]["assign"][2]["checks"]}
+    deployed = {one["name"]: one for one in monitoring.of("google_cloudfunctions2_function")}
+    assert {f"mem-{name}" for name in checks} == set(deployed) - {"mem-migrate"}
+    for name, check in checks.items():
+        settings = deployed[f"mem-{name}"]["service_config"][0]["environment_variables"]
+        assert check["audience"] == settings["MNEMOSYNE_PUSH_AUDIENCE"]
+        assert "mem-workflow@" in settings["MNEMOSYNE_PUSH_SERVICE_ACCOUNT"]
+        assert check["url"].endswith("/canary" if name == "mcp" else "/health?deep=1")

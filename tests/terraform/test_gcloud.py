@@ -27,7 +27,9 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     apis = operator.apis
     bucket = apis.buckets.known[BUCKET]
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
-    assert apis.executions == {}  # the migration is a job, and needs no gcloud
+    (check,) = apis.executions  # the migration is a job, and needs no gcloud
+    assert "/workflows/mnemosyne-check/" in check
+    assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in done.stderr
     state = operator.state_of()
     assert state["resources"]
     assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
@@ -53,7 +55,8 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
 
 
 def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Operator) -> None:
-    operator.apis.workflows["other-operate"] = operator.apis.workflows["mnemosyne-operate"]
+    for name in ("operate", "check"):
+        operator.apis.workflows[f"other-{name}"] = operator.apis.workflows[f"mnemosyne-{name}"]
     # A label called name is not the deployment's name.
     (operator.clone / "terraform/terraform.tfvars").write_text('labels = {\n  name = "memory"\n  region = "emea"\n}\n')
     for name in ("mnemosyne", "other"):
@@ -63,6 +66,24 @@ def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Opera
     for name in ("mnemosyne", "other"):
         assert operator.make("key", f"DEPLOYMENT={name}").returncode == 0
         assert f"/workflows/{name}-operate/" in next(reversed(operator.apis.executions))
+
+
+UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
+
+
+@pytest.mark.parametrize("works", [lambda argument: failed(UNSOUND, UNSOUND), None], ids=["it fails", "it is missing"])
+def test_a_deployment_that_does_not_work_fails_and_says_how_to_roll_back(operator: Operator, works: Any) -> None:
+    if works is None:
+        del operator.apis.workflows["mnemosyne-check"]
+    else:
+        operator.apis.workflows["mnemosyne-check"] = works
+    done = operator.preflight()
+    assert done.returncode != 0
+    assert "The new version does not work" in done.stderr
+    assert ("These functions do not work" in done.stderr) is (works is not None)
+    assert f"update-traffic mnemosyne-mcp --to-revisions=REVISION=100 --region=europe-west1 --project={PROJECT}" in (
+        done.stderr
+    )
 
 
 def test_what_a_killed_destroy_left_is_removed(operator: Operator) -> None:

@@ -36,7 +36,7 @@ def test_format_schema_and_assertions_hold(tmp_path: Path) -> None:
         ("pubsub.tf", "ack_deadline_seconds"),
         ("database.tf", "point_in_time_recovery_enabled"),
         ("iam.tf", "service_account_id"),
-        ("alerts.tf", "per_series_aligner"),
+        ("alert_policies.tf", "per_series_aligner"),
     ],
 )
 def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: str) -> None:

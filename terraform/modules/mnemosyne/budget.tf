@@ -20,5 +20,14 @@ resource "google_billing_budget" "this" {
     }
   }
 
+  # A budget notifies at most five channels, and only e-mail channels:
+  # https://cloud.google.com/billing/docs/how-to/budgets-notification-recipients
+  dynamic "all_updates_rule" {
+    for_each = length(var.alert_emails) == 0 ? [] : [1]
+    content {
+      monitoring_notification_channels = slice(local.email_channels, 0, min(5, length(local.email_channels)))
+    }
+  }
+
   depends_on = [time_sleep.services]
 }

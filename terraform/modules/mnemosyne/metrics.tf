@@ -1,58 +1,114 @@
 locals {
-  # The log events that the metric counts. A test checks that the code logs each of these events.
+  # The log events that the metric `events` counts. A test checks that the code logs each of these events.
   events = [
     "audit",
     "authentication_unavailable",
+    "canary_failed",
+    "canary_passed",
     "database_unreachable",
     "dead_lettered",
     "embedding_throttled",
     "ingest_accepted",
-    "ingest_failed",
     "ingest_outcome",
+    "key_expires_soon",
+    "message_refused",
     "operator_needed",
     "push_crashed",
     "push_postponed",
     "quota_exceeded",
     "search_degraded",
     "searched",
-    "tool_crashed",
-    "tool_unavailable",
+    "tool_called",
   ]
+  event_labels = {
+    event   = { extractor = "EXTRACT(jsonPayload.event)", description = "Name of the log event." }
+    outcome = { extractor = "EXTRACT(jsonPayload.outcome)", description = "Outcome of tool_called (done, refused, uncertain, unavailable, misconfigured, crashed) and of audit." }
+    tool    = { extractor = "EXTRACT(jsonPayload.tool)", description = "Tool of tool_called." }
+    state   = { extractor = "EXTRACT(jsonPayload.state)", description = "State of ingest_outcome." }
+    cause   = { extractor = "EXTRACT(jsonPayload.cause)", description = "Cause of a fault, without ids." }
+    # Other reasons are sentences, and of these there are too many for a label.
+    reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "Limit that refused a call of audit." }
+  }
+
+  # The distributions of a field of a log event. The buckets double from `scale` on.
+  distributions = {
+    lag = {
+      event       = "push_handled", field = "lag_ms", unit = "ms", scale = 50, label = "function"
+      extractor   = "EXTRACT(resource.labels.service_name)"
+      description = "Time from publish to stored: the age of a message when its delivery has succeeded."
+    }
+    latency = {
+      event       = "tool_called", field = "duration_ms", unit = "ms", scale = 5, label = "tool"
+      extractor   = "EXTRACT(jsonPayload.tool)"
+      description = "Duration of a tool call."
+    }
+    characters = {
+      event       = "ingest_embedded", field = "characters", unit = "1", scale = 100, label = "namespace"
+      extractor   = "EXTRACT(jsonPayload.namespace)"
+      description = "Characters of the contents that were embedded, without contents that are already stored."
+    }
+  }
 
   # The filter compares the whole name of a function, so that the deployment `a` does not count the events of the
   # deployment `a-b`.
   service_names = [for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] : "${var.name}-${name}"]
-  metric_type   = "logging.googleapis.com/user/${google_logging_metric.events.name}"
+  of_functions = join(" AND ", [
+    "resource.type=\"cloud_run_revision\"",
+    "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",
+  ])
+  metric_type        = "logging.googleapis.com/user/${google_logging_metric.events.name}"
+  distribution_types = { for name, metric in google_logging_metric.distributions : name => "logging.googleapis.com/user/${metric.name}" }
 }
 
 resource "google_logging_metric" "events" {
-  project     = var.project
-  name        = "${var.name}/events"
-  description = "Log events of the functions, by event and by outcome if the event has one."
-  filter = join(" AND ", [
-    "resource.type=\"cloud_run_revision\"",
-    "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",
-    "jsonPayload.event=(${join(" OR ", formatlist("\"%s\"", local.events))})",
-  ])
-
-  label_extractors = {
-    event   = "EXTRACT(jsonPayload.event)"
-    outcome = "EXTRACT(jsonPayload.outcome)"
-  }
+  project          = var.project
+  name             = "${var.name}/events"
+  description      = "Log events of the functions."
+  filter           = "${local.of_functions} AND jsonPayload.event=(${join(" OR ", formatlist("\"%s\"", local.events))})"
+  label_extractors = { for key, label in local.event_labels : key => label.extractor }
 
   metric_descriptor {
     metric_kind = "DELTA"
     value_type  = "INT64"
 
-    labels {
-      key         = "event"
-      value_type  = "STRING"
-      description = "Name of the log event."
+    dynamic "labels" {
+      for_each = local.event_labels
+      content {
+        key         = labels.key
+        value_type  = "STRING"
+        description = labels.value.description
+      }
     }
+  }
+
+  depends_on = [time_sleep.services]
+}
+
+resource "google_logging_metric" "distributions" {
+  for_each         = local.distributions
+  project          = var.project
+  name             = "${var.name}/${each.key}"
+  description      = each.value.description
+  filter           = "${local.of_functions} AND jsonPayload.event=\"${each.value.event}\""
+  value_extractor  = "EXTRACT(jsonPayload.${each.value.field})"
+  label_extractors = { (each.value.label) = each.value.extractor }
+
+  bucket_options {
+    exponential_buckets {
+      num_finite_buckets = 24
+      growth_factor      = 2
+      scale              = each.value.scale
+    }
+  }
+
+  metric_descriptor {
+    metric_kind = "DELTA"
+    value_type  = "DISTRIBUTION"
+    unit        = each.value.unit
+
     labels {
-      key         = "outcome"
-      value_type  = "STRING"
-      description = "done or refused, of audit events."
+      key        = each.value.label
+      value_type = "STRING"
     }
   }
 
@@ -60,54 +116,12 @@ resource "google_logging_metric" "events" {
 }
 
 # For up to ten minutes after a metric was created, Cloud Monitoring refuses an alert on it with 404:
-# https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait for the metric runs while the database
+# https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait for the metrics runs while the database
 # is created.
 resource "time_sleep" "metrics" {
   create_duration = "600s"
-  triggers        = { metrics = google_logging_metric.events.name }
-}
-
-resource "google_monitoring_dashboard" "this" {
-  project = var.project
-  dashboard_json = jsonencode({
-    displayName = "Mnemosyne (${var.name})"
-    mosaicLayout = {
-      columns = 12
-      tiles = [
-        for index, chart in [
-          { title = "Accepted, stored, failed", events = ["ingest_accepted", "ingest_outcome", "ingest_failed", "dead_lettered"] },
-          { title = "Searches, degraded and throttled", events = ["searched", "search_degraded", "embedding_throttled"] },
-          { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
-          { title = "Audit", events = ["audit", "authentication_unavailable", "operator_needed"] },
-          ] : merge(
-          # The API omits zeros from its answers. So a zero here would appear as a difference in every plan.
-          index % 2 == 0 ? {} : { xPos = 6 },
-          index < 2 ? {} : { yPos = 4 * floor(index / 2) },
-          {
-            width  = 6
-            height = 4
-            widget = {
-              title = chart.title
-              xyChart = {
-                dataSets = [{
-                  plotType       = "LINE"
-                  legendTemplate = "$${metric.labels.event}"
-                  timeSeriesQuery = {
-                    timeSeriesFilter = {
-                      filter = "metric.type = \"${local.metric_type}\" AND ${local.of_run} AND metric.labels.event = one_of(${join(", ", formatlist("\"%s\"", chart.events))})"
-                      aggregation = {
-                        alignmentPeriod    = "60s"
-                        perSeriesAligner   = "ALIGN_RATE"
-                        crossSeriesReducer = "REDUCE_SUM"
-                        groupByFields      = ["metric.label.event"]
-                      }
-                    }
-                  }
-                }]
-              }
-            }
-        })
-      ]
-    }
-  })
+  triggers = {
+    metrics       = google_logging_metric.events.name
+    distributions = join(" ", sort([for metric in google_logging_metric.distributions : metric.name]))
+  }
 }

@@ -33,6 +33,9 @@ locals {
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
+    # These accounts may ask mcp to store and find a canary memory: check.tf.
+    MNEMOSYNE_PUSH_AUDIENCE        = "https://${local.canary_host}"
+    MNEMOSYNE_PUSH_SERVICE_ACCOUNT = "${google_service_account.workflow.email},${local.uptime_agent}"
     }, var.reranking_model == "" ? {} : {
     MNEMOSYNE_RERANKING_MODEL = var.reranking_model
     }, var.auth_mode != "oidc" ? {} : {
@@ -47,7 +50,7 @@ locals {
     for name in local.pushed_to : name => {
       MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
       MNEMOSYNE_PUSH_AUDIENCE        = local.urls[name]
-      MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.push.email
+      MNEMOSYNE_PUSH_SERVICE_ACCOUNT = "${google_service_account.push.email},${google_service_account.workflow.email}"
     }
   }
   outcome_settings = var.outcomes ? { MNEMOSYNE_OUTCOME_TOPIC = google_pubsub_topic.outcomes[0].id } : {}

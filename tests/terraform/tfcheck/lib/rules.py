@@ -7,7 +7,7 @@ import ipaddress
 import json
 import os
 
-from wire import is_unknown
+from wire import has_unknown, is_unknown
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rules", "provider_rules.json")
 LAYERS = (("7.32.0", (7, 32, 0)), ("7.45.0", (7, 45, 0)), ("main", (8, 0, 0)))
@@ -68,7 +68,9 @@ def problems(rule, config):
     for kind, least, most in (("exactly_one_of", 1, 1), ("at_least_one_of", 1, None)):
         for group in rule["groups"].get(kind, ()):
             parent = os.path.commonprefix([p.split(".")[:-1] for p in group])
-            if parent and not is_set(config, ".".join(parent)):
+            # Terraform validates a dynamic block whose number is not known yet as an unknown value.
+            known = [one for _, one in at(config, ".".join(parent)) if not has_unknown(one)] if parent else [config]
+            if not known or all(one in (None, "", [], {}) for one in known):
                 continue
             count = sum(is_set(config, p) for p in group)
             if count < least or most is not None and count > most:

@@ -1,0 +1,139 @@
+resource "google_monitoring_notification_channel" "email" {
+  for_each     = toset(var.alert_emails)
+  project      = var.project
+  user_labels  = local.labels
+  display_name = "Mnemosyne: ${each.key}"
+  type         = "email"
+  labels       = { email_address = each.key }
+  depends_on   = [time_sleep.services]
+}
+
+resource "google_monitoring_uptime_check_config" "mcp" {
+  count        = local.has_uptime_check ? 1 : 0
+  project      = var.project
+  display_name = "Mnemosyne: ${var.name}-mcp"
+  period       = "300s"
+  timeout      = "60s" # the maximum; the cold starts of mcp and ingest take a part of it
+  user_labels  = local.labels
+
+  # mcp stores, finds and deletes a memory in a separate namespace, and answers 200 if that works.
+  http_check {
+    path           = "/canary"
+    request_method = "POST"
+    port           = 443
+    use_ssl        = true
+    validate_ssl   = true
+
+    # The token names the address of the check as its audience.
+    service_agent_authentication {
+      type = "OIDC_TOKEN"
+    }
+  }
+
+  # The check uses the domain only if mcp has no other address, because a domain can be configured before its
+  # certificate is active.
+  monitored_resource {
+    type = "uptime_url"
+    labels = {
+      project_id = var.project
+      host       = local.canary_host
+    }
+  }
+
+  depends_on = [google_cloud_run_v2_service_iam_member.mcp]
+}
+
+resource "google_monitoring_alert_policy" "this" {
+  for_each              = local.alerts
+  project               = var.project
+  display_name          = "Mnemosyne: ${each.value.title}"
+  combiner              = "OR"
+  notification_channels = local.channels
+  user_labels           = local.labels
+
+  conditions {
+    display_name = each.value.title
+
+    condition_threshold {
+      filter             = each.value.filter
+      denominator_filter = try(each.value.denominator, null)
+      comparison         = try(each.value.comparison, "COMPARISON_GT")
+      threshold_value    = each.value.threshold
+      duration           = each.value.duration
+
+      aggregations {
+        alignment_period     = try(each.value.period, "300s")
+        per_series_aligner   = each.value.aligner
+        cross_series_reducer = each.value.reducer
+        group_by_fields      = try(each.value.group_by, [])
+      }
+
+      dynamic "denominator_aggregations" {
+        for_each = can(each.value.denominator) ? [1] : []
+        content {
+          alignment_period     = "300s"
+          per_series_aligner   = each.value.aligner
+          cross_series_reducer = each.value.reducer
+          group_by_fields      = try(each.value.group_by, [])
+        }
+      }
+    }
+  }
+
+  documentation {
+    content   = "First command:\n\n    ${each.value.command}\n\ndocs/runbook.md of Mnemosyne's repository says what to do next: \"${each.value.title}\"."
+    mime_type = "text/markdown"
+  }
+
+  depends_on = [time_sleep.metrics]
+}
+
+# Cloud SQL has no metric for backups. For each automated backup, it writes a system event to the audit log:
+# https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
+# The migration runs as a job, whose log events the metric does not count.
+locals {
+  maintenance = "A backup or a migration failed"
+  failed_backup = join(" AND ", [
+    "log_id(\"cloudaudit.googleapis.com/system_event\")",
+    "resource.type=\"cloudsql_database\"",
+    "resource.labels.database_id=\"${var.project}:${google_sql_database_instance.this.name}\"",
+    "protoPayload.methodName=\"cloudsql.instances.automatedBackup\"",
+    "(severity>=ERROR OR protoPayload.metadata.windowStatus=(\"STATUS_FAILED\" OR \"STATUS_ATTEMPT_FAILED\"))",
+  ])
+  failed_migration = join(" AND ", [
+    "jsonPayload.event=\"migration_failed\"",
+    "(resource.labels.job_name=\"${var.name}-migrate\" OR resource.labels.service_name=\"${var.name}-migrate\")",
+  ])
+}
+
+resource "google_monitoring_alert_policy" "maintenance" {
+  count                 = local.notified ? 1 : 0
+  project               = var.project
+  display_name          = "Mnemosyne: ${local.maintenance}"
+  combiner              = "OR"
+  notification_channels = local.channels
+  user_labels           = local.labels
+
+  conditions {
+    display_name = local.maintenance
+
+    condition_matched_log {
+      filter = "(${local.failed_backup}) OR (${local.failed_migration})"
+    }
+  }
+
+  alert_strategy {
+    auto_close = "604800s"
+
+    notification_rate_limit {
+      period = "3600s"
+    }
+  }
+
+  documentation {
+    content   = "First command:\n\n    gcloud sql operations list --instance=${google_sql_database_instance.this.name} --project=${var.project} --limit=5\n\ndocs/runbook.md of Mnemosyne's repository says what to do next: \"${local.maintenance}\"."
+    mime_type = "text/markdown"
+  }
+
+  depends_on = [time_sleep.services]
+}

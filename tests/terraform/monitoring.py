@@ -1,0 +1,184 @@
+"""Evaluate the log metrics and alert conditions of Terraform against log lines and metric points, without a cloud.
+
+Logs: https://cloud.google.com/logging/docs/view/logging-query-language. Metrics:
+https://cloud.google.com/monitoring/api/v3/filters. Only the parts of both languages that the module uses are known.
+"""
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.terraform.workspace import Workspace
+
+Fields = Mapping[str, Any]
+"""The fields of a log entry or of a point, by their full names such as `jsonPayload.event`."""
+SEVERITIES = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a metric, with its labels by their full names."""
+
+    labels: Fields
+    value: float
+
+
+def entry(line: str, service: str) -> dict[str, Any]:
+    """Return the fields of a line that a function has written, as Cloud Logging stores them."""
+    written = json.loads(line)
+    fields = {f"jsonPayload.{name}": value for name, value in written.items() if name != "severity"}
+    labels = {"resource.type": "cloud_run_revision", "resource.labels.service_name": service}
+    return {**fields, **labels, "severity": written["severity"]}
+
+
+def _split(text: str, by: str) -> list[str]:
+    """Split at a word that is outside of parentheses and quotes."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for index, character in enumerate(text):
+        if character == '"' and text[index - 1] != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            if depth == 0 and text.startswith(by, index):
+                parts.append(text[start:index])
+                start = index + len(by)
+    return [*parts, text[start:]]
+
+
+def selects(condition: str, fields: Fields) -> bool:
+    """Evaluate a filter of exact comparisons, joined by AND and OR."""
+    condition = condition.strip()
+    if len(alternatives := _split(condition, " OR ")) > 1:
+        return any(selects(one, fields) for one in alternatives)
+    if len(terms := _split(condition, " AND ")) > 1:
+        return all(selects(one, fields) for one in terms)
+    if condition.startswith("("):
+        return selects(condition[1:-1], fields)
+    if log := re.fullmatch(r'log_id\("([^"]+)"\)', condition):
+        return fields.get("log_id") == log[1]
+    if severity := re.fullmatch(r"severity>=(\w+)", condition):
+        return SEVERITIES.index(fields["severity"]) >= SEVERITIES.index(severity[1])
+    if pattern := re.fullmatch(r'([\w.]+) = monitoring\.regex\.full_match\("([^"]+)"\)', condition):
+        return re.fullmatch(pattern[2], str(fields.get(pattern[1], ""))) is not None
+    parsed = re.fullmatch(r'([\w.]+) ?= ?(?:"([^"]*)"|\((.+)\)|one_of\((.+)\))', condition)
+    assert parsed, f"{condition} is not an exact comparison"
+    field, single, *several = parsed.groups()
+    values = [single] if single is not None else re.findall(r'"([^"]*)"', "".join(filter(None, several)))
+    return str(fields.get(field, "")) in values
+
+
+def _extracted(extractor: str, fields: Fields) -> str:
+    pattern = re.fullmatch(r'REGEXP_EXTRACT\(([\w.]+), "(.+)"\)', extractor)
+    if pattern is None:
+        plain = re.fullmatch(r"EXTRACT\(([\w.]+)\)", extractor)
+        assert plain, extractor
+        return str(fields.get(plain[1], ""))
+    found = re.search(pattern[2], str(fields.get(pattern[1], "")))
+    return found[1] if found else ""
+
+
+def points(metrics: Iterable[Fields], entries: Iterable[Fields]) -> list[Point]:
+    """Return the points that log metrics count for log entries."""
+    found = []
+    for metric in metrics:
+        for fields in entries:
+            if not selects(metric["filter"], fields):
+                continue
+            labels = {
+                f"metric.labels.{key}": _extracted(how, fields) for key, how in metric["label_extractors"].items()
+            }
+            labels["metric.type"] = f"logging.googleapis.com/user/{metric['name']}"
+            labels |= {name: value for name, value in fields.items() if name.startswith("resource.")}
+            value = _extracted(metric["value_extractor"], fields) if metric["value_extractor"] else "1"
+            if value:
+                found.append(Point(labels, float(value)))
+    return found
+
+
+def _reduced(values: Sequence[float], aligner: str, reducer: str) -> float:
+    if reducer == "REDUCE_COUNT_FALSE":
+        return sum(not value for value in values)
+    if aligner.startswith("ALIGN_PERCENTILE"):
+        return sorted(values)[int(len(values) * 0.95)]
+    if aligner == "ALIGN_MEAN":
+        return statistics.mean(values)
+    if reducer == "REDUCE_SUM":
+        return sum(values)
+    return min(values) if reducer == "REDUCE_MIN" else max(values)
+
+
+def _groups(filter_: str, aggregation: Fields, given: Iterable[Point]) -> dict[tuple[str, ...], float]:
+    by = [field.replace(".label.", ".labels.") for field in aggregation["group_by_fields"] or ()]
+    values = defaultdict(list)
+    for point in given:
+        if selects(filter_, point.labels):
+            values[tuple(str(point.labels.get(name, "")) for name in by)].append(point.value)
+    how = aggregation["per_series_aligner"], aggregation["cross_series_reducer"]
+    return {group: _reduced(found, *how) for group, found in values.items()}
+
+
+def fires(condition: Fields, entries: Iterable[Fields], given: Iterable[Point]) -> bool:
+    """Whether a condition is met if the entries and points last for its duration."""
+    if condition["condition_matched_log"]:
+        return any(selects(condition["condition_matched_log"][0]["filter"], fields) for fields in entries)
+    (threshold,) = condition["condition_threshold"]
+    (aggregation,) = threshold["aggregations"]
+    values = _groups(threshold["filter"], aggregation, given)
+    if denominator := threshold["denominator_filter"]:
+        totals = _groups(denominator, threshold["denominator_aggregations"][0], given)
+        values = {group: value / totals[group] for group, value in values.items()}
+    sign = -1 if threshold["comparison"] == "COMPARISON_LT" else 1
+    return any(sign * value > sign * threshold["threshold_value"] for value in values.values())
+
+
+class Monitoring:
+    """The monitoring resources of one applied deployment, by type."""
+
+    def __init__(self, made: Workspace) -> None:
+        shown = json.loads(made.run("show", "-json").printed)
+        (module,) = shown["values"]["root_module"]["child_modules"]
+        self.resources = module["resources"]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Values of the resources of a type."""
+        return [resource["values"] for resource in self.resources if resource["type"] == kind]
+
+    @property
+    def conditions(self) -> list[dict[str, Any]]:
+        """Every condition of every alert policy."""
+        return [condition for policy in self.of("google_monitoring_alert_policy") for condition in policy["conditions"]]
+
+    @property
+    def thresholds(self) -> list[dict[str, Any]]:
+        """The conditions on a metric."""
+        return [condition for condition in self.conditions if condition["condition_threshold"]]
+
+    @property
+    def event_filter(self) -> str:
+        """The filter of the metric of log events."""
+        return str(self.metrics["mem/events"]["filter"])
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The log metrics by name."""
+        return {metric["name"]: metric for metric in self.of("google_logging_metric")}
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        """The charts of the dashboard."""
+        (dashboard,) = self.of("google_monitoring_dashboard")
+        return [tile["widget"] for tile in json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]]
+
+    def subscription_patterns(self) -> list[str]:
+        """The regular expressions by which alerts select subscriptions."""
+        filters = " ".join(condition["condition_threshold"][0]["filter"] for condition in self.thresholds)
+        return re.findall(r'subscription_id = monitoring\.regex\.full_match\("([^"]+)"\)', filters)
+
+    def alerts(self, entries: Sequence[Fields], given: Sequence[Point] = ()) -> set[str]:
+        """Return the titles of the alerts that fire for log entries and points of metrics."""
+        everything = [*points(self.metrics.values(), entries), *given]
+        return {one["display_name"] for one in self.conditions if fires(one, entries, everything)}
