@@ -20,6 +20,9 @@ from typing import TextIO
 from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
+_VARIES = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+(?:[.,][0-9]+)*", re.IGNORECASE
+)
 _TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -86,6 +89,11 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry, ensure_ascii=False, default=str)
 
 
+def grouped(cause: str) -> str:
+    """Replace ids and numbers in a cause by `#`, so that equal causes have equal texts."""
+    return _VARIES.sub("#", cause)[:200]
+
+
 def milliseconds(since: float) -> float:
     """Return the milliseconds since a value of `time.perf_counter`."""
     return round((time.perf_counter() - since) * 1000, 3)
@@ -135,10 +143,12 @@ class EventLog:
 
     def fault(self, event: str, exc: ServiceError, **fields: object) -> None:
         """Log a service error as a warning, and also as the error `operator_needed` if an operator must act."""
-        self.warning(event, **fields, error=str(exc))
+        cause = grouped(exc.cause)
+        known = {"next_step": exc.next_step} if exc.next_step else {}
+        self.warning(event, **fields, cause=cause, error=str(exc), **known)
         if exc.needs_operator:
             next_step = exc.next_step or "do what the error says"
-            self.error("operator_needed", during=event, **fields, error=str(exc), next_step=next_step)
+            self.error("operator_needed", during=event, **fields, cause=cause, error=str(exc), next_step=next_step)
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):

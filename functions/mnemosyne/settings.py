@@ -14,6 +14,8 @@ from mnemosyne.domain.oauth import ACCESS_TOKEN_SECONDS, PeopleRule
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
+OF_CLIENTS = ("MNEMOSYNE_TOKEN", "MNEMOSYNE_URL", "MNEMOSYNE_API_KEY")
+"""Variables that commands and clients read. A shell may have them too."""
 FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object", "auth")
 _SECRETS = ("database_url", "db_password", "push_secret", "oauth_client_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
@@ -101,7 +103,9 @@ class Settings(BaseModel):
     )
     push_issuer: str = Field("https://accounts.google.com", description="issuer of the tokens on Pub/Sub pushes")
     push_audience: str = Field("", description="audience of the push subscription's tokens")
-    push_service_account: str = Field("", description="e-mail of the push subscription's service account")
+    push_service_account: tuple[str, ...] = Field(
+        (), description="comma-separated e-mails of the service accounts that may push messages and check the function"
+    )
     push_secret: SecretStr | None = Field(
         None, description="shared secret of pushes, which replaces their tokens on a local system"
     )
@@ -153,6 +157,12 @@ class Settings(BaseModel):
         return parsed
 
 
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the variables with our prefix that are no setting, for example because of a spelling mistake."""
+    known = {variable(name) for name in Settings.model_fields} | set(OF_CLIENTS)
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+
+
 def variable(name: str) -> str:
     """Return the name of a field's environment variable."""
     return name.upper() if name.startswith(("google_", "k_", "otel_")) else PREFIX + name.upper()
@@ -160,7 +170,8 @@ def variable(name: str) -> str:
 
 def _value(name: str, value: str) -> object:
     if name in (
-        "allowed_hosts", "allowed_origins", "immutable_sources", "oauth_resources", "oidc_audience", "runtime_users"
+        "allowed_hosts", "allowed_origins", "immutable_sources", "oauth_resources", "oidc_audience",
+        "push_service_account", "runtime_users"
     ):  # fmt: skip
         return _listed(value)
     return _people(value) if name == "oauth_people" else value

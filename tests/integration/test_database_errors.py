@@ -18,48 +18,8 @@ from mnemosyne.http.push import build_app
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.deliveries import give_up, store
+from tests.database_errors import FAULTS
 from tests.fakes import FakeServices, request
-
-FAULTS = {
-    "read-only": (
-        "ALTER DATABASE {database} SET default_transaction_read_only = on",
-        "ALTER DATABASE {database} RESET default_transaction_read_only",
-        "the database is read-only",
-        "read replica",
-    ),
-    "a revoked right": (
-        "REVOKE INSERT ON memories FROM mnemosyne_runtime",
-        "GRANT INSERT ON memories TO mnemosyne_runtime",
-        "this function lacks a right in the database",
-        "mnemosyne migrate",
-    ),
-    "a missing table": (
-        "ALTER TABLE memory_chunks RENAME TO lost; ALTER TABLE ingest_requests RENAME TO lost_too",
-        "ALTER TABLE lost RENAME TO memory_chunks; ALTER TABLE lost_too RENAME TO ingest_requests",
-        "the database's schema is not this version's",
-        "mnemosyne migrate",
-    ),
-    "a full disk": (
-        """
-        CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql
-            AS $$ BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'could not extend file: No space left on device'; END $$;
-        CREATE TRIGGER fill BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION fill()
-        """,
-        "DROP TRIGGER fill ON memories; DROP FUNCTION fill",
-        "the database's disk is full",
-        "raise disk_limit_gb",
-    ),
-    "an insert that is refused": (
-        """
-        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
-            AS $$ BEGIN RAISE SQLSTATE '22000' USING MESSAGE = 'expected 63 dimensions, not 64'; END $$;
-        CREATE TRIGGER refuse BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION refuse()
-        """,
-        "DROP TRIGGER refuse ON memories; DROP FUNCTION refuse",
-        "the database refuses every memory",
-        "mnemosyne doctor",
-    ),
-}
 
 
 @pytest.fixture

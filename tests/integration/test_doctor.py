@@ -124,3 +124,8 @@ def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(name, raising=False)
     checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-2", 768), MNEMOSYNE_EMBEDDER="gemini")
     assert "set GEMINI_API_KEY" in checks["embedder"]["remedy"]
+
+
+def test_an_unknown_variable_is_a_warning(examine: Any) -> None:
+    checks = examine(MNEMOSYNE_DB_POOLSIZE="9")
+    assert (checks["settings"]["seen"], checks["settings"]["warning"]) == ("unknown: MNEMOSYNE_DB_POOLSIZE", True)

@@ -299,7 +299,8 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     late = replace(deletion("1", second), request_id=first.request_id)
     message = IngestMessage(records.namespace, (), deletions=(late,))
     stored = ingest.store(message, memories=records.store, embedder=records.embedder)
-    assert f"the request {first.request_id} was another one before, so nothing was deleted" in stored.dead_letter_reason
+    assert "another request has this deletion's id" in stored.dead_letter_reason
+    assert stored.dead_letter_reason.endswith(f"(request {first.request_id})")
     assert records.stored() == before
     assert records.store.statuses([first.request_id])[first.request_id] == outcome
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)

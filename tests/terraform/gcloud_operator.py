@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, GoogleApis
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.operations import workflow
 from tests.terraform.workspace import ROOT, workspace, write_small_source

@@ -33,7 +33,7 @@ ALLOWED = {
     "settings": {"domain"},
     "adapters": {"db", "settings", "ports", "domain"},
     "app.container": {"settings", "adapters", "ports", "domain"},
-    "app.doctor": {"app.container", "adapters", "ports", "domain"},
+    "app.doctor": {"app.container", "settings", "adapters", "ports", "domain"},
     "app.embedding_check": {"settings", "adapters", "domain"},
     "app.migrate": {"app.embedding_check", "app.container", "settings", "adapters", "domain"},
     "app.recall": {"adapters", "service", "ports", "domain"},

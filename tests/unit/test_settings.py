@@ -3,7 +3,7 @@
 import pytest
 
 from mnemosyne.errors import Misconfigured
-from mnemosyne.settings import Settings
+from mnemosyne.settings import Settings, unknown_variables
 
 GOOD = {"MNEMOSYNE_DATABASE_URL": "postgresql://u@/d?host=/s", "MNEMOSYNE_TOPIC": "projects/p/topics/t"}
 
@@ -100,3 +100,8 @@ def test_no_secret_is_shown() -> None:
         {**INSTANCE, "MNEMOSYNE_DB_IAM_AUTH": "false", "MNEMOSYNE_DB_PASSWORD": "hush"}
     )
     assert "hush" not in repr(settings)
+
+
+def test_a_variable_with_a_spelling_mistake_is_named() -> None:
+    environment = {**GOOD, "MNEMOSYNE_DB_POOLSIZE": "9", "MNEMOSYNE_TOKEN": "of a client", "PATH": "/bin"}
+    assert unknown_variables(environment) == ["MNEMOSYNE_DB_POOLSIZE"]

@@ -125,14 +125,15 @@ BUCKET: Final = (
     Rule(
         f"401|403|{CREDENTIALS}",
         _M,
-        "this function may not read {object}, or not write its report",
-        "give this service account roles/storage.objectViewer and roles/storage.objectCreator on the bucket",
+        "this function may not read the objects of a bucket, or not write reports",
+        "give this service account roles/storage.objectViewer and roles/storage.objectCreator on the bucket of "
+        "{object}",
     ),
     Rule(
         "404",
         _M,
-        "the bucket of {object} does not exist",
-        "correct `buckets` in Terraform",
+        "the bucket of an object does not exist",
+        "correct `buckets` in Terraform, for {object}",
         message="bucket does not exist",
     ),
     Rule("404", _I, "{object} does not exist: it was deleted, or another object was written over it"),

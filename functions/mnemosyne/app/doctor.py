@@ -18,6 +18,7 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavai
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
 from mnemosyne.ports.queue import IngestQueue
+from mnemosyne.settings import unknown_variables
 
 log = EventLog(__name__)
 
@@ -65,7 +66,9 @@ def check_database(
         return
     yield Check("schema", f"at migration {[file.label for file in files if file.version is not None][-1]}")
     try:
-        yield Check("embedding space", str(read_embedding_space(connection, expected)))
+        space = read_embedding_space(connection, expected)
+        remedy = None if space == expected else "set MNEMOSYNE_EMBEDDING_MODEL and MNEMOSYNE_EMBEDDING_DIMENSION to it"
+        yield Check("embedding space", str(space), remedy, is_warning=remedy is not None)
     except Misconfigured as exc:
         yield Check("embedding space", str(exc), "change the settings, or run `mnemosyne reembed`")
 
@@ -185,11 +188,22 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
 
 
-def examine_dependencies(services: ConfiguredServices) -> Iterator[Check]:
-    """Check database and embedder, which every search needs; used by `/health?deep=1`."""
+def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
+    """Check the settings, the database and, if the function `embeds`, the embedder; used by `/health?deep=1`."""
+    yield check_settings()
     database = list(examine_database(services))
     yield from database
-    yield _examine_embedder(services, database_ok=all(check.ok for check in database))
+    if embeds:
+        yield _examine_embedder(services, database_ok=all(check.ok for check in database))
+    if services.settings.auth_mode in ("oauth", "oidc"):
+        yield from _examine_authentication(services, database_ok=False)
+
+
+def check_settings() -> Check:
+    """Warn about variables that have our prefix and are no setting."""
+    if unknown := unknown_variables():
+        return Check("settings", f"unknown: {', '.join(unknown)}", "correct or remove them", is_warning=True)
+    return Check("settings", "complete and consistent")
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.domain.timeouts import STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
-from mnemosyne.observability import configure_logging
+from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
-from mnemosyne.settings import Settings
+from mnemosyne.settings import Settings, unknown_variables
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
     from mnemosyne.domain.health import Check
     from mnemosyne.domain.principal import ApiKey
     from mnemosyne.http.common.lifespan import Hosted
     from mnemosyne.http.mcp.access import Access
     from mnemosyne.ports.operator import Operator
     from mnemosyne.service.authenticate import Authenticator
+
+log = EventLog(__name__)
 
 STDIO_THREADS = 8
 SEARCH_SECONDS = 5
@@ -31,6 +35,8 @@ def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> Configure
     configure_logging("INFO")  # errors in the settings are logged too
     settings = Settings.from_environment()
     configure_logging(settings.log_level, project=settings.google_cloud_project)
+    if unknown := unknown_variables():
+        log.warning("settings_unknown", variables=unknown, next_step="correct or remove them: docs/settings.md")
     if settings.otel_exporter_otlp_endpoint:
         from mnemosyne.adapters.telemetry import export
 
@@ -87,10 +93,11 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
     return authenticate.ApiKeyAuthenticator(find, services.clock)
 
 
-def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
+def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
     """Return the check that a push comes from this deployment's subscription.
 
-    Raises Misconfigured if its settings are missing.
+    `checked` tells whether Cloud Run has checked the signature of each token. Raises Misconfigured if settings are
+    missing.
     """
     if settings.push_secret:
         from mnemosyne.service.authenticate import SharedSecret
@@ -106,7 +113,7 @@ def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
     from mnemosyne.adapters.identity.tokens import OidcVerifier
     from mnemosyne.service.authenticate import PushIdentity
 
-    verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service)
+    verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service if checked else "")
     return PushIdentity(verifier, settings.push_service_account).check
 
 
@@ -126,15 +133,33 @@ def mcp_app() -> "Hosted":
             allowed_origins=services.settings.allowed_origins,
             warm=services.warm,
             examine=lambda: _examine(services),
+            canary=_canary(services),
         )
 
     return Hosted(build)
 
 
-def _examine(services: ConfiguredServices) -> "list[Check]":
+def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Check]":
     from mnemosyne.app import doctor
 
-    return list(doctor.examine_dependencies(services))
+    return list(doctor.examine_dependencies(services, embeds=embeds))
+
+
+def _canary(services: ConfiguredServices) -> "Route | None":
+    """Return the route that checks the deployment; None if the settings name nobody who may call it."""
+    from mnemosyne.http.mcp.canary import canary_route
+    from mnemosyne.service.canary import check_canary
+
+    settings = services.settings
+    if not settings.push_audience and not settings.push_secret:
+        return None
+
+    def check() -> "list[Check]":
+        checks = _examine(services)
+        return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
+
+    # Only if Cloud Run admits identified callers alone, it checks the signature of their tokens.
+    return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
 @lru_cache(maxsize=1)
@@ -154,6 +179,7 @@ def ingest_app() -> "Hosted":
             threads=services.settings.db_pool_size,
             warm=services.warm,
             identify=_push_identity(services.settings),
+            examine=lambda: _examine(services),
         )
 
     return Hosted(build)
@@ -171,7 +197,12 @@ def dead_letter_app() -> "Hosted":
         services = configured_services()
         identify = _push_identity(services.settings)
         return build_app(
-            give_up, services, threads=services.settings.db_pool_size, warm=lambda: None, identify=identify
+            give_up,
+            services,
+            threads=services.settings.db_pool_size,
+            warm=lambda: None,
+            identify=identify,
+            examine=lambda: _examine(services),
         )
 
     return Hosted(build)
@@ -188,7 +219,14 @@ def import_object_app() -> "Hosted":
 
         services = configured_services()
         identify = _push_identity(services.settings)
-        return build_app(import_object, services, threads=IMPORT_THREADS, warm=lambda: None, identify=identify)
+        return build_app(
+            import_object,
+            services,
+            threads=IMPORT_THREADS,
+            warm=lambda: None,
+            identify=identify,
+            examine=lambda: _examine(services, embeds=False),
+        )
 
     return Hosted(build)
 

@@ -63,7 +63,7 @@ def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
                     yield Check(**check)
             return
         with open_services(place["data_dir"], any_space=True) as services:  # each check is printed as it ends
-            yield Check("settings", "complete and consistent")
+            yield examination.check_settings()
             yield from examination.examine(services)
     except Misconfigured as exc:
         yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
+from mnemosyne.domain.dead_letter_kind import DeadLetterKind
 from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.visible import one_line
@@ -202,6 +203,8 @@ class DeadLetter:
     redriven_at: datetime | None = None
     due_at: datetime | None = None
     """Set for stored dead letters; see DeadLetterSummary."""
+    kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
+    """Logged when the dead letter is stored, and not stored itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ Pub/Sub redelivers a message after any other status than success, so 204 means t
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import anyio
@@ -14,9 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from mnemosyne.domain.health import Check
 from mnemosyne.errors import InvalidRequest, ServiceError, Unauthorized, Unavailable
 from mnemosyne.http.common import body as bodies
-from mnemosyne.http.common.health import health_routes
+from mnemosyne.http.common.health import deep_health, health_routes
 from mnemosyne.http.push_message import read_push
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
@@ -42,11 +43,13 @@ def build_app(
     threads: int,
     warm: Callable[[], None],
     identify: Callable[[str | None], None],
+    examine: Callable[[], Sequence[Check]] = tuple,
 ) -> Starlette:
     """Build the ASGI app of a function with a push endpoint.
 
     `identify` raises Unauthorized unless the push comes from this deployment's subscription. At most `threads` messages
     are handled at a time and as many wait. More get 429, so that Pub/Sub slows down and the instance keeps its memory.
+    `examine` returns the checks of `/health?deep=1`.
     """
     limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 
@@ -77,7 +80,9 @@ def build_app(
             return JSONResponse({"error": f"a push has at most {PUSH_BYTES:,} bytes"}, status_code=413)
         return await anyio.to_thread.run_sync(_answer, handle, body, request.url.path, services, limiter=limiter)
 
-    app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])
+    app = Starlette(
+        routes=[*health_routes(deep_health(examine, identify)), Route("/{path:path}", push, methods=["POST"])]
+    )
     warm()
     return app
 
@@ -104,7 +109,8 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
         except Exception:  # a bug: log the traceback and let Pub/Sub redeliver
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
-        log.info("push_handled", **about, duration_ms=milliseconds(started))
+        lag = {} if push.age is None else {"lag_ms": round(push.age.total_seconds() * 1000)}
+        log.info("push_handled", **about, **lag, duration_ms=milliseconds(started))
     return Response(status_code=204)
 
 

@@ -5,8 +5,9 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
@@ -32,6 +33,8 @@ OUTAGE_SECONDS = 600.0
 PAUSE_SECONDS = 5.0
 """Seconds without a new look-up after the database was unavailable."""
 KEYS_REMEMBERED = 10_000
+EXPIRES_SOON = timedelta(days=7)
+"""Time before the expiry of a key that is in use, from which on the log names the key."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -93,6 +96,7 @@ class ApiKeyAuthenticator:
         self._clock = clock
         self._keys: dict[str, _CachedKey] = {}
         self._unknown_ids: dict[str, _CachedKey] = {}
+        self._expiring: set[str] = set()
         self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
@@ -116,7 +120,17 @@ class ApiKeyAuthenticator:
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
             raise Unauthorized("the key is not known, expired or revoked")
+        self._note_expiry(key)
         return key.principal
+
+    def _note_expiry(self, key: ApiKey) -> None:
+        """Log once per instance that a key in use expires soon."""
+        if key.expires_at and key.id not in self._expiring and key.expires_at - self._clock() < EXPIRES_SOON:
+            self._expiring.add(key.id)
+            next_step = "create another key with `mnemosyne keys create`, and give it to the owner of this key"
+            log.warning(
+                "key_expires_soon", key=key.id, namespace=key.namespace, expires_at=key.expires_at, next_step=next_step
+            )
 
     def _look_up(self, key_id: str) -> ApiKey | None:
         now = time.monotonic()
@@ -217,16 +231,16 @@ class CloudRunIamAuthenticator:
 
 
 class PushIdentity:
-    """Authenticates pushes of this deployment's subscription by Google's token of its service account."""
+    """Authenticates calls of this deployment's subscriptions and checks by Google's tokens of their accounts."""
 
-    def __init__(self, verifier: TokenVerifier, email: str) -> None:
+    def __init__(self, verifier: TokenVerifier, emails: Collection[str]) -> None:
         self._verifier = verifier
-        self._email = email
+        self._emails = emails
 
     def check(self, authorization: str | None) -> None:
         """Raise Unauthorized if the token is not the subscription's, Unavailable if it cannot be checked."""
         claims = self._verifier.verify(bearer(authorization))
-        if claims.get("email") != self._email or claims.get("email_verified") is not True:
+        if claims.get("email") not in self._emails or claims.get("email_verified") is not True:
             raise Unauthorized("the push is not our subscription's")
 
 

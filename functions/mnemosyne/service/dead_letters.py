@@ -39,7 +39,16 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
     The empty namespace has the messages that name none.
     """
     if memories.store_dead_letter(dead_letter):
-        log.error("dead_lettered", namespace=memories.namespace, message_id=dead_letter.message_id)
+        _log(dead_letter, memories.namespace)
+
+
+def _log(dead_letter: DeadLetter, namespace: str) -> None:
+    """Log a dead letter, without its cause, which may quote the message."""
+    kept = {"namespace": namespace, "message_id": dead_letter.message_id, "cause": dead_letter.kind}
+    if dead_letter.kind.is_of_sender:
+        log.warning("message_refused", **kept)
+    else:
+        log.error("dead_lettered", **kept)
 
 
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
@@ -62,7 +71,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
         ingest.reject(message.rejected, memories=memories)
     stored = memories.give_up(dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
     if stored:
-        log.error("dead_lettered", namespace=memories.namespace, message_id=stored.message_id)
+        _log(dead_letter, memories.namespace)
     return stored
 
 

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from mnemosyne.domain.dead_letter_kind import DeadLetterKind
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION, StoredObject
@@ -33,19 +34,23 @@ class Push:
     """Whether the subscription is a bucket's, whose messages are notifications about objects."""
 
     @property
+    def age(self) -> timedelta | None:
+        """Time since the message was published; None if the push does not say when."""
+        try:
+            return datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
+        except (ValueError, TypeError):  # the time is missing, or has no offset
+            return None
+
+    @property
     def expires_soon(self) -> bool:
         """Whether Pub/Sub deletes the message within LAST_DAY."""
-        try:
-            age = datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
-        except (ValueError, TypeError):  # the time is missing, or has no offset
-            return False
-        return age > ingest.RETENTION - LAST_DAY
+        return self.age is not None and self.age > ingest.RETENTION - LAST_DAY
 
     def decoded(self) -> IngestMessage:
         """Decode the message."""
         return decode(self.message, allowed_namespace=self.only)
 
-    def dead_letter(self, cause: str) -> DeadLetter:
+    def dead_letter(self, cause: str, kind: DeadLetterKind) -> DeadLetter:
         """Return the message as a dead letter."""
         return DeadLetter(
             message_id=self.message.message_id,
@@ -54,6 +59,7 @@ class Push:
             cause=cause,
             dead_lettered_at=datetime.now(UTC),
             letter_id=self.message.letter_id,
+            kind=kind,
         )
 
 
@@ -72,9 +78,10 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
         )
         reason, is_over_quota = "; ".join(filter(None, [reason, stored.dead_letter_reason])), bool(stored.over_quota)
         if is_over_quota and not reason:
-            dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
+            dead_letter = push.dead_letter(next(iter(stored.over_quota.values())), DeadLetterKind.OVER_QUOTA)
             dead_letters.store_over_quota(dead_letter, memories=memories)
-    _finish(push, message, push.dead_letter(reason) if reason else None, services)
+    kind = DeadLetterKind.UNREADABLE if message.dead_letter_reason else DeadLetterKind.CONFLICT
+    _finish(push, message, push.dead_letter(reason, kind) if reason else None, services)
     if not reason and not is_over_quota:
         dead_letters.conclude(message, push.message.letter_id, memories=memories)
 
@@ -86,7 +93,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     LAST_DAY. If a service fails, it is delivered again, so that an outage makes no dead letters. An internal error must
     not lose a message, because no other function handles it afterwards.
     """
-    cause, earlier = "", set[str | None]()
+    cause, kind, earlier = "", DeadLetterKind.EXPIRED, set[str | None]()
     if not push.expires_soon:
         try:
             message = push.decoded()
@@ -95,31 +102,37 @@ def give_up(push: Push, services: SubscriberServices) -> None:
                 earlier = {status.error for status in statuses.values()}
             store(push, services)
         except ItemUnavailable as exc:
-            cause = str(exc)
+            cause, kind = str(exc), DeadLetterKind.UNSTORABLE
             if cause not in earlier:
                 raise
         except ServiceError:
             raise
         except Exception as exc:
             log.exception("push_crashed", message_id=push.message.message_id)
-            cause = f"a fault of our own: {type(exc).__name__}"
+            cause, kind = f"a fault of our own: {type(exc).__name__}", DeadLetterKind.CRASHED
         else:
             return
     try:
-        _dead_letter(push, services, cause)
+        _dead_letter(push, services, cause, kind)
     except ServiceError:
         raise
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
-        dead_letter = push.dead_letter(f"a fault of our own while it was given up: {type(exc).__name__}")
+        dead_letter = push.dead_letter(
+            f"a fault of our own while it was given up: {type(exc).__name__}", DeadLetterKind.CRASHED
+        )
         dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.only or ""))
 
 
-def _dead_letter(push: Push, services: SubscriberServices, cause: str) -> None:
+def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     message = push.decoded()
+    if message.retry_reason:
+        kind = DeadLetterKind.NEWER
+    elif message.dead_letter_reason:
+        kind = DeadLetterKind.UNREADABLE
     dead_letter = push.dead_letter(
-        message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries"
+        message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries", kind
     )
     stored = (
         dead_letters.give_up(dead_letter, message, memories=services.memories_of(message.namespace))
@@ -143,7 +156,9 @@ def import_object(push: Push, services: ImportServices) -> None:
         if push.expires_soon:
             raise InvalidRequest("the object of this notification could not be imported for several days")
     except InvalidRequest as exc:
-        dead_letters.store_dead_letter(push.dead_letter(str(exc)), memories=services.memories_of(push.only or ""))
+        expired = push.of_bucket and push.expires_soon
+        kind = DeadLetterKind.EXPIRED if expired else DeadLetterKind.NOTIFICATION
+        dead_letters.store_dead_letter(push.dead_letter(str(exc), kind), memories=services.memories_of(push.only or ""))
         return
     if stored_object:
         object_import.import_object(push.only, stored_object, services, message_id=push.message.message_id)

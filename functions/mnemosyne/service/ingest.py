@@ -95,17 +95,16 @@ class Stored:
     @property
     def dead_letter_reason(self) -> str:
         """Why the message must be kept as a dead letter: a part of it has no other outcome."""
-        conflicts = [
-            f"the request {request_id} has stored another content before: publish what has changed under a new key "
-            "or id"
-            for request_id in self.conflicting
-        ]
-        conflicts += [
-            f"the request {request_id} was another one before, so nothing was deleted: publish the deletion under a "
-            "new id"
-            for request_id in self.undeleted
-        ]
-        return "; ".join(conflicts[:10])
+
+        def name(ids: Sequence[UUID]) -> str:
+            return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
+
+        conflicts = []  # ids come last, so that equal causes can be grouped
+        if ids := self.conflicting:
+            conflicts.append(f"another content has this request's id: publish it under a new key or id {name(ids)}")
+        if ids := list(self.undeleted):
+            conflicts.append(f"another request has this deletion's id: publish it under a new id {name(ids)}")
+        return "; ".join(conflicts)
 
 
 def store(
@@ -243,6 +242,7 @@ class _Storing:
                 namespace=self.memories.namespace,
                 request_id=requests[0].request_id,
                 count=len(new),
+                characters=sum(map(len, new.values())),
                 embed_ms=milliseconds(started),
             )
         return [self.embedded[request.content_hash] for request in requests]
@@ -268,7 +268,7 @@ def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
     memories.record_failures(failed)
     for request in failed:
         # Leave out the cause, which may quote the request. The request's status has it.
-        log.error("ingest_failed", namespace=memories.namespace, request_id=request.request_id)
+        log.warning("ingest_failed", namespace=memories.namespace, request_id=request.request_id)
 
 
 def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:

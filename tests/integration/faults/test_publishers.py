@@ -76,5 +76,5 @@ def test_another_content_under_a_request_id_that_is_taken_is_kept_and_announced(
     message_id = cloud.publish(topic, _memory("second", request_id=request_id))
     (event,) = cloud.told(1)
     assert (event["state"], event["request_id"], event["message_id"]) == ("dead_lettered", None, message_id)
-    assert "has stored another content before" in event["error"]
+    assert "another content has this request's id" in event["error"]
     assert cloud.count() == 1

@@ -279,3 +279,17 @@ def test_in_an_outage_the_database_is_left_alone_for_a_while(made: tuple[ApiKey,
 def test_a_namespace_that_the_token_cannot_vouch_for_is_refused(claim: str, claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="namespace cannot be used"):
         OidcAuthenticator(Verifier(sub="u1", scope="read", **claims), claim).authenticate("Bearer t")
+
+
+@pytest.mark.parametrize(("days", "expected"), [(6, 1), (8, 0)])
+def test_a_key_in_use_that_expires_within_a_week_is_named_once(
+    days: int, expected: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    key, token = new_key(
+        name="test", namespace="ns", scopes=READ_WRITE, created_at=NOW, expires_at=NOW + timedelta(days=days)
+    )
+    authenticator = ApiKeyAuthenticator(KeyStore(key).find, lambda: NOW)
+    for _ in range(3):
+        authenticator.authenticate(f"Bearer {token}")
+    named = [record.fields for record in caplog.records if record.msg == "key_expires_soon"]  # type: ignore[attr-defined]
+    assert [fields["key"] for fields in named] == [key.id] * expected

@@ -204,7 +204,9 @@ def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_
     other = replace(request("b"), request_id=first.request_id)
     message = IngestMessage("ns", (other,))
     outcome = ingest.store(message, memories=services.memories, embedder=services.embedder)
-    assert f"the request {first.request_id} has stored another content before" in outcome.dead_letter_reason
+    assert outcome.dead_letter_reason == (
+        f"another content has this request's id: publish it under a new key or id (request {first.request_id})"
+    )
     assert services.embedder.embedded == ["a"]
 
 

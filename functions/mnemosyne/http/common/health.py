@@ -1,10 +1,14 @@
-"""Liveness probe of every function."""
+"""Liveness probe of every function, and reports of deeper checks."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from mnemosyne.domain.health import Check
+from mnemosyne.errors import Unauthorized, Unavailable
 
 PATHS = ("/health", "/healthz")
 """Cloud Run reserves paths that end in z, so `/healthz` works only elsewhere:
@@ -14,6 +18,46 @@ https://cloud.google.com/run/docs/known-issues."""
 async def alive(request: Request) -> Response:
     """Liveness probe."""
     return JSONResponse({"status": "ok"})
+
+
+def is_deep(request: Request) -> bool:
+    """Whether a probe asks for deeper checks: `?deep=1`."""
+    return request.query_params.get("deep", "0") not in ("", "0")
+
+
+def report(checks: Sequence[Check], *, details: bool) -> Response:
+    """Build the response for checks: 503 if one failed, else 200. `details` are for operators only."""
+    ok = all(check.ok for check in checks)
+    reports: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
+    if details:
+        pairs = zip(reports, checks, strict=True)
+        reports = [entry | {"seen": check.seen, "remedy": check.remedy} for entry, check in pairs]
+    return JSONResponse({"status": "ok" if ok else "wrong", "checks": reports}, status_code=200 if ok else 503)
+
+
+async def refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
+    """Return the response for a caller that may not run checks; None if it may. `identify` raises Unauthorized."""
+    try:
+        await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
+    except Unauthorized as exc:
+        return JSONResponse({"error": str(exc)}, status_code=401)
+    except Unavailable as exc:
+        return JSONResponse({"error": str(exc)}, status_code=503)
+    return None
+
+
+def deep_health(
+    examine: Callable[[], Sequence[Check]], identify: Callable[[str | None], None]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Build the probe of an internal function. With `?deep=1`, an identified caller gets the checks."""
+
+    async def health(request: Request) -> Response:
+        if not is_deep(request):
+            return await alive(request)
+        refused = await refusal(request, identify)
+        return refused or report(await anyio.to_thread.run_sync(examine), details=True)
+
+    return health
 
 
 def health_routes(health: Callable[[Request], Awaitable[Response]] = alive) -> list[Route]:

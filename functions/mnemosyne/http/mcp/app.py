@@ -18,7 +18,7 @@ from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.domain.principal import Scope
 from mnemosyne.http.common.errors import error_response
-from mnemosyne.http.common.health import health_routes
+from mnemosyne.http.common.health import health_routes, is_deep, report
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, Access
 from mnemosyne.http.mcp.cors import Cors
@@ -46,19 +46,21 @@ def build_app(
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
+    canary: Route | None = None,
     serve: Callable[..., Server[Any]] = build_server,
     streams: Callable[[Any], bool] = wants_stream,
 ) -> Starlette:
     """Build the ASGI app of the `mcp` function.
 
-    At most `threads` calls that need the database run at a time. `warm` is called once the app is built.
+    At most `threads` calls that need the database run at a time. `warm` is called once the app is built. `canary` is
+    the route that checks the whole deployment, if somebody may call it.
     """
     database = Turns(threads)
     # McpMiddleware validates Host and Origin.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     streamable = Streamable(serve(services, database=database), security)
     routes = [Route(MCP_PATH, streamable), *health_routes(_health_handler(access, examine)), *_metadata_routes(access)]
-    routes += site.routes(access.issuer)
+    routes += [*site.routes(access.issuer), *([canary] if canary else [])]
     handlers = {404: _not_served, 405: _not_served}
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
     app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
@@ -75,7 +77,7 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
 
         Only operators see the details of each check.
         """
-        if request.query_params.get("deep", "0") in ("", "0"):
+        if not is_deep(request):
             return JSONResponse({"status": "ok"})
         if not access.serves(request.headers.get("host", "")):
             return error_response(421, "Host must be one of MNEMOSYNE_ALLOWED_HOSTS")
@@ -84,13 +86,7 @@ def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Calla
             return principal
         if (refused := access.spend(principal, rate_limit.REQUEST)) is not None:
             return refused
-        checks = await anyio.to_thread.run_sync(examine)
-        ok = all(check.ok for check in checks)
-        reports: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
-        if principal.may(Scope.OPERATE):
-            details = [{"seen": check.seen, "remedy": check.remedy} for check in checks]
-            reports = [report | detail for report, detail in zip(reports, details, strict=True)]
-        return JSONResponse({"status": "ok" if ok else "wrong", "checks": reports}, status_code=200 if ok else 503)
+        return report(await anyio.to_thread.run_sync(examine), details=principal.may(Scope.OPERATE))
 
     return health
 

@@ -1,0 +1,104 @@
+"""Store, find and delete a memory, to check that the parts of a deployment work together.
+
+The canary memory is in a separate namespace, so that no user sees it.
+"""
+
+import time
+from datetime import timedelta
+from uuid import UUID
+
+from mnemosyne.domain.health import Check
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.search import Filters, SearchQuery
+from mnemosyne.errors import MnemosyneError, ServiceError
+from mnemosyne.ids import issue_request_id
+from mnemosyne.observability import EventLog, grouped, milliseconds
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.services import Services
+from mnemosyne.service import ingest, manage, search
+
+log = EventLog(__name__)
+
+NAMESPACE = "mnemosyne-canary"
+WAIT_SECONDS = 40.0
+"""How long the memory may take to be stored. The uptime check waits for 60 seconds in all."""
+PAUSE_SECONDS = 0.5
+OLD = timedelta(minutes=10)
+LEFT_OVER = 100
+"""Canary memories older than OLD that a check deletes: earlier checks have failed after they were published."""
+
+
+class _FailedStepError(Exception):
+    def __init__(self, step: str, cause: str, next_step: str) -> None:
+        super().__init__(cause)
+        self.step = step
+        self.cause = cause
+        self.next_step = next_step
+
+
+def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
+    """Store, find and delete a memory. Logs `canary_passed` or `canary_failed` with the step, cause and next step."""
+    started = time.perf_counter()
+    try:
+        stored_ms = _run(services, wait)
+    except _FailedStepError as exc:
+        log.error("canary_failed", step=exc.step, cause=grouped(exc.cause), error=exc.cause, next_step=exc.next_step)
+        return Check("canary", f"{exc.step}: {exc.cause}", exc.next_step)
+    log.info("canary_passed", stored_ms=stored_ms, duration_ms=milliseconds(started))
+    return Check("canary", f"stored within {stored_ms:.0f} ms, found and deleted")
+
+
+def _run(services: Services, wait: float) -> float:
+    memories = services.memories_of(NAMESPACE)
+    request_id, started = issue_request_id(NAMESPACE), time.perf_counter()
+    content = f"The canary {request_id} is stored, found and deleted."
+    request = IngestRequest.of(
+        request_id, content=content, timestamp=services.clock(), tags=("canary",), title=None, metadata=None
+    )
+    with _Step("publish", "see the checks of this function, and the topic's grants"):
+        ingest.accept(NAMESPACE, [request], services)
+    with _Step("store", "read the log of ingest: push_postponed has the cause"):
+        memory_id = _stored(request_id, memories, time.monotonic() + wait)
+    stored_ms = milliseconds(started)
+    with _Step("search", "read the log of mcp"):
+        query = SearchQuery(query=content, limit=3)
+        result = search.search(query, memories=memories, embedder=services.embedder, reranker=services.reranker)
+        if result.degraded:
+            raise _FailedStepError("search", result.degraded, "read the log of mcp: embedder_failed has the cause")
+        if memory_id not in [hit.id for hit in result.hits]:
+            raise _FailedStepError("search", "a search does not find a stored memory", "run `mnemosyne doctor`")
+    with _Step("delete", "read the log of mcp"):
+        old = memories.list(Filters(before=request.timestamp - OLD), LEFT_OVER)
+        manage.delete_many([memory_id, *(memory.id for memory in old)], memories=memories)
+    return stored_ms
+
+
+def _stored(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
+    """Wait for the outcome, and return the id of the memory."""
+    while True:
+        status = memories.statuses([request_id]).get(request_id)
+        if status and status.state is IngestState.STORED and status.memory_id:
+            return status.memory_id
+        if status and status.state is not IngestState.QUEUED:
+            raise _FailedStepError("store", f"{status.state}: {status.error}", "do what the error says")
+        if time.monotonic() >= deadline:
+            cause = (status and status.error) or "no delivery has reached the database"
+            raise _FailedStepError("store", f"still queued: {cause}", "read the log of ingest: push_postponed")
+        time.sleep(PAUSE_SECONDS)
+
+
+class _Step:
+    """Names the step in the errors that Mnemosyne raises on purpose."""
+
+    def __init__(self, name: str, next_step: str) -> None:
+        self._name = name
+        self._next_step = next_step
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ServiceError):
+            raise _FailedStepError(self._name, error.cause, error.next_step or self._next_step) from error
+        if isinstance(error, MnemosyneError):
+            raise _FailedStepError(self._name, str(error), self._next_step) from error

@@ -1,0 +1,72 @@
+"""Fixtures of the incidents: a deployment in one process, and the alerts that Terraform makes."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mnemosyne.adapters.database.memories import PostgresMemories
+from tests.fakes import FakeServices
+from tests.incidents import World
+from tests.terraform.monitoring import Monitoring
+from tests.terraform.test_alerts import ENTRIES, NOTIFIED, as_if_domain_only
+from tests.terraform.workspace import ROOT, workspace
+
+INCIDENTS = (ROOT / "docs" / "runbook.md").read_text().partition("## Incidents")[2]
+SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in INCIDENTS.split("\n### ")[1:])}
+"""The runbook's sections of incidents by title."""
+
+
+def named_alerts(incident: str) -> set[str]:
+    """The alerts that an incident's section names."""
+    (line,) = re.findall(r"- \*\*Alerts\*\*: (.+)\.", SECTIONS[incident])
+    return set(re.findall(r"\[(.+?)\]", line))
+
+
+@pytest.fixture(scope="session")
+def monitoring() -> Iterator[Monitoring]:
+    """The alerts of a deployment named `mem`."""
+    with workspace() as made:
+        as_if_domain_only(made.directory)
+        made.apply(name="mem", **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
+        yield Monitoring(made)
+
+
+@pytest.fixture
+def world(store: PostgresMemories) -> World:
+    return World(FakeServices(store))
+
+
+@pytest.fixture
+def idle() -> World:
+    """A world without a database."""
+    return World(FakeServices())
+
+
+@pytest.fixture(scope="session")
+def _checked() -> set[str]:
+    return set()
+
+
+@pytest.fixture
+def check(monitoring: Monitoring, _checked: set[str]) -> Callable[..., None]:
+    """Check that an incident logs an event with a cause, and that exactly the alerts of its section fire."""
+
+    def checked(incident: str, world: World, event: str = "", cause: str = "") -> None:
+        assert monitoring.alerts(world.entries, world.points) == named_alerts(incident), world.entries
+        if event:
+            assert event in world.events
+            assert f"`{event}`" in SECTIONS[incident]
+        if cause:
+            logged = {str(fields.get("jsonPayload.cause")) for fields in world.entries}
+            assert any(cause in one for one in logged), logged
+        _checked.add(incident)
+
+    return checked
+
+
+@pytest.fixture
+def instance(monitoring: Monitoring) -> dict[str, str]:
+    """The resource labels of the database's metrics."""
+    (database,) = monitoring.of("google_sql_database_instance")
+    return {"type": "cloudsql_database", "labels.database_id": f"my-project:{database['name']}"}

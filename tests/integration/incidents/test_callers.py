@@ -1,0 +1,210 @@
+"""Incidents of mcp, auth and the deployment, and incidents that only Google's metrics show."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.app.entry_points import configured_services
+from mnemosyne.app.migrate import report
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import MigrationFailed, Unavailable
+from mnemosyne.http.auth.call import Gateway
+from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.service import search
+from mnemosyne.service.api_keys import new_key
+from mnemosyne.service.authenticate import ApiKeyAuthenticator, OidcAuthenticator
+from mnemosyne.service.canary import check_canary
+from mnemosyne.settings import Settings
+from tests.fakes import NOW
+from tests.incidents import World
+from tests.integration.incidents.conftest import SECTIONS
+from tests.terraform.monitoring import Monitoring, entry
+
+Check = Callable[..., None]
+
+
+def _unknown(_: str) -> None:
+    return None
+
+
+def test_a_tool_has_a_bug(world: World, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(search, "search", crash)
+    world.search()
+    check("A tool has a bug", world, "tool_crashed")
+
+
+def test_a_function_does_not_start(idle: World, check: Check) -> None:
+    def build() -> Any:
+        return Settings.from_environment({"MNEMOSYNE_TOPIC": "nowhere"})
+
+    assert asyncio.run(idle.get(Hosted(build), "mcp")) == 500
+    check("A function does not start", idle, "start_failed", "settings: ")
+
+
+def test_a_setting_has_a_wrong_name(idle: World, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "MNEMOSYNE_DATABASE_URL": "postgresql://u@/d?host=/s",
+        "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+        "MNEMOSYNE_DB_POOLSIZE": "9",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("mnemosyne.app.entry_points.configure_logging", lambda *_, **__: None)
+    with idle.function("ingest"):
+        configured_services.__wrapped__()
+    check("A setting has a wrong name", idle, "settings_unknown")
+    assert "MNEMOSYNE_DB_POOLSIZE" in idle.lines[0]
+
+
+def test_credentials_cannot_be_checked(idle: World, check: Check) -> None:
+    def find(key_id: str) -> None:
+        raise Unavailable("the database is not responding")
+
+    assert idle.post(ApiKeyAuthenticator(find, lambda: NOW)) == 503
+    check("Credentials cannot be checked", idle, "authentication_unavailable", "the database is not responding")
+
+
+def test_the_identity_provider_is_unreachable(idle: World, check: Check) -> None:
+    authenticator = OidcAuthenticator(OidcVerifier("http://127.0.0.1:9", "https://memory"), "namespace")
+    token = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.c2ln"
+    assert idle.post(authenticator, token=token) == 503
+    check("The identity provider is unreachable", idle, "issuer_unreachable")
+
+
+def test_somebody_guesses_keys(idle: World, check: Check) -> None:
+    assert idle.post(ApiKeyAuthenticator(_unknown, lambda: NOW), times=340) == 429
+    check("Somebody guesses keys", idle, "audit")
+
+
+class Everybody:
+    """Accepts every credential."""
+
+    credential = "any"
+    only_authorization = False
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        return Principal(id="loop", namespace="ns", scopes=frozenset({Scope.READ}))
+
+    cached_principal = authenticate
+
+
+def test_one_caller_sends_too_many_calls(idle: World, check: Check) -> None:
+    assert idle.post(Everybody(), charged="loop", times=301) == 429
+    check("One caller sends too many calls", idle, "audit")
+
+
+def test_all_connections_of_an_instance_are_busy(idle: World, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.mcp.thread_limiter.Turns.wait_seconds", lambda *_: 3.0)
+    assert idle.post(Everybody(), times=11) == 429
+    check("All connections of an instance are busy", idle, "audit")
+
+
+def test_an_api_key_expires_soon(idle: World, check: Check) -> None:
+    key, token = new_key(
+        name="k",
+        namespace="ns",
+        scopes=frozenset({Scope.READ}),
+        created_at=NOW,
+        expires_at=NOW.replace(day=NOW.day + 1),
+    )
+    with idle.function("mcp"):
+        ApiKeyAuthenticator(lambda _: key, lambda: NOW).authenticate(f"Bearer {token}")
+    check("An API key expires soon", idle, "key_expires_soon")
+
+
+def test_nobody_can_log_in(idle: World, check: Check) -> None:
+    gateway = Gateway("https://auth.example", None)
+    with idle.function("auth"):
+        answer = gateway._error_response(Unavailable("Cloud KMS does not answer"), as_page=True)
+    idle.answered("auth", answer.status_code)
+    check("Nobody can log in", idle, "auth_unavailable")
+
+
+CHECK = {"type": "uptime_url"}
+
+
+def _uptime(world: World, monitoring: Monitoring, metric: str, *values: float) -> None:
+    (config,) = monitoring.of("google_monitoring_uptime_check_config")
+    for value in values:
+        name = f"monitoring.googleapis.com/uptime_check/{metric}"
+        world.measure(name, value, CHECK, {"check_id": config["uptime_check_id"]})
+
+
+def test_the_canary_memory_is_not_found(world: World, check: Check, monitoring: Monitoring) -> None:
+    world.services.queue.away = True
+    with world.function("mcp"):
+        assert not check_canary(world.services).ok
+    _uptime(world, monitoring, "check_passed", False, False, True)
+    check("The canary memory is not found", world, "canary_failed", "the queue is away")
+
+
+def test_mcp_cannot_be_reached(idle: World, check: Check, monitoring: Monitoring) -> None:
+    _uptime(idle, monitoring, "check_passed", False, False)
+    check("mcp cannot be reached", idle)
+
+
+def test_one_location_without_an_answer_calls_nobody(idle: World, monitoring: Monitoring) -> None:
+    _uptime(idle, monitoring, "check_passed", False, True, True)
+    assert monitoring.alerts(idle.entries, idle.points) == set()
+
+
+def test_the_certificate_is_not_renewed(idle: World, check: Check, monitoring: Monitoring) -> None:
+    _uptime(idle, monitoring, "time_until_ssl_cert_expires", 13.0, 13.0)
+    check("The certificate is not renewed", idle)
+
+
+def test_a_migration_fails(idle: World, check: Check) -> None:
+    with idle.function("migrate"):
+        report("migration_failed", MigrationFailed("0002.sql", "42P07", "relation exists"))
+    job = {"resource.type": "cloud_run_job", "resource.labels.job_name": "mem-migrate"}
+    (line,) = idle.lines
+    idle.entries = [entry(line, "") | job]
+    check("A migration fails", idle, "migration_failed")
+
+
+def test_a_backup_fails(idle: World, check: Check, instance: dict[str, str]) -> None:
+    idle.entries = [
+        {
+            "log_id": "cloudaudit.googleapis.com/system_event",
+            "severity": "INFO",
+            "protoPayload.methodName": "cloudsql.instances.automatedBackup",
+            "protoPayload.metadata.windowStatus": "STATUS_FAILED",
+            **{f"resource.{key}": value for key, value in instance.items()},
+        }
+    ]
+    check("A backup fails", idle)
+
+
+MEASURED = {
+    "The processor of the database is busy": ("cloudsql.googleapis.com/database/cpu/utilization", 0.95, ""),
+    "A function is out of memory": ("run.googleapis.com/container/memory/utilizations", 0.97, "ingest"),
+    "All instances of mcp are in use": ("run.googleapis.com/container/instance_count", 1_000.0, "mcp"),
+    "Searches are slow": ("run.googleapis.com/request_latencies", 3_000.0, "mcp"),
+}
+
+
+@pytest.mark.parametrize("incident", MEASURED)
+def test_what_a_metric_of_google_shows(idle: World, check: Check, instance: dict[str, str], incident: str) -> None:
+    metric, value, function = MEASURED[incident]
+    resource = {"type": "cloud_run_revision", "labels.service_name": f"mem-{function}"} if function else instance
+    idle.measure(metric, value, resource)
+    check(incident, idle)
+
+
+def test_the_budget_is_spent(monitoring: Monitoring) -> None:
+    """Cloud Billing sends the e-mail, so no alert of ours fires."""
+    (budget,) = monitoring.of("google_billing_budget")
+    assert budget["all_updates_rule"][0]["monitoring_notification_channels"]
+    assert "- **Alerts**: none." in SECTIONS["The budget is spent"]
+
+
+def test_the_runbook_has_at_least_35_incidents_and_each_has_five_answers() -> None:
+    assert len(SECTIONS) >= 35
+    for title, text in SECTIONS.items():
+        for part in ("Seen", "Alerts", "Cause", "First command", "Cure", "Lost"):
+            assert f"- **{part}**: " in text, title
