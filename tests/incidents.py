@@ -74,7 +74,7 @@ class World:
     ) -> int:
         """Push a message to a function, and return the last status. A message that is not stored stays undelivered."""
         encoded, named = encode("ns", [memory or request("Ada prefers tea.")], "")
-        chosen = (
+        chosen: Any = (
             handler
             or {
                 "ingest": deliveries.store,
