@@ -1,0 +1,251 @@
+"""The actions of every page by touch, on a phone."""
+
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from mnemosyne.cli.open_services import open_services
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import IngestMessage, encode
+from tests.chromium import Chromium
+from tests.console.person import find, lists, shows, titles
+from tests.console.touch import phone, swipe, tap
+from tests.dev import DevServer
+from tests.fakes import request
+from tests.waiting import wait_until
+
+DAY = "2024-03-01"
+FIRST = "Note 1"
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+def finger(downloads: Path) -> Iterator[Chromium]:
+    with phone(str(downloads)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stored(system: DevServer) -> Iterator[dict[str, str]]:
+    """Three memories of one day; their ids by title."""
+    ids = {
+        name: system.outcome(
+            system.ingest(f"TITLE: {name}\nThe letter {name}.", timestamp=f"{DAY}T0{hour}:00:00Z", tags=["letter"])
+        )["memory_id"]
+        for hour, name in enumerate("ABC", 1)
+    }
+    yield ids
+    system.call("delete_memory", {"ids": [*ids.values()]})
+
+
+def _memory(system: DevServer, id_: str) -> dict[str, object]:
+    return system.call("get_memory", {"id": id_})
+
+
+def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, stored: dict[str, str]) -> None:
+    finger.open(f"{site}/")
+    tap(finger, "Any time")
+    shows(finger, "In words")
+    find(finger, "#time").send_keys(DAY)
+    tap(finger, "Apply")
+    lists(finger, "C", "B", "A")
+    tap(finger, "Newest first")
+    lists(finger, "A", "B", "C")
+    tap(finger, "Any tag")
+    tap(finger, ".choices button")
+    lists(finger, "A", "B", "C")
+    tap(finger, "Clear all")
+    wait_until(lambda: FIRST in titles(finger), "all memories are listed")
+    tap(finger, f"[data-id='{stored['B']}'] .row-link")
+    shows(finger, "The letter B.")
+
+
+def test_picked_memories_are_tagged_and_deleted_with_an_undo(
+    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+) -> None:
+    finger.open(f"{site}/?after={DAY}&before={DAY}")
+    lists(finger, "C", "B", "A")
+    tap(finger, "Pick")
+    tap(finger, "[aria-label='Pick: C']")
+    tap(finger, "[aria-label='Pick: A']")
+    shows(finger, "2 picked")
+    tap(finger, "Tag")
+    find(finger, "#bulk-tags").send_keys("post,")
+    tap(finger, "Save")
+    shows(finger, "Tags of 2 memories changed.")
+    assert _memory(system, stored["A"])["tags"] == ["letter", "post"]
+    tap(finger, "Pick")
+    tap(finger, "[aria-label='Pick: B']")
+    tap(finger, "Delete")
+    lists(finger, "C", "A")
+    tap(finger, "Undo")
+    lists(finger, "C", "B", "A")
+
+
+def test_a_swipe_scrolls_and_selects_no_time(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/")
+    strip = find(finger, ".strip-plot")
+    x, y = strip.location["x"] + 150, strip.location["y"] + 20
+    swipe(finger, (x, y), (x, y - 120))
+    swipe(finger, (x, y + 100), (x + 100, y + 100))
+    shows(finger, FIRST)
+    assert "after=" not in finger.url
+
+
+def test_a_search_is_typed_run_explained_and_cleared(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/")
+    tap(finger, ".search")
+    find(finger, "#query").send_keys("oolo")
+    shows(finger, "found by words while you type")
+    find(finger, "#query").send_keys("ng" + Keys.ENTER)
+    tap(finger, ".why summary")
+    shows(finger, "Meaning")
+    tap(finger, "[aria-label=Clear]")
+    wait_until(lambda: "q=" not in finger.url, "the search is cleared")
+
+
+def test_a_memory_is_read_rated_and_edited(
+    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+) -> None:
+    finger.open(f"{site}/?after={DAY}&before={DAY}")
+    tap(finger, f"[data-id='{stored['B']}'] .row-link")
+    tap(finger, "Source")
+    assert "The letter B." in find(finger, "pre.source").text
+    tap(finger, "Formatted")
+    tap(finger, "It helped")
+    wait_until(lambda: system.call("memory_history", {"id": stored["B"]})["ratings"] != [], "it is rated")
+    tap(finger, "Edit")
+    find(finger, "main input").send_keys(" revised")
+    tap(finger, "Save")
+    wait_until(lambda: "revised" in str(_memory(system, stored["B"])["title"]), "the title is saved")
+
+
+def test_a_memory_is_replaced_from_its_menu(
+    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+) -> None:
+    finger.open(f"{site}/memories/{stored['A']}")
+    tap(finger, "[aria-label=More]")
+    tap(finger, "Replace with…")
+    find(finger, "dialog input[type=search]").send_keys("The letter C.")
+    wait_until(lambda: "C" in find(finger, ".option").text, "the search has answered")
+    tap(finger, ".option")
+    tap(finger, "Replace it")
+    shows(finger, "This memory was replaced.")
+    assert _memory(system, stored["A"])["superseded_by"] == stored["C"]
+
+
+def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/")
+    tap(finger, ".tabbar .add")
+    find(finger, "#content").send_keys("Kim skates by touch.")
+    find(finger, "#add-tags").send_keys("te")
+    wait_until(lambda: find(finger, ".options li").text.startswith("tea"), "the tags are known")
+    tap(finger, ".options li:first-child")
+    tap(finger, "Add")
+    tap(finger, ".side .btns .link")
+    shows(finger, "deleted. Closing the tab keeps it.")
+    tap(finger, "Undo")
+    found = system.call("memory_search", {"query": "Kim skates", "mode": "exact"})["memories"]
+    assert [one["tags"] for one in found] == [["tea"]]
+    system.call("delete_memory", {"id": found[0]["id"]})
+
+
+def test_tags_are_renamed_merged_and_deleted(
+    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+) -> None:
+    system.call("update_memory", {"ids": [stored["A"]], "add_tags": ["post"]})
+    finger.open(f"{site}/tags")
+    tap(finger, "[aria-label='Rename letter']")
+    find(finger, "#name").send_keys(Keys.CONTROL, "a")
+    find(finger, "#name").send_keys("mail")
+    tap(finger, ".dialog-foot .main")
+    shows(finger, "3 memories now have the tag mail.")
+    tap(finger, "[aria-label='Pick mail']")
+    tap(finger, "[aria-label='Pick post']")
+    tap(finger, "Merge …")
+    tap(finger, ".dialog-foot .main")
+    shows(finger, "Merged into")
+    wait_until(lambda: len(_tags(system, stored)) == 1, "one tag is left")
+    (left,) = _tags(system, stored)
+    tap(finger, f"[aria-label='Delete the tag {left}']")
+    tap(finger, "Delete the tag")
+    wait_until(lambda: not _tags(system, stored), "the tag is deleted")
+
+
+def _tags(system: DevServer, stored: dict[str, str]) -> set[str]:
+    return {tag for id_ in stored.values() for tag in system.call("get_memory", {"id": id_})["tags"]}
+
+
+def test_requests_are_filtered_picked_and_retried(system: DevServer, site: str, finger: Chromium) -> None:
+    asked = request("Retried by touch.")
+    data, attributes = encode("default", [asked], "")
+    letter = DeadLetter(
+        message_id="touch", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
+    )
+    with open_services(str(system.directory / "data")) as services:
+        waiting = IngestMessage("default", (asked,)).waiting("away")
+        services.memories_of("default").give_up(letter, waiting, contents={asked.request_id: asked.content_hash})
+    finger.open(f"{site}/")
+    tap(finger, ".tabbar [href='/activity']")
+    tap(finger, ".tabs [href='/activity?state=dead_lettered']")
+    tap(finger, "[aria-label='Pick: Retried by touch.']")
+    shows(finger, "1 picked")
+    tap(finger, ".bulk button")
+    shows(finger, "1 request is tried again.")
+    system.call("delete_memory", {"id": system.outcome(str(asked.request_id))["memory_id"]})
+
+
+def test_the_export_has_its_format_and_is_saved(site: str, finger: Chromium, downloads: Path) -> None:
+    finger.open(f"{site}/")
+    tap(finger, ".tabbar summary")
+    tap(finger, ".tabbar [href='/import']")
+    tap(finger, "Markdown")
+    tap(finger, "[aria-labelledby=export] .main")
+    wait_until((downloads / "memories.zip").exists, "the file is saved")
+
+
+def test_files_are_chosen_by_touch(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/import")
+    find(finger, ".drop")
+    for name in ("files", "folder"):
+        finger.driver.execute_script(
+            f"document.getElementById('{name}').addEventListener('click', (event) => "
+            f"{{ event.preventDefault(); window.opened = '{name}'; }})"
+        )
+    for label, name in (("Choose files", "files"), ("Choose a folder", "folder")):
+        tap(finger, label)
+        wait_until(lambda name=name: finger.driver.execute_script("return window.opened") == name, f"{label} opens")  # type: ignore[misc]
+
+
+def test_the_overview_leads_on(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/overview")
+    shows(finger, "Most used tags")
+    tap(finger, "main a[href^='/?tags=']")
+    lists(finger, "Note 2", "Note 1")
+
+
+def test_a_client_is_chosen_and_its_text_copied(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/connect")
+    tap(finger, "#client-1")
+    assert find(finger, "#client-1").get_attribute("aria-selected") == "true"
+    tap(finger, ".snippet button")
+    shows(finger, "Copied.")
+
+
+def test_the_account_menu_changes_the_appearance(site: str, finger: Chromium) -> None:
+    finger.open(f"{site}/")
+    tap(finger, "[aria-label='Account and appearance']")
+    tap(finger, "Appearance: as the system")
+    assert finger.driver.execute_script("return document.documentElement.dataset.theme") == "light"
+    finger.driver.execute_script("localStorage.clear()")
+    assert not finger.driver.find_elements(By.CSS_SELECTOR, ".menu[open]"), "the menu is closed after a choice"

@@ -1,0 +1,71 @@
+"""A finger on a phone: taps and swipes as the browser gets them from a touch screen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests.chromium import Chromium, chromium
+from tests.waiting import wait_until
+
+PHONE = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+# The point of a visible element that a finger would touch; null if another element covers it.
+POINT = """
+const element = arguments[0];
+element.scrollIntoView({ block: "center" });
+const { left, top, width, height } = (element.closest("label") ?? element).getBoundingClientRect();
+const [x, y] = [left + width / 2, top + height / 2];
+const there = document.elementFromPoint(x, y);
+return there && (element.closest("label") ?? element).contains(there) ? [x, y] : null;
+"""
+
+
+@contextmanager
+def phone(downloads: str = "") -> Iterator[Chromium]:
+    """A browser with the screen of a phone, without a mouse."""
+    with chromium(downloads=downloads) as browser:
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+        browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
+        yield browser
+
+
+def _touch(browser: Chromium, kind: str, *points: tuple[float, float]) -> None:
+    asked = {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", asked)
+
+
+def tap(browser: Chromium, target: str) -> None:
+    """Tap an element once it can be reached: a CSS selector, or the text of a button, link, label or summary."""
+    is_selector = target[0] in "#.[" or target.startswith("main ")
+    quoted = f'"{target}"'
+    kinds = " or ".join(f"self::{name}" for name in ("button", "a", "label", "summary"))
+    path = f"//*[{kinds}][normalize-space()={quoted} or text()[normalize-space()={quoted}]]"
+
+    def is_tapped() -> bool:
+        by = (By.CSS_SELECTOR, target) if is_selector else (By.XPATH, path)
+        try:
+            return any(_tap(browser, one) for one in browser.driver.find_elements(*by) if one.is_displayed())
+        except StaleElementReferenceException:
+            return False
+
+    wait_until(is_tapped, f"{target} is tapped", seconds=30)
+
+
+def _tap(browser: Chromium, element: WebElement) -> bool:
+    point = browser.driver.execute_script(POINT, element)
+    if point is None:
+        return False
+    _touch(browser, "touchStart", tuple(point))
+    _touch(browser, "touchEnd")
+    return True
+
+
+def swipe(browser: Chromium, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
+    """Move a finger from one point of the screen to another."""
+    _touch(browser, "touchStart", start)
+    for step in range(1, steps + 1):
+        part = step / steps
+        _touch(browser, "touchMove", (start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part))
+    _touch(browser, "touchEnd")
