@@ -1,0 +1,77 @@
+"""The note of an outage, and errors of the field for an API key."""
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium, chromium
+from tests.console.person import find, lists, press, shows
+from tests.dev import DevServer, serving
+from tests.waiting import wait_until
+
+NOTE = "The server is not responding; this page may be out of date."
+
+
+def _is_offline(browser: Chromium, is_offline: bool) -> None:
+    conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.driver.execute_cdp_cmd("Network.enable", {})
+    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+
+def test_an_outage_is_said_on_the_page_which_tries_again(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/")
+    lists(browser, "Note 3", "Note 2", "Note 1")
+    _is_offline(browser, True)
+    try:
+        press(browser, "Oldest first" if "Oldest first" in browser.text else "Newest first")
+        shows(browser, NOTE)
+        shows(browser, "No connection")
+        assert find(browser, ".outage .note").get_attribute("role") == "alert"
+        press(browser, "Try now")
+        shows(browser, "Trying again in 4 s.")
+    finally:
+        _is_offline(browser, False)
+    press(browser, "Try now")
+    wait_until(lambda: NOTE not in browser.text, "the note is gone")
+    assert "No connection" not in browser.text
+
+
+def test_an_outage_ends_without_a_click(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/overview")
+    shows(browser, "Memories by month")
+    _is_offline(browser, True)
+    try:
+        find(browser, ".nav [href='/tags']").click()
+        shows(browser, NOTE)
+    finally:
+        _is_offline(browser, False)
+    wait_until(lambda: NOTE not in browser.text, "the note is gone", seconds=60)
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[DevServer]:
+    """A server that needs a key."""
+    with serving("--auth-mode", "oauth") as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("mnk_unknown", "the key is not known, expired or revoked"),
+        ("mnk_0123…", "No key has the character “…”: copy the whole key."),
+    ],
+    ids=["unknown", "cut"],
+)
+def test_a_wrong_key_is_refused_at_its_field(guarded: DevServer, key: str, said: str) -> None:
+    with chromium() as browser:
+        browser.open(f"http://127.0.0.1:{guarded.port}/")
+        find(browser, "#key").send_keys(key)
+        press(browser, "Use the key")
+        error = find(browser, "#wrong")
+        assert said in error.text
+        field = find(browser, "#key")
+        assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
+        assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")
+        assert not browser.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page is shown"
