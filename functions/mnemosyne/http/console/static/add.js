@@ -1,17 +1,20 @@
 // Add a memory, and show the outcomes of the latest ones.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useParts } from "./add_parts.js";
 import { forgetLists, go } from "./address.js";
 import { Button, Heading, Icon, Note, Problem, State, Time, useAction } from "./components.js";
 import { deleteLater } from "./deletions.js";
+import { useDrops } from "./drops.js";
 import { useKeys } from "./keys.js";
 import { call, client } from "./mcp.js";
 import { parseMetadata } from "./metadata.js";
 import { observable, useValue } from "./observable.js";
 import { TagField } from "./tag_field.js";
-import { number, plain, shorten } from "./text.js";
+import { counted, memories as countMemories, number, plain, shorten } from "./text.js";
 import { ZONE } from "./time.js";
+import { showToast } from "./toast.js";
 
-const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadata: "", replaces: "" };
+const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadata: "", replaces: "", isParts: false };
 const WAIT_MS = 500;
 const MOST_CHARACTERS = 100_000;
 const MOST_ADDED = 10;
@@ -60,12 +63,19 @@ export function Add({ address, may }) {
     draft.current = { ...draft.current, ...fields };
     setForm(draft.current);
   };
-  const similar = useSimilar(form, may);
   const field = useRef(null);
+  const { parts, question, onPaste, close } = useParts({ form, change, draft, may, field });
+  const [isOver, setIsOver] = useState(false);
+  const similar = useSimilar(form, may);
+  useDrops({ onOver: setIsOver, onTaken: tellImport, isOn: may.has("import_memories") && may.has("ingest_status") });
   const storing = useAction(async () => {
-    const args = argumentsOf(form, await startOf(form.when));
-    const { request_id: id } = await call("ingest_memory", args);
-    follow({ id, content: form.content, replaces: form.replaces }, may);
+    const start = await startOf(form.when);
+    if (parts) await addParts(form, parts, start, may);
+    else {
+      const { request_id: id } = await call("ingest_memory", argumentsOf(form, start));
+      follow([{ id, content: form.content }], form.replaces, may);
+    }
+    close();
     draft.current = EMPTY;
     setForm(EMPTY);
     field.current.focus();
@@ -78,19 +88,31 @@ export function Add({ address, may }) {
   useEffect(() => field.current.focus(), []);
   return html`<div class="page-head"><${Heading}>Add a memory</></div>
     <div class="with-side"><form class="stack" onSubmit=${submit}>
-      <div class="field"><label class="sr" for="content">What should be remembered?</label>
+      <div class=${isOver ? "field over" : "field"}><label class="sr" for="content">What should be remembered?</label>
         <textarea class="input read" id="content" rows="8" ref=${field}
           placeholder="What should be remembered? Markdown is fine."
-          value=${form.content} onInput=${(event) => change({ content: event.target.value })}></textarea></div>
-      <${Known} ...${{ similar, form, change, may }} />
+          value=${form.content} onPaste=${onPaste}
+          onInput=${(event) => change({ content: event.target.value })}></textarea></div>
+      ${question}${!parts && html`<${Known} ...${{ similar, form, change, may }} />`}
       <${Labels} form=${form} change=${change} />
       <${Problem} error=${storing.error} />
-      <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>Add</>
+      <div class="btns"><${Button} class="btn main" type="submit" busy=${storing.busy}>${parts
+          ? `Add ${countMemories(parts.length)}` : "Add"}</>
         <span class="help wide"><kbd>Ctrl</kbd><kbd>Enter</kbd></span><span class="grow"></span>
         <span class="help num">
           ${number(form.content.length)} of ${number(MOST_CHARACTERS)} characters</span></div></form>
     <${Added} may=${may} /></div>`;
 }
+
+// Store each part as a memory. A title would be the same for all, so none is sent.
+async function addParts(form, parts, start, may) {
+  const memories = parts.map((content) => argumentsOf({ ...form, content, title: "" }, start));
+  const { request_ids: ids } = await call("ingest_memories", { memories });
+  follow(ids.map((id, index) => ({ id, content: parts[index] })), "", may);
+}
+
+const tellImport = (count) =>
+  showToast(`Importing ${counted(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
 
 // The form of an address: a query that nothing matched, or a correction of a memory.
 function startForm({ searchParams }) {
@@ -153,33 +175,43 @@ function When({ text }) {
 const update = (id, fields) =>
   added.set(added.get().map((entry) => (entry.id === id ? { ...entry, ...fields } : entry)));
 
-// Follow a request to its outcome, and replace the memory that it corrects.
-async function follow({ id, content, replaces }, may) {
+const isOpen = ({ state }) => state === "queued" || state === "unknown";
+
+// Follow requests to their outcomes, and replace the memory that a single one corrects.
+async function follow(entries, replaces, may) {
   const callTool = client.retrying();
-  added.set([{ id, content, state: "queued" }, ...added.get()].slice(0, MOST_ADDED));
+  const most = Math.max(MOST_ADDED, entries.length);
+  added.set([...entries.map((entry) => ({ ...entry, state: "queued" })), ...added.get()].slice(0, most));
   forgetLists();
   if (!may.has("ingest_status")) return;
+  const ids = entries.map(({ id }) => id);
   try {
-    let outcome = null;
-    await client.outcomes([id], ([status]) => { outcome = status; }, callTool);
-    update(id, { state: outcome.state, error: outcome.error, memory: outcome.memory_id });
-    if (replaces && outcome.memory_id && outcome.memory_id !== replaces) {
-      await callTool("update_memory", { id: replaces, superseded_by: outcome.memory_id });
+    let memory = null;
+    await client.outcomes(ids, (statuses) => {
+      for (const status of statuses.filter((one) => !isOpen(one))) {
+        memory = status.memory_id;
+        update(status.request_id, { state: status.state, error: status.error, memory });
+      }
+    }, callTool);
+    if (replaces && memory && memory !== replaces) {
+      await callTool("update_memory", { id: replaces, superseded_by: memory });
     }
   } catch (error) {
-    update(id, { error: error.message });
+    for (const { id } of added.get().filter((entry) => ids.includes(entry.id) && isOpen(entry))) {
+      update(id, { error: error.message });
+    }
   }
   forgetLists();
 }
 
 function Added({ may }) {
   const entries = useValue(added);
-  if (!entries.length) return html`<aside class="side" aria-label="Files"><p class="help">A file goes to${" "}
-    <a href="/import">Import</a>.</p></aside>`;
+  const help = html`<p class="help">After you paste a list or several paragraphs, the page asks whether they are one
+    memory or several. A file goes to <a href="/import">Import</a>, or drop it here.</p>`;
+  if (!entries.length) return html`<aside class="side" aria-label="Files">${help}</aside>`;
   return html`<aside class="side" aria-label="Added just now"><section><h2>Added just now</h2>
     <ul class="panel" role="status">${entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry}
-      may=${may} />`)}</ul>
-    </section></aside>`;
+      may=${may} />`)}</ul></section>${help}</aside>`;
 }
 
 function Entry({ entry, may }) {

@@ -1,12 +1,11 @@
 // Import & export: files in, with an outcome of each line, and all memories out.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
-import { filesOf } from "./folders.js";
-import { countsOf, importFiles, importFolder, imports, isFailure, run, timeLeft } from "./imports.js";
+import { takeFolder, useDrops } from "./drops.js";
+import { countsOf, importFiles, imports, isFailure, run, timeLeft } from "./imports.js";
 import { call, client } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { counted, memories as countMemories, number } from "./text.js";
-import { showToast } from "./toast.js";
 import { zip } from "./zip.js";
 
 const MOST_LINES = 200; // shown on the page
@@ -19,45 +18,15 @@ export function Transfer({ may }) {
     ${mayImport && html`<${Drop} /><${Imports} />`}<${Export} /></div></div>`;
 }
 
-// The files of a folder, or a message that it has none.
-function takeFolder(files) {
-  if (!importFolder(files)) showToast("The folder has no files that can be imported.");
-}
-
-async function takeDrop(dataTransfer) {
-  const { files, inFolders } = await filesOf(dataTransfer);
-  if (files.length) importFiles(files);
-  if (inFolders.length || !files.length) takeFolder(inFolders);
-}
-
-function useDrops(onEnd) {
-  useEffect(() => {
-    const leave = new AbortController();
-    const { signal } = leave;
-    // The browser would open a file that is dropped next to the target.
-    addEventListener("dragover", (event) => event.preventDefault(), { signal });
-    addEventListener("drop", (event) => {
-      event.preventDefault();
-      onEnd();
-      takeDrop(event.dataTransfer);
-    }, { signal });
-    addEventListener("paste", ({ clipboardData, target }) => {
-      if (!target.closest?.("input, textarea") && clipboardData.files.length) importFiles([...clipboardData.files]);
-    }, { signal });
-    return () => leave.abort();
-  }, []);
-}
-
 function Drop() {
   const [isOver, setIsOver] = useState(false);
   const [files, folder] = [useRef(null), useRef(null)];
-  useDrops(() => setIsOver(false));
+  useDrops({ onOver: setIsOver });
   const choose = (take) => ({ target }) => {
     take([...target.files]);
     target.value = ""; // so that the same file can be chosen again after a correction
   };
-  return html`<div class=${isOver ? "drop over" : "drop"} onDragOver=${() => setIsOver(true)}
-      onDragLeave=${() => setIsOver(false)}><${Icon} name="upload" />
+  return html`<div class=${isOver ? "drop over" : "drop"}><${Icon} name="upload" />
     <div class="stack-s"><h2>Drop files or a folder here, or paste files</h2>
       <p class="soft small">An export of Mnemosyne (<span class="mono">.jsonl</span>), Markdown notes
         (<span class="mono">.md</span>), chronicles (<span class="mono">.txt</span>), compressed or not

@@ -1,0 +1,44 @@
+// A text of several paragraphs or list items on the page Add: one memory or several.
+import { html, useState } from "./vendor/htm-preact.js";
+import { Button, Note } from "./components.js";
+import { isSeveral, splitText } from "./split.js";
+import { memories as countMemories, number, plain, shorten } from "./text.js";
+
+const MOST_SHOWN = 20;
+const MOST_CHARACTERS = 90; // of a part
+
+// `parts` are the texts of the memories, null for one memory. `question` is shown below the field, and `onPaste` asks.
+export function useParts({ form, change, draft, may, field }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const split = isAsking || form.isParts ? splitText(form.content) : { parts: [] };
+  const isParts = form.isParts && isSeveral(split);
+  const onPaste = () => setTimeout(() => { // until the field has the text
+    setIsAsking(may.has("ingest_memories") && isSeveral(splitText(draft.current.content)));
+    change({ isParts: false });
+  });
+  const choose = (chosen) => {
+    setIsAsking(false);
+    change({ isParts: chosen });
+    field.current.focus();
+  };
+  const question = isSeveral(split) && (isParts
+    ? html`<${Chosen} parts=${split.parts} onOne=${() => choose(false)} />`
+    : html`<${Question} ...${split} choose=${choose} />`);
+  return { parts: isParts ? split.parts : null, question, onPaste, close: () => setIsAsking(false) };
+}
+
+const Question = ({ kind, parts, choose }) => html`<${Note} kind="info" icon="list" role="status"><div class="stack-s">
+  <p><strong>One memory or several?</strong> The text has ${number(parts.length)} ${kind}.</p>
+  <p class="btns"><${Button} class="btn small" onClick=${() => choose(false)}>One memory</>
+    <${Button} class="btn small" onClick=${() => choose(true)}>${countMemories(parts.length)}</></p></div></>`;
+
+function Chosen({ parts, onOne }) {
+  const more = parts.length - MOST_SHOWN;
+  return html`<section class="panel pad stack-s" aria-labelledby="parts"><h2 id="parts">
+      ${countMemories(parts.length)}</h2>
+    <ol class="parts small">${parts.slice(0, MOST_SHOWN).map((part) => html`<li dir="auto">
+      ${shorten(plain(part), MOST_CHARACTERS)}</li>`)}</ol>
+    ${more > 0 && html`<p class="help">and ${number(more)} more</p>`}
+    <p class="help">They get the same tags, time, session and metadata.</p>
+    <p><${Button} class="btn small" onClick=${onOne}>One memory instead</></p></section>`;
+}

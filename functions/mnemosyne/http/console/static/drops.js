@@ -1,0 +1,48 @@
+// Files that are dropped on a page or pasted into it are imported.
+import { useEffect } from "./vendor/htm-preact.js";
+import { filesOf } from "./folders.js";
+import { importFiles, importFolder } from "./imports.js";
+import { showToast } from "./toast.js";
+
+// Import the files of a folder, or say that it has none.
+export function takeFolder(files) {
+  const count = importFolder(files);
+  if (!count) showToast("The folder has no files that can be imported.");
+  return count;
+}
+
+// Import what was dropped. Returns the number of files.
+async function takeDrop(dataTransfer) {
+  const { files, inFolders } = await filesOf(dataTransfer);
+  if (files.length) importFiles(files);
+  const others = inFolders.length || !files.length ? takeFolder(inFolders) : 0;
+  return files.length + others;
+}
+
+// `onOver` is called with whether something is dragged over the page, `onTaken` with the number of imported files.
+export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const leave = new AbortController();
+    const { signal } = leave;
+    // The browser would open a file that is dropped.
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      onOver(true);
+    }, { signal });
+    addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || onOver(false), { signal });
+    addEventListener("drop", async (event) => {
+      event.preventDefault();
+      onOver(false);
+      const count = await takeDrop(event.dataTransfer);
+      if (count) onTaken(count);
+    }, { signal });
+    addEventListener("paste", ({ clipboardData, target }) => {
+      const { length } = clipboardData.files;
+      if (target.closest?.("input, textarea") || !length) return;
+      importFiles([...clipboardData.files]);
+      onTaken(length);
+    }, { signal });
+    return () => leave.abort();
+  }, [isOn]);
+}

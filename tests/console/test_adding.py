@@ -1,0 +1,94 @@
+"""Add: a pasted text is one memory or several, and a dropped file is imported."""
+
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.chromium import Chromium
+from tests.console.person import DROP, find, press, shows
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+PARAGRAPHS = "Eve plays chess on Mondays.\n\nFay plays go on Fridays."
+LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
+
+
+@pytest.fixture
+def add(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
+    """The page Add. What a test stores is deleted."""
+    before = _contents(system)
+    browser.open(f"{site}/add")
+    find(browser, "#content")
+    yield browser
+    ids = [id_ for content, id_ in _contents(system).items() if content not in before]
+    if ids:
+        system.call("delete_memory", {"ids": ids})
+
+
+def _contents(system: DevServer) -> dict[str, str]:
+    listed = system.call("list_memories", {"limit": 100, "preview": True})["memories"]
+    return {one["preview"]: one["id"] for one in listed}
+
+
+def _paste(browser: Chromium, text: str) -> None:
+    """Paste by the keyboard what was typed and cut before."""
+    field = find(browser, "#content")
+    field.send_keys(text)
+    field.send_keys(Keys.CONTROL, "ax")
+    wait_until(lambda: field.get_property("value") == "", "the text is cut")
+    field.send_keys(Keys.CONTROL, "v")
+    wait_until(lambda: bool(field.get_property("value")), "the text is pasted")
+
+
+@pytest.mark.parametrize(("text", "said"), [(PARAGRAPHS, "2 paragraphs"), (LIST, "3 list items")])
+def test_a_pasted_text_with_several_parts_asks(add: Chromium, text: str, said: str) -> None:
+    _paste(add, text)
+    shows(add, f"One memory or several? The text has {said}.")
+
+
+def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, add: Chromium) -> None:
+    _paste(add, LIST)
+    press(add, "3 memories")
+    shows(add, "They get the same tags")
+    find(add, "#add-tags").send_keys("baking,")
+    press(add, "Add 3 memories")
+    wait_until(lambda: len(add.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")) == 3, "three are stored")
+    listed = system.call("list_memories", {"tags": ["baking"], "preview": True})["memories"]
+    assert {one["preview"] for one in listed} == {"Gil bakes bread.", "Hal bakes cakes.", "Ivy bakes pies."}
+
+
+def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> None:
+    _paste(add, PARAGRAPHS)
+    press(add, "One memory")
+    assert "One memory or several?" not in add.text
+    press(add, "Add")
+    wait_until(lambda: bool(add.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
+    id_ = system.call("memory_search", {"query": "Eve plays chess", "mode": "exact"})["memories"][0]["id"]
+    assert system.call("get_memory", {"id": id_})["content"] == PARAGRAPHS
+
+
+def test_a_text_that_is_typed_or_has_one_part_asks_nothing(add: Chromium) -> None:
+    find(add, "#content").send_keys(PARAGRAPHS)
+    shows(add, f"{len(PARAGRAPHS)} of 100,000 characters")
+    assert "One memory or several?" not in add.text
+    find(add, "#content").send_keys(Keys.CONTROL, "a")
+    _paste(add, "Only one paragraph.")
+    shows(add, "19 of 100,000 characters")
+    assert "One memory or several?" not in add.text
+
+
+def test_a_file_that_is_dropped_is_imported_and_the_text_is_kept(system: DevServer, add: Chromium) -> None:
+    field = find(add, "#content")
+    field.send_keys("Half a thought")
+    add.driver.execute_script(DROP, field, "jo.md", "# Jo\n\nJo keeps bees.")
+    shows(add, "Importing 1 file …")
+    find(add, ".toast button").click()
+    shows(add, "1 stored")
+    found = system.call("memory_search", {"query": "Jo keeps bees.", "mode": "exact"})["memories"]
+    assert len(found) == 1
+    add.driver.back()
+    wait_until(lambda: find(add, "#content").get_property("value") == "Half a thought", "the text is kept")
+    find(add, "#content").send_keys(Keys.CONTROL, "a")
+    find(add, "#content").send_keys(Keys.BACKSPACE)

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isSeveral, splitText } from "../../functions/mnemosyne/http/console/static/split.js";
+
+const CASES = [
+  ["paragraphs", "One.\nStill one.\n\n\nTwo.", "paragraphs", ["One.\nStill one.", "Two."]],
+  ["one paragraph", "One.\nStill one.", "paragraphs", ["One.\nStill one."]],
+  ["list items", "- One\n* Two\n3. Three\n4) Four", "list items", ["One", "Two", "Three", "Four"]],
+  ["a list with empty lines", "- One\n\n- Two", "list items", ["One", "Two"]],
+  ["tasks", "- [ ] One\n- [x] Two", "list items", ["One", "Two"]],
+  ["items with indented lines", "- One\n  more\n- Two", "list items", ["One\n  more", "Two"]],
+  ["a heading and its paragraph", "# Head\n\nOne.\n\nTwo.", "paragraphs", ["# Head\n\nOne.", "Two."]],
+  ["a heading at the end", "One.\n\n# Head", "paragraphs", ["One.", "# Head"]],
+  ["a list with its introduction", "Set this:\n\n- a\n- b\n\nDone.", "paragraphs", ["Set this:\n\n- a\n- b", "Done."]],
+  ["code with empty lines", "```\na\n\nb\n```\n\nAfter.", "paragraphs", ["```\na\n\nb\n```", "After."]],
+  ["lines of Windows", "One.\r\n\r\nTwo.", "paragraphs", ["One.", "Two."]],
+  ["a dash within a text", "One - two\n\n-5 degrees", "paragraphs", ["One - two", "-5 degrees"]],
+  ["nothing", " \n ", "paragraphs", []],
+];
+for (const [name, text, kind, parts] of CASES) {
+  test(`split ${name}`, () => assert.deepEqual(splitText(text), { kind, parts }));
+}
+
+test("a text has several memories from two to a hundred parts", () => {
+  const parts = (count) => splitText(Array.from({ length: count }, (_, index) => `- ${index}`).join("\n"));
+  assert.deepEqual([1, 2, 100, 101].map((count) => isSeveral(parts(count))), [false, true, true, false]);
+});
