@@ -73,20 +73,19 @@ class JsonFormatter(logging.Formatter):
         """Format the record."""
         entry: dict[str, object] = {
             "severity": record.levelname,
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "logger": record.name,
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat().removesuffix("+00:00") + "Z",
         }
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
-            entry |= {"event": record.msg, "message": record.msg, **fields}
+            entry |= {"event": record.msg, **fields}
         else:
-            entry["message"] = record.getMessage()
+            entry |= {"logger": record.name, "message": record.getMessage()}
         if trace_ := current_trace():
             name = f"projects/{self._project}/traces/{trace_.trace_id}" if self._project else trace_.trace_id
-            entry |= {"logging.googleapis.com/trace": name, "logging.googleapis.com/spanId": trace_.span_id}
+            entry["logging.googleapis.com/trace"] = name
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
-        return json.dumps(entry, ensure_ascii=False, default=str)
+        return json.dumps(entry, ensure_ascii=False, default=str, separators=(",", ":"))
 
 
 def grouped(cause: str) -> str:
@@ -124,6 +123,10 @@ class EventLog:
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
+
+    def debug(self, event: str, **fields: object) -> None:
+        """Log an event that another line of the same request repeats."""
+        self._log(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: object) -> None:
         """Log an expected event."""

@@ -94,11 +94,12 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
         # Not a message: it has no namespace to record it in, and a redelivery cannot succeed.
         log.error("push_malformed", error=str(exc))
         return JSONResponse({"error": str(exc)}, status_code=400)
-    about = {
+    about: dict[str, object] = {
         "message_id": push.message.message_id,
         "request_id": push.message.attributes.get("request_id"),
-        "delivery_attempt": push.attempt,
     }
+    if push.attempt > 1:
+        about["delivery_attempt"] = push.attempt
     started = time.perf_counter()
     with trace(push.message.attributes):
         try:

@@ -47,7 +47,7 @@ def accept(namespace: str, readings: Sequence[Reading], services: Services, by: 
     if takes_room and quota and (full := quota.refusal(services.clock())):
         raise OverQuota(f"{full}; nothing was accepted")
     services.queue.publish(namespace, readings, by)
-    log.info("ingest_accepted", namespace=namespace, request_id=readings[0].request_id, count=len(readings))
+    log.debug("ingest_accepted", namespace=namespace, request_id=readings[0].request_id, count=len(readings))
 
 
 @dataclass
@@ -148,7 +148,7 @@ def store(
             request_id=outcome.request_id,
             state=outcome.state,
             memory_id=outcome.memory_id,
-            attempts=outcome.attempts,
+            **({"attempts": outcome.attempts} if outcome.attempts > 1 else {}),
         )
     if stored.busy:
         raise Unavailable("another delivery of the same content is being stored")
@@ -240,7 +240,6 @@ class _Storing:
             log.info(
                 "ingest_embedded",
                 namespace=self.memories.namespace,
-                request_id=requests[0].request_id,
                 count=len(new),
                 characters=sum(map(len, new.values())),
                 embed_ms=milliseconds(started),

@@ -8,7 +8,6 @@ locals {
     "database_unreachable",
     "dead_lettered",
     "embedding_throttled",
-    "ingest_accepted",
     "ingest_outcome",
     "key_expires_soon",
     "message_refused",
