@@ -36,6 +36,8 @@ module "mnemosyne" {
   migrate_by                  = var.migrate_by
   name                        = var.name
   network                     = var.network
+  audit_days                  = var.audit_days
+  audit_reads                 = var.audit_reads
   notification_channels       = var.notification_channels
   oauth_access_token_seconds  = var.oauth_access_token_seconds
   oauth_client_id             = var.oauth_client_id

@@ -8,7 +8,6 @@ from starlette.testclient import TestClient
 
 from mnemosyne.cli.deployment import Deployment
 from mnemosyne.http.admin.sealed import Run, SealedOperations
-from mnemosyne.service import operations
 from mnemosyne.service.operations.operation import Operation
 from tests.fakes_wire.google.apis import succeeded
 
@@ -51,7 +50,7 @@ class LocalOperations:
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation."""
-        return operations.run(operation, self._operator, "local:tests")
+        return operation.run(self._operator)
 
 
 class OfStore:

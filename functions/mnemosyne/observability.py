@@ -164,6 +164,12 @@ class EventLog:
             listener(event, fields)
 
 
+def notify(event: str, **fields: object) -> None:
+    """Pass an event to the listeners without logging it."""
+    for listener in _listeners:
+        listener(event, fields)
+
+
 def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str = "") -> None:
     """Write the logs of the process to a stream as JSON: Mnemosyne's events from `level` up, and warnings of libraries.
 

@@ -96,6 +96,12 @@ class Settings(BaseModel):
     oauth_log_in_codes: str = Field(
         "", description="file for log-in codes, which replace the provider on a local system"
     )
+    audit_reads: float = Field(
+        1.0, ge=0, le=1, description="share of reads that the audit trail records; changes are always recorded"
+    )
+    audit_days: int = Field(
+        400, ge=1, le=36_500, description="days that the audit trail is kept; `mnemosyne migrate` stores it"
+    )
     rate_limit_per_minute: int = Field(
         600,
         ge=0,

@@ -12,7 +12,16 @@ import pytest
 from tests.dev import COMMAND, DevServer
 from tests.waiting import wait_until
 
-READING = ["doctor", "export", "outcomes", "keys list", "grants list", "people list", "quota list", "dead-letters list"]
+READING = [
+    "doctor",
+    "export",
+    "outcomes",
+    "keys list",
+    "grants list",
+    "lockouts list",
+    "quota list",
+    "dead-letters list",
+]
 
 
 class Home:

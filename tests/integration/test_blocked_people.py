@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -9,15 +10,19 @@ from uuid import UUID
 import jwt
 import pytest
 
-from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
+from mnemosyne.adapters.database.api_keys import PostgresApiKeys, PostgresApiKeyStore
+from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
-from mnemosyne.errors import InvalidRequest, NotFound
+from mnemosyne.domain.principal import Scope
+from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
+from mnemosyne.service.api_keys import new_key
+from mnemosyne.service.authenticate import ApiKeyAuthenticator
 from mnemosyne.service.operations import read_operation
-from mnemosyne.service.operations.access import BlockPerson, ListPeople, UnblockPerson
+from mnemosyne.service.operations.access import LetIn, ListLockouts, LockOut
 from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
 from tests.operations import LocalOperations
 
@@ -42,6 +47,7 @@ class Company:
 
     def __init__(self, server: AuthServer, provider: Provider, people: PostgresBlockedPeople, mcp: Pool) -> None:
         self.server, self.provider, self.people, self.grants = server, provider, people, PostgresGrants(mcp)
+        self.clients, self.keys = PostgresBlockedClients(people._open), PostgresApiKeyStore(people._open)
         self.client = server.register()
 
     def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:
@@ -151,19 +157,79 @@ def test_a_block_of_another_person_changes_nothing(company: Company, who: str) -
 
 
 @pytest.mark.parametrize("who", ["", " ", "@example.com", "*", "a\nb", "x" * 201, None, 7])
-@pytest.mark.parametrize("action", ["block", "unblock"])
+@pytest.mark.parametrize("action", ["lock_out", "let_in"])
 def test_who_is_a_person(company: Company, action: str, who: Any) -> None:
     with pytest.raises(InvalidRequest, match="who"):
-        read_operation(f"{action}_person", {"who": who})
+        read_operation(action, {"kind": "person", "who": who})
     assert company.people.blocked() == []
 
 
 def test_the_deployment_blocks_lists_and_unblocks(company: Company) -> None:
     tokens = company.tokens(EVE)
     system = LocalOperations(company)
-    assert len(system.run(BlockPerson(who="Eve@example.com"))["revoked"]) == 1
+    assert len(system.run(LockOut(kind="person", who="Eve@example.com"))["revoked"]) == 1
     assert not company.is_let_in(tokens)
-    assert [one["who"] for one in system.run(ListPeople())["blocked"]] == ["eve@example.com"]
-    assert system.run(UnblockPerson(who="eve@example.com")) == {"who": "eve@example.com"}
-    with pytest.raises(NotFound, match="mnemosyne people list"):
-        system.run(UnblockPerson(who="eve@example.com"))
+    listed = system.run(ListLockouts())["lockouts"]
+    assert [(one["kind"], one["who"]) for one in listed] == [("person", "eve@example.com")]
+    system.run(LetIn(kind="person", who="eve@example.com"))
+    with pytest.raises(NotFound, match="mnemosyne lockouts list"):
+        system.run(LetIn(kind="person", who="eve@example.com"))
+
+
+def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in(company: Company) -> None:
+    tokens = company.tokens(EVE)
+    another = company.server.register(client_name="Another")
+    system = LocalOperations(company)
+    assert len(system.run(LockOut(kind="client", who=company.client))["revoked"]) == 1
+    assert not company.is_let_in(tokens)
+    answer = refresh(company.server.browser(), company.client, tokens["refresh_token"])
+    assert answer.json()["error"] == "invalid_grant"
+    page = Visit(company.server).browser.get(asked(company.client))
+    assert page.status_code == 403
+    assert "this application is blocked" in page.text
+    company.client = another
+    assert company.is_let_in(company.tokens(EVE))
+
+
+def test_a_client_that_is_let_in_again_logs_people_in(company: Company) -> None:
+    system = LocalOperations(company)
+    client = company.client
+    system.run(LockOut(kind="client", who=client))
+    assert [row["who"] for row in system.run(ListLockouts())["lockouts"]] == [client]
+    system.run(LetIn(kind="client", who=client))
+    assert system.run(ListLockouts())["lockouts"] == []
+    assert company.is_let_in(company.tokens(EVE))
+
+
+def test_a_grant_made_before_a_client_was_locked_out_does_not_stand_if_it_was_not_revoked(
+    company: Company, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    tokens = company.tokens(EVE)
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+    owner.run("INSERT INTO oauth_blocked_clients (client_id) VALUES (:id)", id=company.client)
+    owner.close()
+    assert not company.is_let_in(tokens)
+
+
+def test_a_locked_out_key_is_refused_until_it_is_let_in(company: Company, pool: Pool) -> None:
+    key, token = new_key(
+        name="k", namespace="ns", scopes=frozenset({Scope.READ}), created_at=datetime.now(UTC), expires_at=None
+    )
+    company.keys.create(key)
+    system = LocalOperations(company)
+
+    def is_let_in() -> bool:
+        authenticator = ApiKeyAuthenticator(PostgresApiKeys(pool).find, lambda: datetime.now(UTC))
+        try:
+            return bool(authenticator.authenticate(f"Bearer {token}"))
+        except Unauthorized:
+            return False
+
+    assert is_let_in()
+    system.run(LockOut(kind="key", who=key.id))
+    assert not is_let_in()
+    assert [(row["kind"], row["who"]) for row in system.run(ListLockouts())["lockouts"]] == [("key", key.id)]
+    system.run(LetIn(kind="key", who=key.id))
+    assert is_let_in()
+    with pytest.raises(NotFound, match="no key has the id"):
+        system.run(LockOut(kind="key", who="another"))

@@ -68,6 +68,7 @@ def deployment(
         {
             "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database),
             "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
+            "MNEMOSYNE_DB_POOL_SIZE": "1",
         }
     )
     with GoogleApis().serving() as apis:
@@ -109,7 +110,7 @@ def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store
 
 @pytest.mark.parametrize(
     "arguments",
-    [("keys", "list"), ("quota", "list"), ("grants", "list"), ("people", "list"), ("migrate", "--status")],
+    [("keys", "list"), ("quota", "list"), ("grants", "list"), ("lockouts", "list"), ("migrate", "--status")],
     ids=" ".join,
 )
 def test_a_list_is_printed_as_json(deployment: Deployment, arguments: tuple[str, ...]) -> None:

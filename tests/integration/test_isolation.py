@@ -228,7 +228,8 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
         "delete_records", "differing_labels", "drop_dead_letters", "export_memories", "fail_dead_letter_again",
         "find_api_key", "find_candidates", "forget_requests", "forget_versions", "list_memories",
         "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_facets", "memory_languages",
-        "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_versions", "standing_grant",
+        "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_audit", "record_versions",
+        "standing_grant",
         "unmark_redriven", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)

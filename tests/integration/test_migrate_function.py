@@ -23,7 +23,7 @@ from mnemosyne.http.admin.app import build_app
 from mnemosyne.http.admin.sealed import PART_BYTES, Run
 from mnemosyne.observability import configure_logging
 from mnemosyne.service import operations
-from mnemosyne.service.operations.access import BlockPerson, ListGrants, ListQuotas, RevokeGrants
+from mnemosyne.service.operations.access import ListGrants, ListQuotas, LockOut, RevokeGrants
 from mnemosyne.service.operations.dead_letters import ListDeadLetters
 from mnemosyne.service.operations.keys import CreateKey, ListKeys, RevokeKey
 from mnemosyne.service.operations.operation import Operation
@@ -320,7 +320,7 @@ def test_a_request_that_the_workflow_repeats_runs_once() -> None:
 def test_the_audit_names_who_ran_what(migrating: Any, log: io.StringIO) -> None:
     client, _ = migrating()
     client.post("/")
-    CalledDirectly(client, token="ada@example.com").run(BlockPerson(who="Eve@example.com"))
+    CalledDirectly(client, token="ada@example.com").run(LockOut(kind="person", who="Eve@example.com"))
     (line,) = _lines(log, "audit")
-    assert (line["action"], line["principal"], line["outcome"]) == ("block_person", "google:ada@example.com", "done")
+    assert (line["action"], line["principal"], line["outcome"]) == ("lock_out", "google:ada@example.com", "done")
     assert (line["person"], line["grants"]) == ("eve@example.com", [])

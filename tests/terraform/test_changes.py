@@ -26,6 +26,8 @@ OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s
 # A change of each variable: the values, and the sentence that refuses them, if any.
 FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "alert_emails": ({"alert_emails": ["ada@example.com"]}, ""),
+    "audit_days": ({"audit_days": 90}, ""),
+    "audit_reads": ({"audit_reads": 0.1}, ""),
     "auth_mode": ({"auth_mode": "iam", "invokers": ["user:ada@example.com"]}, ""),
     "availability_type": ({"availability_type": "REGIONAL"}, ""),
     "billing_account": ({"billing_account": "000000-000000-000000"}, ""),

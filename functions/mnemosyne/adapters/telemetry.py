@@ -16,6 +16,7 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 import mnemosyne
+from mnemosyne.domain.audit import ACCESS
 from mnemosyne.observability import listen
 
 _FIELDS_OF_FEW_VALUES = ("tool", "action", "outcome", "state", "mode", "strategy")
@@ -49,6 +50,8 @@ def export(service: str) -> None:
     )
 
     def count(event: str, fields: Mapping[str, object]) -> None:
+        if event == ACCESS:  # `tool_called` counts it
+            return
         attributes = {"event": event} | {
             name: str(fields[name]) for name in _FIELDS_OF_FEW_VALUES if fields.get(name) is not None
         }

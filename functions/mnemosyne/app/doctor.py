@@ -220,9 +220,10 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
+        provider = services.embedding_space.provider  # before: a pool of the owner's function has one connection
         with services.pool.connection() as connection:
             yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
-            yield check_languages(connection, services.embedding_space.provider)
+            yield check_languages(connection, provider)
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:

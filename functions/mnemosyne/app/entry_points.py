@@ -126,6 +126,7 @@ def mcp_app() -> "Hosted":
         from mnemosyne.http.mcp.app import build_app
 
         services = configured_services(SEARCH_SECONDS)
+        _record_accesses(services)
         return build_app(
             services,
             threads=services.settings.db_pool_size,
@@ -137,6 +138,13 @@ def mcp_app() -> "Hosted":
         )
 
     return Hosted(build)
+
+
+def _record_accesses(services: ConfiguredServices) -> None:
+    """Record the accesses of this process in the audit trail."""
+    from mnemosyne.adapters.database.audit import AuditTrail
+
+    AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).follow()
 
 
 def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Check]":
@@ -242,6 +250,7 @@ def auth_app() -> "Hosted":
         from mnemosyne.http.auth.call import Gateway
 
         services = configured_services(SEARCH_SECONDS)
+        _record_accesses(services)
         flow, clients = flow_and_clients(services.settings, services.pool)
         return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
 

@@ -6,6 +6,7 @@ it exits with 1 and writes one log line, `migration_failed`.
 
 import sys
 from contextlib import closing
+from typing import Final
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
@@ -15,6 +16,8 @@ from mnemosyne.app.embedding_check import PATIENCE_SECONDS, check_embedding
 from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.settings import Settings
+
+_AUDIT_DAYS: Final = "UPDATE audit_retention SET days = CAST(:days AS integer)"
 
 log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
 
@@ -27,6 +30,7 @@ def migrate(settings: Settings) -> list[str]:
     with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
         applied = migrations.migrate(connection, migrations.bundled(), space=embedding_space(settings))
         migrations.grant_runtime_role(connection, settings.runtime_users)
+        connection.run(_AUDIT_DAYS, days=settings.audit_days)
     return [file.label for file in applied]
 
 

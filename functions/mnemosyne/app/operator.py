@@ -7,7 +7,9 @@ from functools import cached_property
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
-from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
+from mnemosyne.adapters.database.archive import PostgresArchive
+from mnemosyne.adapters.database.audit import PostgresAuditLog
+from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
@@ -17,6 +19,7 @@ from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, connection_factory_for
 from mnemosyne.app.migrate import deploy
 from mnemosyne.app.recall import probes, recall
+from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
 from mnemosyne.ports.memories import MemoryStore
@@ -33,6 +36,8 @@ class OwnerStores:
         self.quotas = PostgresQuotas(connect)
         self.grants = PostgresGrantStore(connect)
         self.people = PostgresBlockedPeople(connect)
+        self.clients = PostgresBlockedClients(connect)
+        self.audit = PostgresAuditLog(lambda: closing(connect()))
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
         """Return label, version, name and time of application of each file of the schema."""
@@ -46,6 +51,7 @@ class MemoryStores:
 
     def __init__(self, services: ConfiguredServices) -> None:
         self._services = services
+        self.audit = PostgresAuditLog(lambda: services.pool.connection())
 
     @property
     def queue(self) -> IngestQueue:
@@ -56,6 +62,10 @@ class MemoryStores:
         """Return the store of a namespace's memories."""
         return self._services.memories_of(namespace)
 
+    def archive_of(self, namespace: str) -> PostgresArchive:
+        """Return the archive of a namespace, with the rights to read it."""
+        return PostgresArchive(self._services.pool.connection, namespace)
+
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""
         return doctor.examine(self._services)
@@ -65,9 +75,13 @@ class SystemOperator(OwnerStores, MemoryStores):
     """A system that settings name, as the role that owns the schema. The database determines the embedding space."""
 
     def __init__(self, settings: Settings) -> None:
-        OwnerStores.__init__(self, connection_factory_for(settings))
         MemoryStores.__init__(self, ConfiguredServices(settings, any_space=True))
+        OwnerStores.__init__(self, connection_factory_for(settings))
         self._settings = settings
+
+    def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
+        """Store exported memories exactly, and return the number of those that were not there."""
+        return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
         """Apply pending migrations and return the files."""

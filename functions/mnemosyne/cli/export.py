@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -15,7 +15,7 @@ from mnemosyne.cli.terminal import lines_of, say
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
-from mnemosyne.service.operations.export import ExportMemories
+from mnemosyne.service.operations.export import ExportMemories, ExportRecords, ExportRequests
 
 Record = dict[str, Any]
 
@@ -26,7 +26,11 @@ Record = dict[str, Any]
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace to export.")
 @target(DATA_DIR, PROJECT)
 def export(format_: str, output: Path | None, namespace: str, **place: Any) -> None:
-    """Write all memories, oldest first, with their supersession but without ratings and reads."""
+    """Write all memories, oldest first, with their versions and ratings.
+
+    A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` brings
+    all of it back; Markdown files have the memories only.
+    """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
     try:
@@ -50,13 +54,21 @@ def _export(format_: str, output: Path | None, namespace: str, place: Mapping[st
         else:
             stream = private(output) if output else sys.stdout
             for record in records:
-                line = to_jsonl(record)
-                stream.write(lines_of(line) if stream.isatty() else line)
+                _write(stream, record)
                 count += 1
+            for operation in (ExportRequests(namespace=namespace), ExportRecords(namespace=namespace)):
+                for page in pages(system, operation):
+                    for line in page["lines"]:
+                        _write(stream, line)
             stream.flush()
             if output:
                 stream.close()
     return count
+
+
+def _write(stream: TextIO, record: Record) -> None:
+    line = to_jsonl(record)
+    stream.write(lines_of(line) if stream.isatty() else line)
 
 
 def _records(system: System, namespace: str) -> Iterator[Record]:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import click
 
+from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -35,7 +36,8 @@ def list_(person: str | None, as_json: bool, **place: Any) -> None:
     for grant in grants_:
         who, client = plain(grant["person"]), plain(grant["client"] or grant["client_id"])
         scopes, until = ",".join(sorted(grant["scopes"])), grant["expires_at"][:10]
-        say(f"{grant['id']}  until {until}  {scopes:12}{plain(grant['namespace']):30}{who}: {client}")
+        used = f"used {minute(grant['last_used_at'])}" if grant["last_used_at"] else "never used"
+        say(f"{grant['id']}  until {until}  {used:22}{scopes:12}{plain(grant['namespace']):30}{who}: {client}")
 
 
 @grants.command()

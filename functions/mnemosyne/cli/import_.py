@@ -16,6 +16,7 @@ from mnemosyne.cli.journal import Journal
 from mnemosyne.cli.listing import Listing, list_files
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, open_services, settings_of_a_system
 from mnemosyne.cli.private import FailuresFile
+from mnemosyne.cli.restore import restore_files
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import timezone_option
@@ -35,6 +36,9 @@ NOTICES = 20
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, without --url.")
 @click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
 @click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
+@click.option(
+    "--restore", is_flag=True, help="Restore exports exactly: ids, times, ratings, versions, keys and outcomes."
+)
 @timezone_option("UTC", help="Of dates and times without an offset; an IANA name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def import_(
@@ -45,10 +49,16 @@ def import_(
     namespace: str,
     via: str | None,
     source: str | None,
+    restore: bool,
     timezone: str,
     as_json: bool,
 ) -> None:
     """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
+    if restore:
+        if url or via or source or format_ not in (None, "jsonl"):
+            raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")
+        restore_files(files, namespace, data_dir, as_json=as_json)
+        return
     listings = {path: _listing(path, format_) for path in files}
     counts = {path: _count(listing) for path, listing in listings.items()}  # all of them, before anything is sent
     for path in files:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import owners_system
@@ -87,10 +88,19 @@ def list_(as_json: bool, **place: Any) -> None:
     now = datetime.now(UTC).isoformat()
     for key in rows:
         expires = key["expires_at"]
-        state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
+        state = _state(key, now)
         until = f"until {expires[:10]}" if expires else "for ever"
+        used = f"used {minute(key['last_used_at'])}" if key["last_used_at"] else "never used"
         namespace, name = plain(key["namespace"]), plain(key["name"])
-        say(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):24} {namespace:20} {name}")
+        say(f"{key['id']}  {state:8}{until:18}{used:22}{','.join(key['scopes']):24} {namespace:20} {name}")
+
+
+def _state(key: dict[str, Any], now: str) -> str:
+    if key["revoked_at"]:
+        return "revoked"
+    if key["blocked_at"]:
+        return "blocked"
+    return "expired" if key["expires_at"] and key["expires_at"] < now else "valid"
 
 
 @keys.command()

@@ -8,6 +8,7 @@ from types import FrameType
 import click
 
 import mnemosyne
+from mnemosyne.cli.access import access, audit
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.dead_letters import dead_letters
 from mnemosyne.cli.dev import dev
@@ -16,9 +17,9 @@ from mnemosyne.cli.export import export
 from mnemosyne.cli.grants import grants
 from mnemosyne.cli.import_ import import_
 from mnemosyne.cli.keys import keys
+from mnemosyne.cli.lockouts import lockouts
 from mnemosyne.cli.migrate import migrate
 from mnemosyne.cli.outcomes import outcomes
-from mnemosyne.cli.people import people
 from mnemosyne.cli.quota import quota
 from mnemosyne.cli.redrive import redrive
 from mnemosyne.cli.reembed import reembed
@@ -37,12 +38,14 @@ def cli() -> None:
     """Mnemosyne: a remote semantic memory for AI agents."""
 
 
+cli.add_command(access)
+cli.add_command(audit)
 cli.add_command(dead_letters)
 cli.add_command(dev)
 cli.add_command(doctor)
 cli.add_command(export)
 cli.add_command(grants)
-cli.add_command(people)
+cli.add_command(lockouts)
 cli.add_command(import_)
 cli.add_command(keys)
 cli.add_command(migrate)

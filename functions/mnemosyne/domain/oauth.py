@@ -119,6 +119,7 @@ class StandingGrant:
     client_name: str
     scopes: frozenset[Scope]
     expires_at: datetime
+    last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

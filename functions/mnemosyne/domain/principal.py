@@ -27,6 +27,12 @@ class Principal:
     """Name for people: of the API key or the OAuth client, or the address or subject in a token."""
     expires_at: datetime | None = field(default=None, compare=False)
     """When the key or the grant expires."""
+    credential: str = field(default="", compare=False)
+    """`key:ID` or `grant:ID`; empty for a token of another issuer."""
+    client: str = field(default="", compare=False)
+    """Id of the OAuth client, or name of the API key."""
+    last_used_at: datetime | None = field(default=None, compare=False)
+    """When the key or the grant was used before; None if it never was."""
 
     @property
     def kind(self) -> str:
@@ -56,10 +62,14 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    blocked_at: datetime | None = None
+    last_used_at: datetime | None = None
 
     def valid(self, now: datetime) -> bool:
-        """Whether the key is neither revoked nor expired at that time."""
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+        """Whether the key is neither revoked, blocked nor expired at that time."""
+        return (
+            self.revoked_at is None and self.blocked_at is None and (self.expires_at is None or now < self.expires_at)
+        )
 
     @property
     def principal(self) -> Principal:
@@ -70,6 +80,9 @@ class ApiKey:
             scopes=self.scopes,
             name=self.name,
             expires_at=self.expires_at,
+            credential=f"key:{self.id}",
+            client=self.name,
+            last_used_at=self.last_used_at,
         )
 
 

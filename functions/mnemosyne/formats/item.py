@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemosyne.domain import chronicle
+from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.memory_input import Defaults, MemoryInput, read, refused
 from mnemosyne.domain.parsing import KEY_LIMIT
@@ -17,7 +18,7 @@ from mnemosyne.ids import note_version_id
 
 FAILURE = "import_failure"
 """Field that a file of failures adds to each record: its location and the error."""
-OURS = ("id", "content_hash", "created_at", "superseded_by_hash", FAILURE)
+OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
 """Fields added by `export` or by a file of failures. An import does not report them as unknown."""
 ITEM_BYTES = 2_000_000
 """Maximum size of a line or chronicle. The largest memory is smaller, even if all its characters are escaped."""

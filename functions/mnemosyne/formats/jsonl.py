@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
@@ -23,7 +24,9 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
         elif is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
         elif line.strip():
-            yield _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
+            item = _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
+            if item.fields is None or item.fields.keys() != {EXTRAS}:  # other lines of an export are for --restore
+                yield item
 
 
 def _item(line: bytes, source: str, number: int) -> Item:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.rfc3339 import rfc3339
 
@@ -30,7 +31,7 @@ def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and text of a Markdown file: front matter, then the unchanged content."""
     import yaml  # slow to import, and only needed here
 
-    front = {name: value for name, value in record.items() if name not in ("id", "content")}
+    front = {name: value for name, value in record.items() if name not in ("id", "content", EXTRAS)}
     name = f"{record['timestamp'][:10]}-{record['content_hash'][:12]}.md"
     # YAML would fold these line breaks into spaces if they were not escaped.
     readable = not _YAML_BREAKS & set(json.dumps(front, ensure_ascii=False))

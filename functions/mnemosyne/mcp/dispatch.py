@@ -7,6 +7,7 @@ from typing import Any
 
 import mcp_types
 
+from mnemosyne.domain import audit
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, ServiceError, Uncertain
@@ -14,7 +15,7 @@ from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.hits import stored_by_someone
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tool_errors import error_code, failure
-from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
+from mnemosyne.observability import EventLog, current_trace, milliseconds, notify, trace
 from mnemosyne.ports.services import Services
 
 log = EventLog(__name__)
@@ -32,9 +33,25 @@ def call(
         with trace({}):
             return call(tool, arguments, principal, services)
     started = time.perf_counter()
-    outcome, result = _run(tool, arguments, principal, services)
+    with audit.action(principal, tool.name) as action:
+        outcome, result = _run(tool, arguments, principal, services)
     log.info(
-        "tool_called", tool=tool.name, namespace=principal.namespace, outcome=outcome, duration_ms=milliseconds(started)
+        "tool_called",
+        tool=tool.name,
+        principal=principal.id,
+        client=principal.client,
+        namespace=principal.namespace,
+        outcome=outcome,
+        duration_ms=milliseconds(started),
+    )
+    notify(
+        audit.ACCESS,
+        **action.columns,
+        namespace=principal.namespace,
+        outcome=outcome,
+        ids=audit.ids_of(result.structured_content or {}),
+        recorded=action.recorded and outcome == "done",
+        is_read=tool.scope is Scope.READ,
     )
     if tool.deprecated is None:
         return result
@@ -67,9 +84,8 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     if isinstance(error, Uncertain):
         log.warning("tool_uncertain", **about, error=str(error))
         if tool.scope is not Scope.READ:
-            log.info(
-                "audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="uncertain"
-            )
+            about = audit.caller(principal) | {"namespace": principal.namespace}
+            log.info("audit", action=tool.name, **about, outcome="uncertain")
         outcome, message = "uncertain", f"the answer was lost, look before calling again: {error}"
     elif isinstance(error, Misconfigured):
         log.fault("tool_unavailable", error, **about)
@@ -101,7 +117,8 @@ def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Log the principal and the ids of a change, without contents."""
     result = reply.result.model_dump(mode="json")
     ids = {name: result[name] for name in AUDITED if name in result}
-    log.info("audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="done", **ids)
+    about = audit.caller(principal) | {"namespace": principal.namespace}
+    log.info("audit", action=tool.name, **about, outcome="done", **ids)
 
 
 def _trace_id() -> str:

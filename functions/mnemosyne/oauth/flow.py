@@ -73,6 +73,9 @@ class Flow:
         """
         with self._store.transaction() as rows:
             client = Server(self.issuer, rows, client).examine(request)
+            if rows.is_client_blocked(client.id):
+                log.warning("audit", action="authorize", outcome="refused", client=client.id, reason="blocked")
+                raise Unauthorized("this application is blocked: ask the operator of this memory")
             rows.forget_expired()
             client = replace(client, redirect_uris=(request.payload.redirect_uri,))
             return self._begin(rows, key, request.stored_parameters, client, address)

@@ -1,14 +1,26 @@
 """Ports of the operator's endpoints: API keys, grants, blocked people and quotas."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from mnemosyne.domain.audit import AuditEvent, AuditFilter
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.domain.quota import Quota
 
 
-class ApiKeyStore(Protocol):
+class Blocks(Protocol):
+    """Names that the operator has locked out."""
+
+    def blocked(self) -> Sequence[dict[str, Any]]:
+        """Return `who` and `blocked_at` of each, the earliest first."""
+
+    def unblock(self, who: str) -> bool:
+        """Undo a lock-out; return whether there was one."""
+
+
+class ApiKeyStore(Blocks, Protocol):
     """API keys, for the operator."""
 
     def create(self, key: ApiKey) -> None:
@@ -19,6 +31,9 @@ class ApiKeyStore(Protocol):
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key and return it. Raises NotFound."""
+
+    def block(self, key_id: str) -> bool:
+        """Block a key until it is unblocked; return whether it exists."""
 
 
 class GrantStore(Protocol):
@@ -31,17 +46,21 @@ class GrantStore(Protocol):
         """Revoke these grants and all grants of the person; return the ids of the grants that were active."""
 
 
-class PeopleStore(Protocol):
-    """People whom the operator has blocked from logging in."""
-
-    def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the blocked people, the earliest block first."""
+class PeopleStore(Blocks, Protocol):
+    """People or clients whom the operator has blocked."""
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by e-mail address or subject, revoke their grants, and return the grants' ids."""
+        """Block a person by e-mail address or subject, or a client by id. Returns the ids of the revoked grants."""
 
-    def unblock(self, who: str) -> bool:
-        """Unblock a person; return whether they were blocked."""
+
+class AuditLog(Protocol):
+    """The audit trail, for the operator."""
+
+    def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
+        """Return the events that match, oldest first, after the time and id of an event."""
+
+    def record(self, fields: Mapping[str, Any]) -> None:
+        """Record an event with the fields of `domain.audit.caller`, and namespace, action, outcome, ids and count."""
 
 
 class QuotaStore(Protocol):

@@ -73,6 +73,9 @@ class OAuthRows(Protocol):
     def revoke(self, grant_id: UUID, reason: str) -> None:
         """Revoke a grant with all its tokens."""
 
+    def is_client_blocked(self, client_id: str) -> bool:
+        """Whether the operator has blocked the client."""
+
     def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
         """Whether the operator has blocked the person."""
 

@@ -5,9 +5,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
-from mnemosyne.ports.admin import ApiKeyStore, GrantStore, PeopleStore, QuotaStore
+from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, PeopleStore, QuotaStore
+from mnemosyne.ports.archive import Archive
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 
@@ -47,8 +49,16 @@ class Operator(Protocol):
         """Blocked people."""
 
     @property
+    def clients(self) -> PeopleStore:
+        """Blocked clients."""
+
+    @property
     def quotas(self) -> QuotaStore:
         """Quotas."""
+
+    @property
+    def audit(self) -> AuditLog:
+        """The audit trail."""
 
     @property
     def queue(self) -> IngestQueue:
@@ -56,6 +66,12 @@ class Operator(Protocol):
 
     def memories_of(self, namespace: str) -> MemoryStore:
         """Return the store of a namespace's memories."""
+
+    def archive_of(self, namespace: str) -> Archive:
+        """Return the archive of a namespace."""
+
+    def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
+        """Store exported memories exactly, and return the number of those that were not there. Raises Conflict."""
 
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""

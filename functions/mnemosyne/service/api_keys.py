@@ -61,6 +61,8 @@ def public_fields(key: ApiKey) -> dict[str, Any]:
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),
         "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
+        "blocked_at": key.blocked_at and key.blocked_at.isoformat(),
+        "last_used_at": key.last_used_at and key.last_used_at.isoformat(),
     }
 
 

@@ -109,6 +109,9 @@ def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
         scopes=scopes,
         name=grant.client_name,
         expires_at=grant.expires_at,
+        credential=f"grant:{claims['grant']}",
+        client=grant.client_id,
+        last_used_at=grant.last_used_at,
     )
 
 

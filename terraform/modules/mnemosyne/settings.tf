@@ -28,6 +28,7 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
+    MNEMOSYNE_AUDIT_READS           = tostring(var.audit_reads)
     # A load balancer appends its own address after the address of the caller. If callers can also reach mcp without
     # the load balancer, they can forge every address except the last one.
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
@@ -92,6 +93,7 @@ locals {
     MNEMOSYNE_DB_IAM_AUTH  = "false"
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
+    MNEMOSYNE_AUDIT_DAYS   = tostring(var.audit_days)
     # The function accepts calls only from the workflow.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
     MNEMOSYNE_PUSH_AUDIENCE        = local.urls["migrate"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Final
+from typing import Any, Final
 
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.pool import Pool
@@ -11,7 +11,7 @@ from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.errors import NotFound
 
 _FIND: Final = """
-SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at, blocked_at, last_used_at
 FROM find_api_key(CAST(:id AS text))
 """
 _CREATE: Final = """
@@ -19,13 +19,20 @@ INSERT INTO api_keys (id, name, namespace, scopes, secret_hash, created_at, expi
 VALUES (:id, :name, :namespace, CAST(:scopes AS text[]), :secret_hash, :created_at, CAST(:expires_at AS timestamptz))
 """
 _LIST: Final = """
-SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at, blocked_at, last_used_at
 FROM api_keys
 ORDER BY created_at, id
 """
 _REVOKE: Final = """
 UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id
-RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at, blocked_at, last_used_at
+"""
+_BLOCK: Final = """
+UPDATE api_keys SET blocked_at = coalesce(blocked_at, now()) WHERE id = :id RETURNING id
+"""
+_UNBLOCK: Final = "UPDATE api_keys SET blocked_at = NULL WHERE id = :id AND blocked_at IS NOT NULL RETURNING id"
+_BLOCKED: Final = """
+SELECT id AS who, blocked_at FROM api_keys WHERE blocked_at IS NOT NULL ORDER BY blocked_at, id
 """
 
 
@@ -74,6 +81,21 @@ class PostgresApiKeyStore:
         if not rows:
             raise NotFound(f"no key has the id {key_id}")
         return _key(rows[0])
+
+    def block(self, key_id: str) -> bool:
+        """Block a key until it is unblocked; return whether it exists."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_BLOCK, id=key_id))
+
+    def unblock(self, who: str) -> bool:
+        """Unblock a key; return whether it was blocked."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_UNBLOCK, id=who))
+
+    def blocked(self) -> Sequence[dict[str, Any]]:
+        """Return id and time of the blocked keys, the earliest block first."""
+        with closing(self._open()) as connection:
+            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_BLOCKED)]
 
 
 def _key(row: Row) -> ApiKey:

@@ -1,4 +1,4 @@
-"""Block and unblock people, as the schema's owner."""
+"""Block and unblock people and clients, as the schema's owner."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -31,6 +31,22 @@ WITH known AS (
 SELECT id FROM revoked ORDER BY id
 """
 _UNBLOCK: Final = "DELETE FROM oauth_blocked_people WHERE who = :who RETURNING who"
+_LIST_CLIENTS: Final = """
+SELECT client_id AS who, blocked_at FROM oauth_blocked_clients ORDER BY blocked_at, client_id
+"""
+_BLOCK_CLIENT: Final = """
+WITH blocked AS (
+    INSERT INTO oauth_blocked_clients (client_id) VALUES (CAST(:who AS text)) ON CONFLICT (client_id) DO NOTHING
+), forgotten AS (
+    DELETE FROM oauth_consents WHERE client_id = CAST(:who AS text)
+), revoked AS (
+    UPDATE oauth_grants SET revoked_at = now(), revoked_for = 'client blocked by the operator'
+    WHERE client_id = CAST(:who AS text) AND revoked_at IS NULL AND expires_at > now()
+    RETURNING id
+)
+SELECT id FROM revoked ORDER BY id
+"""
+_UNBLOCK_CLIENT: Final = "DELETE FROM oauth_blocked_clients WHERE client_id = :who RETURNING client_id"
 
 
 class PostgresBlockedPeople:
@@ -53,3 +69,25 @@ class PostgresBlockedPeople:
         """Let a person log in again; return whether they were blocked."""
         with closing(self._open()) as connection:
             return bool(connection.run(_UNBLOCK, who=who))
+
+
+class PostgresBlockedClients:
+    """The store of blocked clients; opens a connection for each operation."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def blocked(self) -> Sequence[dict[str, Any]]:
+        """List blocked clients, oldest first."""
+        with closing(self._open()) as connection:
+            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_LIST_CLIENTS)]
+
+    def block(self, who: str) -> Sequence[str]:
+        """Block a client by its id; return the ids of the revoked grants."""
+        with closing(self._open()) as connection:
+            return [str(row["id"]) for row in connection.run(_BLOCK_CLIENT, who=who)]
+
+    def unblock(self, who: str) -> bool:
+        """Let a client get tokens again; return whether it was blocked."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_UNBLOCK_CLIENT, who=who))

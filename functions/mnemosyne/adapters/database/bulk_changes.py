@@ -28,6 +28,7 @@ class PostgresBulkChanges(NamespaceStore):
             for row in connection.run(memories_sql.SUPERSEDING, namespace=self.namespace, ids=ids):
                 connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=row["id"])
             deleted = connection.run(memories_sql.DELETE_MANY, namespace=self.namespace, ids=ids)
+            self._record_action(connection, [row["id"] for row in deleted])
         return [row["id"] for row in deleted]
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
@@ -52,6 +53,7 @@ class PostgresBulkChanges(NamespaceStore):
                         f"{row['tags']}; nothing was changed"
                     )
             check_growth(before, usage(connection))
+            self._record_action(connection, [row["id"] for row in changed])
         return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
@@ -78,6 +80,7 @@ class PostgresBulkChanges(NamespaceStore):
                 limit=limit,
             )
             check_growth(before, usage(connection))
+            self._record_action(connection, [], count=row["changed"])
         return ChangedTag(**row.named)
 
 

@@ -10,14 +10,14 @@ from uuid import UUID
 import numpy as np
 import orjson
 
-from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
+from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.insertion import insert_memories
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import (
     Broken,
-    EmbeddingModelChanged,
     InvalidRequest,
     ItemUnavailable,
     StatementTimeout,
@@ -25,9 +25,6 @@ from mnemosyne.errors import (
 )
 from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
-
-INSERTED_CHUNKS = 50
-"""Most chunks that one statement inserts, so that its duration does not grow with a memory."""
 
 
 def claim_requests(
@@ -176,7 +173,8 @@ class PostgresClaim:
         try:
             with suppress(_RollbackError), self._connection.transaction():
                 self._connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
-                self._insert([(memory_id, request, [vector, vector])], [row], model, dimension)
+                incoming = [(memory_id, request, [vector, vector])]
+                insert_memories(self._connection, self._namespace, incoming, [row], model, dimension)
                 raise _RollbackError
         except StatementTimeout as exc:
             raise Unavailable(
@@ -216,7 +214,9 @@ class PostgresClaim:
                 requests.append({**row, "differing": differing})
         with self._connection.transaction():
             self._connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
-            recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
+            dimension = len(embeddings[0][0])
+            incoming = list(first.values())
+            recorded = insert_memories(self._connection, self._namespace, incoming, requests, model, dimension)
             if versions:
                 recorded = [*recorded, *self._record(versions)]
         self.stored_contents |= first.keys()
@@ -228,38 +228,4 @@ class PostgresClaim:
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
         )["recorded"]
         recorded: Sequence[Mapping[str, Any]] = orjson.loads(answer)
-        return recorded
-
-    def _insert(
-        self,
-        incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]],
-        requests: Sequence[Mapping[str, object]],
-        model: str,
-        dimension: int,
-    ) -> Sequence[Mapping[str, Any]]:
-        """Insert memories and the outcomes of their requests; return the recorded outcomes."""
-        data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
-        self._connection.copy(ingest_sql.COPY_INCOMING, data)
-        answer = self._connection.one(
-            ingest_sql.STORE,
-            namespace=self._namespace,
-            model=model,
-            dimension=dimension,
-            requests=rows.json_text(requests),
-        )["answer"]
-        stored = orjson.loads(answer)
-        if (stored["model"], stored["dimension"]) != (model, dimension):
-            raise EmbeddingModelChanged(
-                f"the memories are in the space of {stored['model']} at dimension {stored['dimension']}, not of "
-                f"{model} at dimension {dimension} as embedded"
-            )
-        chunks = [
-            {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
-            for memory_id, _, vectors in incoming
-            for index, vector in enumerate(vectors[1:], 1)
-        ]
-        for start in range(0, len(chunks), INSERTED_CHUNKS):
-            part = rows.json_text(chunks[start : start + INSERTED_CHUNKS])
-            self._connection.run(ingest_sql.INSERT_CHUNKS, namespace=self._namespace, chunks=part)
-        recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
         return recorded

@@ -138,6 +138,8 @@ class PostgresDeadLetters(NamespaceStore):
                 request_ids=uuid_array(request_ids),
                 now=now,
             )
+            if row["letter_id"]:
+                self._record_action(connection, [message_id])
         letter_id: UUID | None = row["letter_id"]
         return letter_id
 
@@ -156,9 +158,12 @@ class PostgresDeadLetters(NamespaceStore):
         """Delete dead letters and return their number. The outcomes of their requests stay."""
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
-            ids = text_array(message_ids[start : start + DROPPED_AT_ONCE])
+            some = message_ids[start : start + DROPPED_AT_ONCE]
             with self._transaction() as connection:
-                (row,) = connection.run(dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=ids)
+                (row,) = connection.run(
+                    dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=text_array(some)
+                )
+                self._record_action(connection, some)
             dropped += int(row["dropped"])
         return dropped
 

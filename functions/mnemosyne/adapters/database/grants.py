@@ -10,7 +10,7 @@ from mnemosyne.adapters.database.rows import uuid_array
 
 _LIST: Final = """
 SELECT g.id, g.person, g.subject, g.namespace, g.client_id, g.client_name AS client, g.scopes, g.granted_at,
-    g.expires_at
+    g.expires_at, g.last_used_at
 FROM oauth_grants g
 WHERE g.revoked_at IS NULL AND g.expires_at > now()
     AND (CAST(:person AS text) IS NULL OR lower(CAST(:person AS text)) IN (lower(g.person), lower(g.subject)))
@@ -47,5 +47,5 @@ class PostgresGrantStore:
 
 
 def _grant_values(values: dict[str, Any]) -> dict[str, Any]:
-    times = {name: values[name].isoformat() for name in ("granted_at", "expires_at")}
+    times = {name: values[name] and values[name].isoformat() for name in ("granted_at", "expires_at", "last_used_at")}
     return {**values, **times, "id": str(values["id"])}

@@ -160,6 +160,8 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
             connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=memory_id)
             deleted = connection.run(memories_sql.DELETE, namespace=self.namespace, id=memory_id)
+            if deleted:
+                self._record_action(connection, [memory_id])
         if not deleted:
             return None
         return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
@@ -183,6 +185,8 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 not_superseded=change.not_superseded,
             )
             check_growth(before, usage(connection))
+            if changed:
+                self._record_action(connection, [memory_id])
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
@@ -199,6 +203,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 rating=rating.rating,
                 reason=rating.reason,
             )
+            self._record_action(connection, [memory_id])
             counts = connection.one(memories_sql.RATINGS_COUNTED, namespace=self.namespace, id=memory_id)
         return Rating(**rated.named, **counts.named)
 

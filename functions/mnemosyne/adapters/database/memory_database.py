@@ -1,15 +1,17 @@
 """State that the stores of all namespaces share, and the base class of a namespace's store."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from mnemosyne.adapters.database import memories_sql
+from mnemosyne.adapters.database.audit_action import record_action
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.adapters.database.rows import read_quota
+from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import EmbeddingModelChanged
@@ -92,6 +94,13 @@ class NamespaceStore:
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self.database.transaction(self.namespace)
+
+    def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
+        """Record the caller's action on these ids in the audit trail, in the connection's transaction.
+
+        `count` is the number of changed rows, if it is not that of the ids.
+        """
+        record_action(connection, self.namespace, current_action(), ids, len(ids) if count is None else count)
 
 
 def usage(connection: Connection) -> Quota:

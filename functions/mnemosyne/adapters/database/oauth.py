@@ -202,6 +202,10 @@ class PostgresOAuthRows:
 
     # -- people
 
+    def is_client_blocked(self, client_id: str) -> bool:
+        """Whether the operator has blocked the client."""
+        return bool(self._connection.one(sql.CLIENT_IS_BLOCKED, client_id=client_id)["blocked"])
+
     def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
         """Whether the operator has blocked the person."""
         row = self._connection.one(sql.IS_BLOCKED, subject=subject, addresses=text_array(addresses))

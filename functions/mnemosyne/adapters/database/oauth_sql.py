@@ -61,7 +61,8 @@ VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, :client_na
 """
 GRANT: Final = """
 SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at,
-    revoked_at IS NULL AND expires_at > now() AND NOT person_is_blocked(subject, ARRAY[person]) AS stands
+    revoked_at IS NULL AND expires_at > now() AND NOT person_is_blocked(subject, ARRAY[person])
+        AND NOT client_is_blocked(client_id) AS stands
 FROM oauth_grants
 WHERE id = CAST(:id AS uuid)
 FOR UPDATE
@@ -154,7 +155,9 @@ DELETE FROM oauth_grants WHERE id IN (
 """
 
 IS_BLOCKED: Final = "SELECT person_is_blocked(:subject, CAST(:addresses AS text[])) AS blocked"
+CLIENT_IS_BLOCKED: Final = "SELECT client_is_blocked(:client_id) AS blocked"
 
 STANDING_GRANT: Final = """
-SELECT subject, namespace, client_id, client_name, scopes, expires_at FROM standing_grant(CAST(:id AS uuid))
+SELECT subject, namespace, client_id, client_name, scopes, expires_at, last_used_at
+FROM standing_grant(CAST(:id AS uuid))
 """

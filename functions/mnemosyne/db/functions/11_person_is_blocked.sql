@@ -11,3 +11,10 @@ BEGIN ATOMIC
                 AND lower(b.who) IN (SELECT lower(a) FROM unnest(p_addresses || p_subject) AS a))
     );
 END;
+
+-- Whether the operator has blocked a client.
+CREATE OR REPLACE FUNCTION client_is_blocked(p_client_id text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT EXISTS (SELECT FROM oauth_blocked_clients b WHERE b.client_id = p_client_id);
+END;

@@ -1,15 +1,16 @@
--- Look up a valid grant: it is not revoked and not expired, and its person is not blocked. The service `mcp` has no
+-- Look up a valid grant: it is not revoked and not expired, and neither its person nor its client is blocked. The service `mcp` has no
 -- other access to the tables of the authorization server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (
-    subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz
+    subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz,
+    last_used_at timestamptz
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
-    SELECT g.subject, g.namespace, g.client_id, g.client_name, g.scopes, g.expires_at
+    SELECT g.subject, g.namespace, g.client_id, g.client_name, g.scopes, g.expires_at, g.last_used_at
     FROM oauth_grants g
     WHERE g.id = p_id AND g.revoked_at IS NULL AND g.expires_at > now()
-        AND NOT person_is_blocked(g.subject, ARRAY[g.person]);
+        AND NOT person_is_blocked(g.subject, ARRAY[g.person]) AND NOT client_is_blocked(g.client_id);
 END;
 
 REVOKE ALL ON FUNCTION standing_grant FROM PUBLIC;

@@ -26,6 +26,7 @@ GRANT SELECT ON source_keys TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
+GRANT INSERT ON audit_events TO mnemosyne_runtime, mnemosyne_mcp;
 
 -- The function `mcp` reads, labels, rates and deletes memories. `mcp` does not store memories.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
@@ -52,7 +53,7 @@ GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 -- The function `auth` has rights on the tables of the authorization server. `auth` has no right to read memories.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
     oauth_consents TO mnemosyne_auth;
-GRANT SELECT ON schema_migrations, oauth_blocked_people TO mnemosyne_auth;
+GRANT SELECT ON schema_migrations, oauth_blocked_people, oauth_blocked_clients TO mnemosyne_auth;
 
 -- The table memory_chunks_next exists only while `reembed` runs.
 DO $$

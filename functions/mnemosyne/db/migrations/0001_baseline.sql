@@ -272,8 +272,32 @@ CREATE TABLE api_keys (
     secret_hash bytea NOT NULL CHECK (length(secret_hash) = 32),
     created_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz,
-    revoked_at  timestamptz
+    revoked_at  timestamptz,
+    blocked_at  timestamptz,  -- a blocked key is refused until the operator unblocks it
+    last_used_at timestamptz  -- exact to a minute
 );
+
+-- The audit trail: who did what, without contents. Functions insert events and can neither read nor change them.
+CREATE TABLE audit_events (
+    id         bigint GENERATED ALWAYS AS IDENTITY,
+    at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+    principal  text NOT NULL,  -- such as key:ID, oauth:SUBJECT, google:ADDRESS or local:USER
+    credential text NOT NULL,  -- key:ID or grant:ID; empty for other credentials
+    client     text NOT NULL,  -- id of the OAuth client, or name of the API key
+    namespace  text NOT NULL,  -- empty for actions on the whole system
+    action     text NOT NULL,  -- name of the tool or of the operator's operation
+    outcome    text NOT NULL,
+    ids        text[] NOT NULL DEFAULT '{}',  -- at most 100
+    count      integer NOT NULL DEFAULT 0,    -- number of all ids, or of changed rows
+    PRIMARY KEY (at, id)
+);
+
+-- This table has one row: how long the audit trail is kept. The owner of the schema sets it.
+CREATE TABLE audit_retention (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    days     integer NOT NULL CHECK (days > 0)
+);
+INSERT INTO audit_retention (days) VALUES (400);
 
 -- The tables of the authorization server. These tables have only the SHA-256 of codes, tokens and cookies.
 CREATE TABLE oauth_clients (
@@ -312,7 +336,8 @@ CREATE TABLE oauth_grants (
     granted_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz NOT NULL,
     revoked_at  timestamptz,
-    revoked_for text
+    revoked_for text,
+    last_used_at timestamptz  -- exact to a minute
 );
 
 CREATE TABLE oauth_codes (
@@ -347,6 +372,12 @@ CREATE TABLE oauth_consents (
 CREATE TABLE oauth_blocked_people (
     who        text PRIMARY KEY CHECK (who <> ''),
     subjects   text[] NOT NULL DEFAULT '{}',  -- subjects of the person's grants at the time of the block
+    blocked_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Blocked clients. A blocked client gets no code and no token, and its grants do not stand.
+CREATE TABLE oauth_blocked_clients (
+    client_id  text PRIMARY KEY CHECK (client_id <> ''),
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -432,6 +463,11 @@ CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE st
 CREATE INDEX dead_letters_newest ON dead_letters (namespace, dead_lettered_at, message_id);
 CREATE INDEX dead_letters_changed ON dead_letters (namespace, changed_in) WHERE lost;
 
+CREATE INDEX audit_events_principal ON audit_events (principal, at, id);
+CREATE INDEX audit_events_credential ON audit_events (credential, at, id) WHERE credential <> '';
+CREATE INDEX audit_events_client ON audit_events (client, at, id) WHERE client <> '';
+CREATE INDEX audit_events_namespace ON audit_events (namespace, at, id);
+
 CREATE INDEX oauth_clients_expire ON oauth_clients (expires_at);
 CREATE INDEX oauth_requests_expire ON oauth_requests (expires_at);
 CREATE INDEX oauth_requests_of_network ON oauth_requests (network, expires_at) WHERE status = 'started';
@@ -456,7 +492,7 @@ BEGIN
             'USING (namespace = current_setting(''mnemosyne.namespace'', true))', name);
     END LOOP;
     FOREACH name IN ARRAY ARRAY['oauth_clients', 'oauth_requests', 'oauth_grants', 'oauth_codes', 'oauth_refresh_tokens',
-        'oauth_consents', 'oauth_blocked_people'] LOOP
+        'oauth_consents', 'oauth_blocked_people', 'oauth_blocked_clients'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY authorization_server ON %I TO mnemosyne_auth USING (true)', name);
     END LOOP;
@@ -467,5 +503,10 @@ CREATE POLICY namespace_isolation ON quotas TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_dead_letter, mnemosyne_import_object
     USING (namespace IN ('', current_setting('mnemosyne.namespace', true)));
 ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+-- A function records an action in the transaction of the change, which is confined to a namespace.
+ALTER TABLE audit_events ENABLE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON audit_events FOR INSERT TO mnemosyne_runtime, mnemosyne_mcp
+    WITH CHECK (namespace = current_setting('mnemosyne.namespace', true));
+ALTER TABLE audit_retention ENABLE ROW LEVEL SECURITY;
 ALTER TABLE namespace_words ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memory_words ENABLE ROW LEVEL SECURITY;

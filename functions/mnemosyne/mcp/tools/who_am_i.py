@@ -13,13 +13,14 @@ class NoArguments(Input):
 
 
 class Credential(Result):
-    """The namespace and scopes of the caller, the name and kind of its credential, and when that expires."""
+    """The namespace and scopes of the caller, the name and kind of its credential, its expiry and its last use."""
 
     namespace: str
     scopes: list[str]
     name: str
     kind: str
     expires_at: datetime | None
+    last_used_at: datetime | None = None
 
 
 def _who_am_i(arguments: NoArguments, principal: Principal, services: Services) -> Reply:
@@ -30,6 +31,7 @@ def _who_am_i(arguments: NoArguments, principal: Principal, services: Services) 
             name=principal.name or principal.id,
             kind=principal.kind,
             expires_at=principal.expires_at,
+            last_used_at=principal.last_used_at,
         )
     )
 

@@ -2,11 +2,13 @@
 
 from typing import Any, Final
 
+from mnemosyne.domain import audit as audit_trail
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations import access, dead_letters, export, keys, outcomes, system
+from mnemosyne.service.operations import access, audit, dead_letters, export, keys, outcomes, system
 from mnemosyne.service.operations.operation import Operation
 
 log = EventLog(__name__)
@@ -17,11 +19,12 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     keys.RevokeKey,
     access.ListGrants,
     access.RevokeGrants,
-    access.ListPeople,
-    access.BlockPerson,
-    access.UnblockPerson,
+    access.ListLockouts,
+    access.LockOut,
+    access.LetIn,
     access.ListQuotas,
     access.SetQuota,
+    audit.ListAudit,
     dead_letters.ListDeadLetters,
     dead_letters.CountDeadLetters,
     dead_letters.FindDeadLetters,
@@ -32,6 +35,9 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     outcomes.ListOutcomesOfKeys,
     outcomes.CountWaiting,
     export.ExportMemories,
+    export.ExportRequests,
+    export.ExportRecords,
+    export.RestoreLines,
     system.Examine,
     system.Migrate,
     system.ShowSchema,
@@ -57,11 +63,27 @@ def read_operation(action: object, arguments: object) -> Operation:
 
 def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]:
     """Run an operation for a caller, and log who ran it."""
+    principal = Principal(id=caller, namespace="", scopes=frozenset())
     try:
-        answer = operation.run(operator)
+        with audit_trail.action(principal, operation.action) as action:
+            answer = operation.run(operator)
     except Exception as exc:
         log.info("audit", action=operation.action, principal=caller, outcome="failed", error=type(exc).__name__)
         raise
     about = {name: value for name, value in operation.audited(answer).items() if value is not None}
     log.info("audit", action=operation.action, principal=caller, outcome="done", **about)
+    if not action.recorded:
+        _record(operator, action, about)
     return answer
+
+
+def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any]) -> None:
+    """Record an operation that has not recorded itself. It is done, so a failure is logged and not raised."""
+    ids = [about[name] for name in ("key", "person", "client", "message_id") if about.get(name)]
+    for name in ("grants", "message_ids"):
+        ids += about.get(name, [])
+    fields = {"namespace": about.get("namespace"), "ids": ids, "count": about.get("count", len(ids))}
+    try:
+        operator.audit.record({**action.columns, **fields, "outcome": "done"})
+    except ServiceError as exc:
+        log.error("audit_lost", action=action.name, principal=action.principal.id, error=str(exc))

@@ -1,4 +1,4 @@
-"""Operations on grants of OAuth clients, blocked people and quotas."""
+"""Operations on grants of OAuth clients, lock-outs and quotas."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.errors import NotFound
+from mnemosyne.ports.admin import Blocks
 from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations.operation import Operation
 
@@ -58,56 +59,70 @@ class RevokeGrants(Operation):
         return {"grants": answer["revoked"], "person": self.person, "reason": "revoked by the operator"}
 
 
-class ListPeople(Operation):
-    """List blocked people."""
+class ListLockouts(Operation):
+    """List the people, clients and keys that are locked out."""
 
-    action = "people_list"
+    action = "lockout_list"
     as_owner = True
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the blocked people, the earliest block first."""
-        return {"blocked": list(operator.people.blocked())}
+        """Return each with its kind, the earliest lock-out first."""
+        stores: dict[str, Blocks] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
+        found = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
+        return {"lockouts": sorted(found, key=lambda row: str(row["blocked_at"]))}
 
 
-class BlockPerson(Operation):
-    """Block a person, which overrides the access rules."""
+class LockOut(Operation):
+    """Lock out a person, a client or a key, everywhere and until it is undone."""
 
-    action = "block_person"
+    action = "lock_out"
     changes = True
     as_owner = True
 
-    who: Annotated[Text, Field(max_length=200)]
+    kind: Literal["person", "client", "key"]
+    who: Annotated[Text, Field(max_length=1_000)]
+    """Address or subject of a person, or id of a client or a key."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        blocked_name(self.who)
+        if self.kind == "person":
+            blocked_name(self.who)
+        elif not self.who.strip():
+            raise ValueError("who must be the id of a client or a key")
         return self
 
-    def run(self, operator: Operator) -> dict[str, Any]:
-        """Block the person and return the grants that were revoked."""
-        who = blocked_name(self.who)
-        return {"who": who, "revoked": list(operator.people.block(who))}
-
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the person and the grants that were revoked."""
-        return {"person": answer["who"], "grants": answer["revoked"]}
-
-
-class UnblockPerson(BlockPerson):
-    """Let a person log in again."""
-
-    action = "unblock_person"
+    @property
+    def name(self) -> str:
+        """The name in the form in which it is stored."""
+        return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Unblock the person. Raises NotFound if the person is not blocked."""
-        who = blocked_name(self.who)
-        if not operator.people.unblock(who):
-            raise NotFound(f"{who} is not blocked: see `mnemosyne people list`")
-        return {"who": who}
+        """Lock out, and return the grants that were revoked. Raises NotFound for an unknown key."""
+        revoked: list[str] = []
+        if self.kind == "key":
+            if not operator.keys.block(self.name):
+                raise NotFound(f"no key has the id {self.name}: see `mnemosyne keys list`")
+        else:
+            store = operator.people if self.kind == "person" else operator.clients
+            revoked = list(store.block(self.name))
+        return {"kind": self.kind, "who": self.name, "revoked": revoked}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the person."""
-        return {"person": answer["who"]}
+        """Return who was locked out, and the grants that were revoked."""
+        return {self.kind: answer["who"], "grants": answer.get("revoked")}
+
+
+class LetIn(LockOut):
+    """Undo a lock-out. Grants stay revoked."""
+
+    action = "let_in"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Undo the lock-out. Raises NotFound if there is none."""
+        stores: dict[str, Blocks] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
+        if not stores[self.kind].unblock(self.name):
+            raise NotFound(f"the {self.kind} {self.name} is not locked out: see `mnemosyne lockouts list`")
+        return {"kind": self.kind, "who": self.name}
 
 
 class ListQuotas(Operation):

@@ -1,9 +1,11 @@
-"""Operation that exports the memories of a namespace, a page at a time."""
+"""Operations that export a namespace, a page at a time, and restore an export."""
 
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain.archive import EXTRAS, NOTHING, ArchivedMemory, read_line
 from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
@@ -12,6 +14,10 @@ from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations.operation import Operation
 
 PAGE = 200
+ROWS = 2_000
+"""Requests or records in a page."""
+LINES = 100
+"""Most lines that one operation restores."""
 
 
 class ExportMemories(Operation):
@@ -27,12 +33,83 @@ class ExportMemories(Operation):
         """Return a page of records."""
         after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
         page = operator.memories_of(self.namespace).export(PAGE, after=after)
+        extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
         last = page[-1].cursor if page else None
+        # A memory that was deleted since the page was read has no extras, and is left out.
+        present = [memory for memory in page if memory.id in extras]
         return {
-            "memories": [to_record(memory) for memory in page],
+            "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
             "after": [rfc3339(last.timestamp), last.key] if last else None,
         }
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the namespace and the number of memories."""
         return {"namespace": self.namespace, "count": len(answer["memories"])}
+
+
+class ExportRequests(Operation):
+    """Read the requests with an outcome, as lines of an export."""
+
+    action = "export_requests"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    after: Text | None = None
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of lines."""
+        rows = operator.archive_of(self.namespace).requests(ROWS, UUID(self.after) if self.after else NOTHING)
+        after = rows[-1]["request_id"] if len(rows) == ROWS else None
+        return {"lines": [{EXTRAS: {"request": row}} for row in rows], "after": after}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the number of requests."""
+        return {"namespace": self.namespace, "count": len(answer["lines"])}
+
+
+class ExportRecords(Operation):
+    """Read the records that publishers have named by source and key, as lines of an export."""
+
+    action = "export_records"
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    after: Text | None = None
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of lines."""
+        rows = operator.archive_of(self.namespace).records(ROWS, UUID(self.after) if self.after else NOTHING)
+        after = rows[-1]["key_id"] if len(rows) == ROWS else None
+        return {"lines": [{EXTRAS: {"record": row}} for row in rows], "after": after}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the number of records."""
+        return {"namespace": self.namespace, "count": len(answer["lines"])}
+
+
+class RestoreLines(Operation):
+    """Store lines of an export exactly: ids, times, ratings, versions, records and outcomes."""
+
+    action = "restore"
+    changes = True
+    as_owner = True
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Store the lines. Raises InvalidRequest for a line of another file, and Conflict."""
+        memories: list[ArchivedMemory] = []
+        rows: dict[str, list[Any]] = {"request": [], "record": []}
+        for fields in self.lines:
+            line = read_line(fields)
+            if isinstance(line, ArchivedMemory):
+                memories.append(line)
+            else:
+                rows[line[0]].append(line[1])
+        stored = operator.restore(self.namespace, memories) if memories else 0
+        if rows["request"] or rows["record"]:
+            operator.archive_of(self.namespace).restore_rows(rows["request"], rows["record"])
+        return {"memories": len(memories), "stored": stored, "rows": len(self.lines) - len(memories)}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the number of memories."""
+        return {"namespace": self.namespace, "count": answer["stored"]}

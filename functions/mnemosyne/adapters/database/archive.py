@@ -1,0 +1,169 @@
+"""What a complete export has besides memories, and the restoration of an export, as the schema's owner."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from uuid import UUID
+
+from mnemosyne.adapters.database import ingest_sql, memories_sql
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.insertion import insert_memories
+from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array
+from mnemosyne.domain.archive import NOTHING, ArchivedMemory
+from mnemosyne.domain.chunking import embed_whole
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Conflict
+from mnemosyne.ports.embedder import Embedder
+
+# The times are JSON text with microseconds, so that an export of the restored rows has the same text.
+_EXTRAS: Final = """
+SELECT m.id, jsonb_strip_nulls(jsonb_build_object(
+    'last_seen_at', m.last_seen_at,
+    'superseded_by', m.superseded_by,
+    'ratings', (
+        SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - 'memory_id' - 'namespace') ORDER BY r.rated_by)
+        FROM memory_ratings r WHERE r.memory_id = m.id
+    )
+)) AS extras
+FROM memories m
+WHERE m.namespace = :namespace AND m.id = ANY (CAST(:ids AS uuid[]))
+"""
+_REQUESTS: Final = """
+SELECT i.request_id AS id, jsonb_strip_nulls(jsonb_build_object(
+    'request_id', i.request_id, 'state', i.state, 'memory_id', i.memory_id,
+    'content_hash', encode(i.content_hash, 'hex'), 'source', i.source, 'key', i.key, 'version_at', i.version_at,
+    'version_published', i.version_published, 'attempts', i.attempts, 'error', i.error, 'note', i.note,
+    'created_at', i.created_at, 'updated_at', i.updated_at, 'announced_at', i.announced_at
+)) || CASE WHEN i.provenance IS NULL THEN '{}' ELSE jsonb_build_object('provenance', i.provenance) END AS values
+FROM ingest_requests i
+WHERE i.namespace = :namespace AND i.state <> 'queued' AND i.request_id > CAST(:after AS uuid)
+ORDER BY i.request_id
+LIMIT CAST(:limit AS integer)
+"""
+_RECORDS: Final = """
+SELECT s.key_id AS id, jsonb_strip_nulls(to_jsonb(s) - 'namespace') AS values
+FROM source_keys s
+WHERE s.namespace = :namespace AND s.key_id > CAST(:after AS uuid)
+ORDER BY s.key_id
+LIMIT CAST(:limit AS integer)
+"""
+_PRESENT: Final = """
+SELECT id, content_hash FROM memories
+WHERE namespace = :namespace AND (content_hash = ANY (CAST(:hashes AS text[])) OR id = ANY (CAST(:ids AS uuid[])))
+"""
+_RESTORE_EXTRAS: Final = """
+WITH given AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:memories AS jsonb)) AS g (
+        id uuid, created_at timestamptz, last_seen_at timestamptz, superseded_by uuid, ratings jsonb)
+), rated AS (
+    INSERT INTO memory_ratings (memory_id, rated_by, rater_name, namespace, rating, reason, rated_at)
+    SELECT g.id, r.rated_by, r.rater_name, CAST(:namespace AS text), r.rating, r.reason, r.rated_at
+    FROM given g, jsonb_to_recordset(coalesce(g.ratings, '[]')) AS r (
+        rated_by text, rater_name text, rating smallint, reason text, rated_at timestamptz)
+)
+UPDATE memories m
+SET created_at = g.created_at, last_seen_at = g.last_seen_at, superseded_by = g.superseded_by,
+    rating_count = jsonb_array_length(coalesce(g.ratings, '[]')),
+    rating_sum = (SELECT coalesce(sum(CAST(r ->> 'rating' AS integer)), 0)
+        FROM jsonb_array_elements(coalesce(g.ratings, '[]')) AS r)
+FROM given g
+WHERE m.id = g.id AND m.namespace = CAST(:namespace AS text)
+"""
+_RESTORE_REQUESTS: Final = """
+INSERT INTO ingest_requests (namespace, request_id, state, memory_id, content_hash, source, key, version_at,
+    version_published, attempts, error, note, provenance, created_at, updated_at, announced_at)
+SELECT :namespace, r.request_id, r.state, r.memory_id, decode(r.content_hash, 'hex'), r.source, r.key, r.version_at,
+    r.version_published, r.attempts, r.error, r.note, r.provenance, r.created_at, r.updated_at, r.announced_at
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (
+    request_id uuid, state text, memory_id uuid, content_hash text, source text, key text, version_at timestamptz,
+    version_published timestamptz, attempts integer, error text, note text, provenance jsonb, created_at timestamptz,
+    updated_at timestamptz, announced_at timestamptz)
+ON CONFLICT (namespace, request_id) DO NOTHING
+"""
+_RESTORE_RECORDS: Final = """
+INSERT INTO source_keys (namespace, key_id, memory_id, version_at, version_published, deleted_at, deleted_published)
+SELECT :namespace, r.key_id, r.memory_id, r.version_at, r.version_published, r.deleted_at, r.deleted_published
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (
+    key_id uuid, memory_id uuid, version_at timestamptz, version_published timestamptz, deleted_at timestamptz,
+    deleted_published timestamptz)
+ON CONFLICT (namespace, key_id) DO NOTHING
+"""
+
+
+class PostgresArchive:
+    """The Archive of a namespace. `connection` opens a connection for a context."""
+
+    def __init__(self, connection: Callable[[], Any], namespace: str) -> None:
+        self._connection = connection
+        self._namespace = namespace
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._connection() as connection, connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
+            yield connection
+
+    def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
+        """Return what an export has of each memory besides its fields."""
+        with self._transaction() as connection:
+            rows = connection.run(_EXTRAS, namespace=self._namespace, ids=uuid_array(ids))
+        return {row["id"]: row["extras"] for row in rows}
+
+    def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+        """Return the requests with an outcome, by id, after one."""
+        with self._transaction() as connection:
+            rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
+        return [row["values"] for row in rows]
+
+    def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+        """Return the records that publishers have named, by id, after one."""
+        with self._transaction() as connection:
+            rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
+        return [row["values"] for row in rows]
+
+    def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
+        """Store memories exactly as they were exported, and return their number. Those that are there are skipped.
+
+        Raises Conflict if a content or an id is there with another one.
+        """
+        with self._connection() as connection:
+            space = read_embedding_space(connection)
+        new = self._new(memories)
+        if not new:
+            return 0
+        embedder = embedder_of(space)
+        texts = [memory.request.embedded_text for memory in new]
+        vectors = embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
+        incoming = [(memory.id, memory.request, parts) for memory, parts in zip(new, vectors, strict=True)]
+        with self._transaction() as connection:
+            connection.script(ingest_sql.CREATE_INCOMING)
+            insert_memories(connection, self._namespace, incoming, [], space.model, space.dimension)
+            extras = json_text([{"id": memory.id, **memory.extras} for memory in new])
+            connection.run(_RESTORE_EXTRAS, namespace=self._namespace, memories=extras)
+        return len(new)
+
+    def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
+        """Store requests and records that are not there yet."""
+        with self._transaction() as connection:
+            connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))
+            connection.run(_RESTORE_RECORDS, namespace=self._namespace, rows=json_text(records))
+
+    def _new(self, memories: Sequence[ArchivedMemory]) -> list[ArchivedMemory]:
+        with self._transaction() as connection:
+            rows = connection.run(
+                _PRESENT,
+                namespace=self._namespace,
+                hashes=text_array([memory.request.content_hash for memory in memories]),
+                ids=uuid_array([memory.id for memory in memories]),
+            )
+        present = {(row["id"], row["content_hash"]) for row in rows}
+        ids, hashes = {id_ for id_, _ in present}, {hash_ for _, hash_ in present}
+        new = [memory for memory in memories if (memory.id, memory.request.content_hash) not in present]
+        for memory in new:
+            if memory.id in ids or memory.request.content_hash in hashes:
+                raise Conflict(
+                    f"memory {memory.id} of the export is in namespace {self._namespace!r} with another id or content: "
+                    "restore into an empty namespace"
+                )
+        return new

@@ -1,0 +1,76 @@
+"""`mnemosyne access` and `mnemosyne audit`: what a credential did, and the audit trail."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from mnemosyne.cli.system import owners_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import age, machine_zone, timezone_option
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.audit import ListAudit
+
+SHOWN = 3
+"""Most ids in a line; --json has up to 100."""
+_OPTIONS = (
+    click.option("--key", metavar="ID", help="Accesses by this API key."),
+    click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
+    click.option("--client", metavar="ID", help="Accesses by this OAuth client's id, or API keys of this name."),
+    click.option("--grant", metavar="ID", help="Accesses by this grant of a client."),
+    click.option("--namespace", metavar="NAME", help="Accesses to this namespace."),
+    click.option("--action", "of_action", metavar="NAME", help="Only this tool or operation."),
+    click.option(
+        "--since", metavar="TIME", help="Only this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20."
+    ),
+    timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
+    target(DATA_DIR, PROJECT),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
+)
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_options
+def access(**options: Any) -> None:
+    """Show what a key, a person, a client or a grant read and changed: times, ids and counts, no contents."""
+    if not any(options[name] for name in ("key", "person", "client", "grant", "namespace")):
+        raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")
+    _print(**options)
+
+
+@click.command()
+@_options
+def audit(**options: Any) -> None:
+    """Show the audit trail, oldest first: who did what, without contents."""
+    _print(**options)
+
+
+def _print(*, since: str | None, timezone: str, as_json: bool, **options: Any) -> None:
+    names = ("key", "person", "client", "grant", "namespace", "of_action")
+    chosen = {name: options.pop(name) for name in names}
+    seconds = None if since is None else age(since, timezone).total_seconds()
+    counts: Counter[str] = Counter()
+    with owners_system(**options) as system:
+        for page in pages(system, ListAudit(**chosen, since=seconds)):
+            for event in page["events"]:
+                counts[event["action"]] += 1
+                say(json.dumps(event) if as_json else plain(_line(event)))
+    total = ", ".join(f"{count:,} {action}" for action, count in sorted(counts.items()))
+    say(f"{counted(counts.total(), 'access', 'accesses')}{': ' if total else ''}{total}.", err=True)
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    ids = [*event["ids"][:SHOWN], *([f"and {event['count'] - SHOWN:,} more"] if event["count"] > SHOWN else [])]
+    who = " ".join(filter(None, [event["principal"], event["credential"], event["client"]]))
+    count = f"{event['count']:,}" if event["count"] else ""
+    parts = [event["at"][:19] + "Z", f"{event['action']:18}", f"{event['outcome']:8}", event["namespace"], who, count]
+    return "  ".join(filter(None, [*parts, ", ".join(ids)]))

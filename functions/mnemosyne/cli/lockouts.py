@@ -1,0 +1,68 @@
+"""`mnemosyne lockouts`: lock out people, clients and keys, here or in a deployment."""
+
+import json
+from typing import Any
+
+import click
+
+from mnemosyne.cli.all_dead_letters import minute
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.system import owners_system
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.access import LetIn, ListLockouts, LockOut
+
+_KIND = click.argument("kind", type=click.Choice(["person", "client", "key"]))
+_WHO = click.argument("who", metavar="WHO")
+
+
+@click.group(cls=FullHelpGroup)
+def lockouts() -> None:
+    """Lock out a person, an OAuth client or an API key everywhere, and let them in again.
+
+    WHO is an address or a subject of the identity provider, the id of a client in `grants list`, or the id of a key.
+    """
+
+
+@lockouts.command(name="list")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool, **place: Any) -> None:
+    """Show who is locked out, and since when."""
+    with owners_system(**place) as system:
+        rows = system.run(ListLockouts())["lockouts"]
+    if as_json:
+        say(json.dumps(rows))
+        return
+    for row in rows:
+        say(f"{minute(row['blocked_at'])}  {row['kind']:7} {plain(row['who'])}")
+
+
+@lockouts.command()
+@_KIND
+@_WHO
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def add(kind: str, who: str, as_json: bool, **place: Any) -> None:
+    """Lock out, within 30 seconds (10 minutes while the database cannot be reached).
+
+    A person's log-ins are refused although an access rule admits them, and their grants end. A client gets no code and
+    no token, and its grants end. A key is refused. API keys of a locked-out person are not affected.
+    """
+    with owners_system(**place) as system:
+        answer = system.run(LockOut(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
+    ended = f"; {counted(len(answer['revoked']), 'grant')} end" if kind != "key" else ""
+    say(json.dumps(answer) if as_json else f"Locked out the {kind} {plain(answer['who'])}{ended} within 30 seconds.")
+
+
+@lockouts.command()
+@_KIND
+@_WHO
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def remove(kind: str, who: str, as_json: bool, **place: Any) -> None:
+    """Undo a lock-out. Grants that it ended stay ended; a key works again."""
+    with owners_system(**place) as system:
+        answer = system.run(LetIn(kind=kind, who=who))  # type: ignore[arg-type]  # click has checked it
+    say(json.dumps(answer) if as_json else f"The {kind} {plain(answer['who'])} is no longer locked out.")

@@ -1,0 +1,124 @@
+"""Records of a complete export, from which a namespace is restored exactly. Pure."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from mnemosyne.domain.memory import IngestRequest, MemoryFields, content_hash
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, Text, parse
+from mnemosyne.domain.rfc3339 import instant
+from mnemosyne.errors import InvalidRequest
+
+EXTRAS: Final = "mnemosyne_export"
+"""Field of an exported line with everything that an ordinary import does not use."""
+NOTHING: Final = UUID(int=0)
+"""Sorts before every id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchivedMemory:
+    """An exported memory."""
+
+    id: UUID
+    request: IngestRequest
+    """Its fields."""
+    extras: Mapping[str, Any]
+    """created_at, last_seen_at, superseded_by and ratings."""
+
+
+class _Lenient(Input):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+
+class _Rating(_Lenient):
+    rated_by: Text
+    rater_name: Text
+    rating: Annotated[int, Field(ge=-1, le=1)]
+    reason: Text | None = None
+    rated_at: Instant
+
+
+class _Extras(_Lenient):
+    last_seen_at: Instant
+    superseded_by: Id | None = None
+    ratings: list[_Rating] = Field(default_factory=list)
+
+
+class _Line(_Lenient):
+    id: Id
+    content: Content
+    session: Text | None = None
+    content_hash: Text
+    created_at: Instant
+    mnemosyne_export: _Extras
+
+
+class _Request(_Lenient):
+    request_id: Id
+    state: Literal["stored", "duplicate", "deleted", "failed", "dead_lettered"]
+    memory_id: Id | None = None
+    content_hash: Annotated[Text | None, Field(pattern="^[0-9a-f]{64}$")] = None
+    source: Text | None = None
+    key: Text | None = None
+    version_at: Instant | None = None
+    version_published: Instant | None = None
+    attempts: Annotated[int, Field(ge=0)]
+    error: Text | None = None
+    note: Text | None = None
+    provenance: dict[str, Any] | None = None
+    created_at: Instant
+    updated_at: Instant
+    announced_at: Instant | None = None
+
+
+class _Record(_Lenient):
+    key_id: Id
+    memory_id: Id | None = None
+    version_at: Instant | None = None
+    version_published: Instant | None = None
+    deleted_at: Instant | None = None
+    deleted_published: Instant | None = None
+
+
+Line = ArchivedMemory | tuple[Literal["request", "record"], Mapping[str, Any]]
+
+
+def read_line(fields: Mapping[str, Any]) -> Line:
+    """Parse a line of a complete export. Raises InvalidRequest if it is none, or was changed."""
+    extras = fields.get(EXTRAS)
+    if not isinstance(extras, Mapping):
+        raise InvalidRequest(f"a line of a complete export has the field {EXTRAS}: import the file without --restore")
+    if "request" in extras:
+        return "request", _dumped(parse(_Request, extras["request"], of="a request"))
+    if "record" in extras:
+        return "record", _dumped(parse(_Record, extras["record"], of="a record"))
+    line = parse(_Line, fields, of="a memory")
+    if content_hash(line.content, line.session) != line.content_hash:
+        raise InvalidRequest(f"content_hash of memory {line.id} does not fit its content: the file was changed")
+    values = {field.name: _value(field.type, fields[field.name]) for field in _FIELDS if field.name in fields}
+    return ArchivedMemory(
+        id=line.id,
+        request=IngestRequest(request_id=NOTHING, **values),
+        extras={"created_at": fields["created_at"], **_dumped(line.mnemosyne_export)},
+    )
+
+
+_FIELDS: Final = dataclasses.fields(MemoryFields)
+
+
+def _value(type_: Any, value: Any) -> Any:
+    """Convert a JSON value to the type of a field of MemoryFields."""
+    if "datetime" in str(type_) and isinstance(value, str):
+        try:
+            return instant(value)
+        except ValueError as exc:
+            raise InvalidRequest(f"a time {exc}") from exc
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _dumped(model: _Lenient) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True)

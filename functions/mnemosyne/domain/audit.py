@@ -1,0 +1,98 @@
+"""Audit trail: who did what, without contents. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from mnemosyne.domain.principal import Principal
+
+ACCESS: Final = "access"
+"""Event of an access that the audit trail records. It is not logged: `tool_called` and `audit` are."""
+IDS: Final = 100
+"""Most ids of an event. `count` has the number of all."""
+
+
+@dataclass
+class Action:
+    """An action that is under way, for the store to record in the transaction of its change."""
+
+    principal: Principal
+    name: str
+    recorded: bool = field(default=False, compare=False)
+    """Whether a transaction of the action has recorded it."""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns of the event that describe the caller and the action."""
+        return caller(self.principal) | {"action": self.name}
+
+
+_current: ContextVar[Action | None] = ContextVar("action", default=None)
+
+
+@contextmanager
+def action(principal: Principal, name: str) -> Iterator[Action]:
+    """Set the action that the context performs."""
+    begun = Action(principal, name)
+    token = _current.set(begun)
+    try:
+        yield begun
+    finally:
+        _current.reset(token)
+
+
+def current_action() -> Action | None:
+    """Return the action under way, or None outside of an audited call."""
+    return _current.get()
+
+
+def caller(principal: Principal) -> dict[str, str]:
+    """Return the fields that identify a caller: principal, credential and client."""
+    return {"principal": principal.id, "credential": principal.credential, "client": principal.client}
+
+
+def ids_of(result: Mapping[str, Any]) -> list[str]:
+    """Return the ids in a tool's result: its own, and those of the objects in its lists."""
+    found: dict[str, None] = {}
+    for name, value in result.items():
+        if name == "id" or name.endswith("_id"):
+            found[str(value)] = None
+        elif name == "ids" or name.endswith("_ids"):
+            found.update(dict.fromkeys(map(str, value or ())))
+        elif isinstance(value, list):
+            found.update({str(item["id"]): None for item in value if isinstance(item, Mapping) and "id" in item})
+    found.pop("None", None)
+    return list(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditEvent:
+    """A recorded access or change."""
+
+    id: int
+    at: datetime
+    principal: str
+    credential: str
+    client: str
+    namespace: str
+    action: str
+    outcome: str
+    ids: Sequence[str]
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFilter:
+    """Conditions on events; all must hold."""
+
+    key: str | None = None
+    person: str | None = None
+    """Address or subject."""
+    client: str | None = None
+    grant: str | None = None
+    namespace: str | None = None
+    action: str | None = None
+    since: datetime | None = None

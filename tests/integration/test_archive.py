@@ -1,0 +1,269 @@
+"""An export is complete: restored into an empty database, it gives the same export."""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.adapters.database.archive import PostgresArchive
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli import formats
+from mnemosyne.cli.export import _records, _write
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.restore import _batches
+from mnemosyne.cli.system import pages
+from mnemosyne.domain.archive import EXTRAS, ArchivedMemory
+from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
+from mnemosyne.domain.memory_changes import GivenRating, MemoryChange
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import Conflict, InvalidRequest
+from mnemosyne.ids import new_id
+from mnemosyne.service import ingest
+from mnemosyne.service.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.memories import store_content
+from tests.operations import LocalOperations
+
+
+class Archives:
+    """A store with the parts of an operator that exports and restores need, as the schema's owner."""
+
+    def __init__(self, pool: Pool, namespace: str) -> None:
+        self._pool = pool
+        self.store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), namespace)
+        self.system = LocalOperations(self)
+
+    def memories_of(self, namespace: str) -> PostgresMemories:
+        return PostgresMemories(self.store.database, namespace)
+
+    def archive_of(self, namespace: str) -> PostgresArchive:
+        return PostgresArchive(self._pool.connection, namespace)
+
+    def restore(self, namespace: str, memories: list[ArchivedMemory]) -> int:
+        return self.archive_of(namespace).restore(memories, lambda space: FakeEmbedder())
+
+    def export(self) -> list[str]:
+        """The lines of an export."""
+        lines = [json.dumps(record) for record in _records(self.system, self.store.namespace)]
+        for operation in (ExportRequests(namespace="ns"), ExportRecords(namespace="ns")):
+            lines += [json.dumps(line) for page in pages(self.system, operation) for line in page["lines"]]
+        return lines
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def bring_back(self, lines: list[str]) -> None:
+        """Restore an export."""
+        for start in range(0, len(lines), 100):
+            some = [json.loads(line) for line in lines[start : start + 100]]
+            self.system.run(RestoreLines(namespace="ns", lines=some))
+
+
+@pytest.fixture
+def archives(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Callable[[], Archives]]:
+    """Makes empty databases."""
+    pools = []
+
+    def make() -> Archives:
+        pools.append(Pool(connection_factory(cluster.url(postgres.OWNER, new_database())), 2))
+        return Archives(pools[-1], "ns")
+
+    yield make
+    for pool in pools:
+        pool.close()
+
+
+def _ingest(store: PostgresMemories, *requests: IngestRequest) -> None:
+    ingest.store(IngestMessage("ns", requests), memories=store, embedder=FakeEmbedder())
+
+
+def _short_facts(store: PostgresMemories) -> None:
+    for number in range(300):
+        store_content(
+            store,
+            f"fact {number} about tea",
+            tags=(f"tag {number % 7}", "tea"),
+            metadata={"number": number, "nested": {"none": None, "text": "é\u2028"}},
+            session=f"talk {number % 3}" if number % 2 else None,
+            timestamp=NOW - timedelta(hours=number),
+        )
+
+
+def _long_documents(store: PostgresMemories) -> None:
+    pick = random.Random(7)
+    for number in range(12):
+        words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(15_000))
+        store_content(store, f"document {number}: {words}"[:99_000], title=f"Document {number}")
+
+
+def _versions_and_ratings(store: PostgresMemories) -> None:
+    for version in range(3):
+        for key in range(20):
+            _ingest(
+                store,
+                request(
+                    f"record {key} in version {version}",
+                    external_id=ExternalId("https://crm.example.com", str(key)),
+                    timestamp=NOW + timedelta(days=version),
+                ),
+            )
+    ids = [memory.id for memory in store.export(500)]
+    for number, memory_id in enumerate(ids):
+        for rater in range(number % 3):
+            rating = GivenRating(rating=(-1, 0, 1)[number % 3], reason="why" if number % 2 else None,
+                                 rated_by=f"key:{rater}", rater_name=f"rater {rater}")  # fmt: skip
+            store.rate(memory_id, rating)
+    old, new, gone = (store_content(store, text) for text in ("old", "new", "gone"))
+    store.update(old, MemoryChange(superseded_by=new))
+    store.update(new, MemoryChange(superseded_by=gone, tags=("a", "b"), title="changed"))
+    store.delete(gone)
+    store.record_failures([FailedRequest(request_id=new_id(), error="no", first_words="the first words")])
+    _ingest(store, request("old"))  # a duplicate
+
+
+SHAPES = {"short facts": _short_facts, "long documents": _long_documents, "versions": _versions_and_ratings}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_restored_export_gives_the_same_export(archives: Callable[[], Archives], shape: str) -> None:
+    before, after = archives(), archives()
+    SHAPES[shape](before.store)
+    exported = before.export()
+    assert len(exported) > 10
+    after.bring_back(exported)
+    assert after.export() == exported
+    after.bring_back(exported)  # a run that is repeated changes nothing
+    assert after.export() == exported
+    assert after.store.stats().memories == before.store.stats().memories
+
+
+def test_restored_memories_are_found_rated_and_superseded_as_before(archives: Callable[[], Archives]) -> None:
+    before, after = archives(), archives()
+    _versions_and_ratings(before.store)
+    after.bring_back(before.export())
+    for memory in before.store.export(500):
+        was, now = before.store.fetch(memory.id), after.store.fetch(memory.id)
+        assert was == now
+    statuses = before.store.outcomes_of_keys("https://crm.example.com", ["1", "7"])
+    assert after.store.outcomes_of_keys("https://crm.example.com", ["1", "7"]) == statuses
+
+
+def test_a_restored_record_goes_on_with_its_versions(archives: Callable[[], Archives]) -> None:
+    before, after = archives(), archives()
+    _versions_and_ratings(before.store)
+    after.bring_back(before.export())
+    key = ExternalId("https://crm.example.com", "1")
+    _ingest(after.store, request("record 1, older", external_id=key, timestamp=NOW - timedelta(days=9)))
+    _ingest(after.store, request("record 1, newest", external_id=key, timestamp=NOW + timedelta(days=9)))
+    current = [
+        memory.content
+        for memory in after.store.export(500)
+        if re.match("record 1[ ,]", memory.content) and not memory.superseded_by_hash
+    ]
+    assert current == ["record 1, newest"]
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40)
+RECORD = st.fixed_dictionaries(
+    {
+        "content": TEXT.filter(lambda text: text.strip() != ""),
+        "tags": st.lists(TEXT.filter(lambda text: text.strip() != ""), max_size=3).map(tuple),
+        "title": st.none() | TEXT,
+        "metadata": st.dictionaries(TEXT, st.none() | st.booleans() | st.integers(-(2**40), 2**40) | TEXT, max_size=3),
+        "session": st.none() | st.sampled_from(["s", "t"]),
+        "timestamp": st.integers(0, 4 * 10**15).map(
+            lambda us: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+        ),
+        "external_id": st.none() | st.builds(ExternalId, st.sampled_from(["a", "b"]), st.sampled_from(["1", "2", "3"])),
+    }
+)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records=st.lists(RECORD, min_size=1, max_size=12), rated=st.integers(-1, 1), pick=st.randoms())
+def test_any_store_survives_export_and_restore(
+    archives: Callable[[], Archives], records: list[dict[str, Any]], rated: int, pick: random.Random
+) -> None:
+    before, after = archives(), archives()
+    for record in records:
+        _ingest(before.store, request(**record))
+    ids = [memory.id for memory in before.store.export(500)]
+    before.store.rate(pick.choice(ids), GivenRating(rating=rated, reason="r", rated_by="key:a", rater_name="a"))
+    if len(ids) > 2:
+        before.store.update(ids[0], MemoryChange(superseded_by=ids[1]))
+        before.store.delete(ids[2])
+    exported = before.export()
+    after.bring_back(exported)
+    assert after.export() == exported
+    for used in (before, after):
+        used.close()
+
+
+def test_an_ordinary_import_reads_the_memories_of_a_complete_export(
+    archives: Callable[[], Archives], tmp_path: Path
+) -> None:
+    system = archives()
+    _versions_and_ratings(system.store)
+    path = tmp_path / "all.jsonl"
+    with path.open("w") as stream:
+        for line in system.export():
+            _write(stream, json.loads(line))
+    items = list(formats.read(path))
+    assert len(items) == len(system.store.export(500))
+    assert not [item for item in items if item.problem or item.left_out]
+    assert sum(map(len, _batches([path]))) == len(system.export())
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"content": "another"}, "content_hash"),
+        ({EXTRAS: None}, "import the file without --restore"),
+        ({"id": "7"}, "id must be"),
+        ({EXTRAS: {"request": {"state": "queued"}}}, "state must be one of"),
+    ],
+)
+def test_a_line_that_was_changed_is_refused(
+    archives: Callable[[], Archives], change: dict[str, Any], error: str
+) -> None:
+    system = archives()
+    store_content(system.store, "tea")
+    (line,) = (json.loads(line) for line in system.export() if "tea" in line)
+    with pytest.raises(InvalidRequest, match=error):
+        system.system.run(RestoreLines(namespace="other", lines=[line | change]))
+
+
+def test_a_content_that_is_there_under_another_id_is_refused(archives: Callable[[], Archives]) -> None:
+    before, after = archives(), archives()
+    store_content(before.store, "tea")
+    store_content(after.store, "tea")
+    exported = before.export()
+    unchanged = after.export()
+    with pytest.raises(Conflict, match="restore into an empty namespace"):
+        after.bring_back(exported)
+    assert after.export() == unchanged
+
+
+def test_a_memory_that_is_deleted_during_an_export_is_left_out(
+    archives: Callable[[], Archives], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = archives()
+    memory_id = store_content(system.store, "tea")
+    whole = PostgresArchive.extras
+
+    def delete_first(self: PostgresArchive, ids: Any) -> Any:
+        system.store.delete(memory_id)
+        return whole(self, ids)
+
+    monkeypatch.setattr(PostgresArchive, "extras", delete_first)
+    assert system.system.run(ExportMemories(namespace="ns"))["memories"] == []

@@ -1,0 +1,318 @@
+"""The audit trail: who did what, recorded by those who cannot change it."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.adapters.database.audit import BATCH, WAITING, AuditTrail
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
+from mnemosyne.domain.audit import ACCESS, ids_of
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import MnemosyneError, Unavailable
+from mnemosyne.ids import new_id
+from mnemosyne.mcp.dispatch import call
+from mnemosyne.mcp.tools import by_name
+from tests.fakes import FakeServices
+from tests.memories import store_content
+
+KEY = "abcdefghijkl"
+ADA = Principal(
+    id=f"key:{KEY}", namespace="ns", scopes=frozenset(Scope), name="lost", credential=f"key:{KEY}", client="lost"
+)
+GRANT = "00000000-0000-7000-8000-000000000001"
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    opened = connection_factory(cluster.url(postgres.OWNER, database))()
+    opened.run(
+        "INSERT INTO api_keys (id, name, namespace, scopes, secret_hash) VALUES (:id, 'lost', 'ns', '{read}', :hash)",
+        id=KEY,
+        hash=bytes(32),
+    )
+    opened.run(
+        "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, resource,"
+        " expires_at)"
+        " VALUES (CAST(:id AS uuid), '1077', 'eve@example.com', 'ns', 'editor', 'Editor', '{read}', 'r',"
+        " now() + interval '1 day')",
+        id=GRANT,
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
+    """The trail of this process, which hears what the tools report and is flushed by the test."""
+    monkeypatch.setattr("mnemosyne.observability._listeners", [])
+    monkeypatch.setattr("mnemosyne.observability._flushes", [])
+    made = AuditTrail(lambda: pool)
+    made.follow()
+    return made
+
+
+@pytest.fixture
+def tool(store: PostgresMemories, trail: AuditTrail) -> Callable[..., Any]:
+    services = FakeServices(store)
+
+    def run(name: str, principal: Principal = ADA, **arguments: Any) -> Any:
+        return call(by_name()[name], arguments, principal, services)
+
+    return run
+
+
+def _events(owner: Connection) -> list[dict[str, Any]]:
+    rows = owner.run(
+        "SELECT principal, credential, client, namespace, action, outcome, ids, count FROM audit_events ORDER BY id"
+    )
+    return [row.named for row in rows]
+
+
+def test_a_read_is_recorded_with_the_ids_that_it_returned(
+    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+) -> None:
+    memory_id = store_content(store, "the tea is green")
+    tool("memory_search", query="tea")
+    trail.flush()
+    (event,) = _events(owner)
+    assert (event["principal"], event["credential"], event["client"]) == (f"key:{KEY}", f"key:{KEY}", "lost")
+    assert (event["namespace"], event["action"], event["outcome"]) == ("ns", "memory_search", "done")
+    assert (event["ids"], event["count"]) == ([str(memory_id)], 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("delete_memory", {}),
+        ("update_memory", {"title": "other"}),
+        ("rate_memory", {"rating": 1}),
+    ],
+)
+def test_a_change_is_recorded_once_in_its_transaction(
+    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any], name: str, arguments: Any
+) -> None:
+    memory_id = store_content(store, "tea")
+    result = tool(name, id=str(memory_id), **arguments)
+    assert not result.is_error, result
+    (event,) = _events(owner)  # before the trail writes anything
+    assert (event["action"], event["ids"], event["outcome"]) == (name, [str(memory_id)], "done")
+    trail.flush()
+    assert len(_events(owner)) == 1
+
+
+def test_a_change_that_fails_leaves_no_row_that_says_it_was_done(
+    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+) -> None:
+    tool("update_memory", id=str(new_id()), title="other")
+    trail.flush()
+    assert [event["outcome"] for event in _events(owner)] == ["refused"]
+
+
+def test_what_is_published_is_recorded_with_its_request(
+    owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
+) -> None:
+    result = tool("ingest_memory", content="the canary sings", timestamp="2026-05-20T12:00:00Z")
+    trail.flush()
+    (event,) = _events(owner)
+    assert event["ids"] == [result.structured_content["request_id"]]
+    assert "canary" not in json.dumps(_events(owner))
+
+
+def test_no_content_and_no_query_is_recorded(
+    owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
+) -> None:
+    store_content(store, "the canary sings", tags=("canary",), title="canary")
+    tool("memory_search", query="canary")
+    tool("list_memories")
+    tool("memory_search", query="canary", when="canary")
+    trail.flush()
+    assert len(_events(owner)) == 3
+    assert "canary" not in json.dumps(_events(owner))
+
+
+@pytest.mark.parametrize("user", ["mcp", postgres.RUNTIME_USER, "ingest", "dead_letter", "import_object", "auth"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT id FROM audit_events",
+        "UPDATE audit_events SET outcome = 'x'",
+        "DELETE FROM audit_events",
+        "TRUNCATE audit_events",
+        "UPDATE audit_retention SET days = 1",
+    ],
+)
+def test_no_function_reads_or_changes_the_trail(
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, user: str, statement: str
+) -> None:
+    session = connection_factory(cluster.url(user, database))()
+    with pytest.raises(MnemosyneError):
+        session.run_file(statement)
+    session.close()
+
+
+def test_a_function_records_an_action_in_its_own_namespace_only(
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection
+) -> None:
+    session = connection_factory(cluster.url("mcp", database))()
+    insert = (
+        "INSERT INTO audit_events (principal, credential, client, namespace, action, outcome)"
+        " VALUES ('p', '', '', 'other', 'a', 'done')"
+    )
+    with pytest.raises(MnemosyneError), session.transaction():
+        session.run("SELECT set_config('mnemosyne.namespace', 'ns', true)")
+        session.run_file(insert)
+    session.close()
+    assert _events(owner) == []
+
+
+def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
+    owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
+) -> None:
+    eve = Principal(
+        id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor"
+    )
+
+    def used() -> list[Any]:
+        keys, grants = (
+            owner.run("SELECT last_used_at FROM api_keys"),
+            owner.run("SELECT last_used_at FROM oauth_grants"),
+        )
+        return [keys[0][0], grants[0][0]]
+
+    assert used() == [None, None]
+    tool("list_memories")
+    tool("list_memories", eve)
+    trail.flush()
+    first = used()
+    assert all(first)
+    tool("list_memories")
+    trail.flush()
+    assert used() == first
+    owner.run("UPDATE api_keys SET last_used_at = last_used_at - interval '61 seconds'")
+    tool("list_memories")
+    trail.flush()
+    assert used()[0] >= first[0]
+
+
+def test_reads_can_be_left_out_and_changes_cannot(owner: Connection, store: PostgresMemories, pool: Pool) -> None:
+    trail = AuditTrail(lambda: pool, reads=0.0)
+    fields = {"principal": "p", "credential": f"key:{KEY}", "client": "", "namespace": "ns", "outcome": "done"}
+    trail.hear(ACCESS, {**fields, "action": "read", "is_read": True})
+    trail.hear(ACCESS, {**fields, "action": "write", "is_read": False})
+    trail.flush()
+    assert [event["action"] for event in _events(owner)] == ["write"]
+    assert owner.run("SELECT last_used_at FROM api_keys")[0][0]
+
+
+def test_events_wait_while_the_database_is_away_and_a_flood_is_reported(
+    owner: Connection, pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = True
+
+    class Sometimes:
+        def connection(self) -> Any:
+            if away:
+                raise Unavailable("away")
+            return pool.connection()
+
+    trail = AuditTrail(lambda: Sometimes())  # type: ignore[arg-type,return-value]
+    trail._thread = object()  # type: ignore[assignment]
+    fields = {"principal": "p", "credential": "", "client": "", "namespace": "ns", "outcome": "done", "action": "a"}
+    for _ in range(WAITING + 1):
+        trail.record(fields)
+    assert [record.msg for record in caplog.records] == ["audit_lost"]
+    trail.flush()
+    assert _events(owner) == []
+    away = False
+    trail.flush()
+    assert len(_events(owner)) == WAITING
+    assert WAITING > BATCH
+
+
+def test_old_events_are_deleted_and_young_ones_are_not(owner: Connection, pool: Pool) -> None:
+    for days in (401, 399):
+        owner.run(
+            "INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome)"
+            " VALUES (now() - make_interval(days => :days), 'p', '', '', 'ns', CAST(:days AS text), 'done')",
+            days=days,
+        )
+    trail = AuditTrail(lambda: pool)
+    trail.record({"principal": "p", "credential": "", "client": "", "namespace": "ns", "action": "new"})
+    trail.flush()
+    assert [event["action"] for event in _events(owner)] == ["399", "new"]
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [
+        (("--key", KEY), 2),
+        (("--key", "another"), 0),
+        (("--client", "lost"), 2),
+        (("--client", "editor"), 1),
+        (("--person", "Eve@example.com"), 1),
+        (("--person", "1077"), 1),
+        (("--person", "ada@example.com"), 0),
+        (("--grant", GRANT), 1),
+        (("--namespace", "ns"), 3),
+        (("--namespace", "ns", "--since", "1d"), 3),
+        (("--namespace", "ns", "--action", "delete_memory"), 1),
+    ],
+)
+def test_access_answers_what_a_credential_did(
+    cluster: postgres.EmbeddedPostgres,
+    database: str,
+    owner: Connection,
+    store: PostgresMemories,
+    trail: AuditTrail,
+    tool: Callable[..., Any],
+    option: tuple[str, ...],
+    found: int,
+) -> None:
+    eve = Principal(
+        id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor"
+    )
+    memory_id = store_content(store, "tea")
+    tool("memory_search", query="tea")
+    tool("delete_memory", id=str(memory_id))
+    tool("list_memories", eve)
+    trail.flush()
+    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
+    result = CliRunner().invoke(cli, ["access", *option, "--json"], env=environment)
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == found
+    shown = CliRunner().invoke(cli, ["access", *option], env=environment)
+    assert len([line for line in shown.stdout.splitlines() if "audit_list" not in line]) == found
+
+
+def test_the_trail_is_read_page_by_page_and_shows_who_read_it(
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemosyne.service.operations.audit.PAGE", 10)
+    owner.run(
+        "INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome)"
+        " SELECT now() - interval '1 hour', 'p', '', '', 'ns', CAST(n AS text), 'done' FROM generate_series(1, 35) AS n"
+    )
+    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
+    result = CliRunner().invoke(cli, ["audit", "--namespace", "ns", "--json"], env=environment)
+    actions = [json.loads(line)["action"] for line in result.stdout.splitlines()]
+    assert actions[:35] == [str(n) for n in range(1, 36)]
+    assert "audit_list" in {event["action"] for event in _events(owner)}
+
+
+def test_ids_of_a_result_are_its_own_and_those_in_its_lists() -> None:
+    result = {
+        "id": "a",
+        "request_ids": ["b", "c"],
+        "memories": [{"id": "d", "content": "x"}, {"title": "no id"}],
+        "memory_id": None,
+        "count": 3,
+        "tags": ["e"],
+    }
+    assert ids_of(result) == ["a", "b", "c", "d"]
