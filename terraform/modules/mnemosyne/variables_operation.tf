@@ -30,25 +30,3 @@ variable "audit_reads" {
     error_message = "audit_reads must be from 0 to 1."
   }
 }
-
-variable "audit_days" {
-  description = "Days that the audit trail is kept."
-  type        = number
-  default     = 400
-
-  validation {
-    condition     = var.audit_days >= 1 && var.audit_days <= 36500 && floor(var.audit_days) == var.audit_days
-    error_message = "audit_days must be a whole number from 1 to 36500."
-  }
-}
-
-variable "audit_reads" {
-  description = "Share of reads that the audit trail records, from 0 to 1. Changes are always recorded."
-  type        = number
-  default     = 1
-
-  validation {
-    condition     = var.audit_reads >= 0 && var.audit_reads <= 1
-    error_message = "audit_reads must be from 0 to 1."
-  }
-}
