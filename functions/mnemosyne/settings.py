@@ -96,12 +96,8 @@ class Settings(BaseModel):
     oauth_log_in_codes: str = Field(
         "", description="file for log-in codes, which replace the provider on a local system"
     )
-    audit_reads: float = Field(
-        1.0, ge=0, le=1, description="share of reads that the audit trail records; changes are always recorded"
-    )
-    audit_days: int = Field(
-        400, ge=1, le=36_500, description="days that the audit trail is kept; `mnemosyne migrate` stores it"
-    )
+    audit_reads: float = Field(1.0, ge=0, le=1, description="share of reads that the audit trail records, from 0 to 1")
+    audit_days: int = Field(400, ge=1, le=36_500, description="days that the audit trail is kept, set by `migrate`")
     rate_limit_per_minute: int = Field(
         600,
         ge=0,

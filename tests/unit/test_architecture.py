@@ -42,6 +42,7 @@ ALLOWED = {
         "app.doctor",
         "app.migrate",
         "app.recall",
+        "service",
         "settings",
         "adapters",
         "ports",

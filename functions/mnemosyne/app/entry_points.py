@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mnemosyne.domain.principal import ApiKey
     from mnemosyne.http.common.lifespan import Hosted
     from mnemosyne.http.mcp.access import Access
-    from mnemosyne.ports.operator import Operator
     from mnemosyne.service.authenticate import Authenticator
 
 log = EventLog(__name__)
@@ -264,33 +263,18 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.app.migrate import deploy, report
-        from mnemosyne.app.operator import SystemOperator
+        from mnemosyne.app.operator import run_operations
         from mnemosyne.http.admin.app import build_app
 
         settings = configured_services().settings
         return build_app(
             partial(deploy, settings),
-            _operations(SystemOperator(settings), settings),
+            run_operations(settings),
             identify=_push_identity(settings),
             report=report,
         )
 
     return Hosted(build, explains=True)
-
-
-def _operations(operator: "Operator", settings: Settings) -> "Callable[[str, Any, str], dict[str, Any]]":
-    """Return the function that runs an operation for the caller of an identity token."""
-    from mnemosyne.adapters.identity.tokens import OidcVerifier
-    from mnemosyne.service import operations
-    from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
-
-    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
-
-    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
-        operation = operations.read_operation(action, arguments)
-        return operations.run(operation, operator, identity.caller(token))
-
-    return run
 
 
 async def serve_stdio(services: Services) -> None:

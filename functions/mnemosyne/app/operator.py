@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
@@ -15,6 +16,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
+from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, connection_factory_for
 from mnemosyne.app.migrate import deploy
@@ -24,6 +26,8 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
+from mnemosyne.service import operations
+from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
 from mnemosyne.settings import Settings
 
 
@@ -116,3 +120,15 @@ class SystemOperator(OwnerStores, MemoryStores):
     @cached_property
     def _connect_for_long(self) -> Callable[[], Connection]:
         return connection_factory_for(self._settings, socket_timeout=None, statement_seconds=0)
+
+
+def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
+    """Return the function that runs an operation, given its name and arguments and the caller's identity token."""
+    operator = SystemOperator(settings)
+    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
+
+    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        operation = operations.read_operation(action, arguments)
+        return operations.run(operation, operator, identity.caller(token))
+
+    return run
