@@ -218,6 +218,12 @@ def test_the_certificate_of_a_domain_alone_is_watched(monitoring: Monitoring) ->
     assert CERTIFICATE in MANUAL
 
 
+def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> None:
+    topics = monitoring.of("google_pubsub_topic")
+    assert len(topics) == 6
+    assert {topic["message_retention_duration"] for topic in topics} == {"604800s"}
+
+
 def test_the_budget_is_sent_to_the_same_people() -> None:
     made = applied(alert_emails=[f"{name}@example.com" for name in "abcdef"], billing_account="000000-000000-000000")
     (budget,) = made.of("google_billing_budget")

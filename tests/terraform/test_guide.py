@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 import shlex
 import shutil
 import subprocess
@@ -146,12 +147,14 @@ def test_each_test_that_the_page_of_the_platform_names_exists() -> None:
     found = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
     # Without the documents of packages, which tests install into hidden folders.
     ours = [file for file in found if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
-    files = {file.name: file.read_text() for file in ours}
+    files: defaultdict[str, str] = defaultdict(str)
+    for file in ours:  # two files may have one name
+        files[file.name] += file.read_text()
     named = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", text)
     runs = re.findall(r"`(\w+\.tftest\.hcl): (\w+)`", text)
     assert len(named) > 40
-    missing = [f"{file}::{name}" for file, name in named if f"def {name}(" not in files[file] and name]
-    missing += [f"{file}: {name}" for file, name in runs if f'run "{name}"' not in files[file]]
+    missing = [f"{name}::{test}" for name, test in named if f"def {test}(" not in files[name] and test]
+    missing += [f"{name}: {run}" for name, run in runs if f'run "{run}"' not in files[name]]
     assert missing == []
     rows = [
         line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| behaviour", "| quest"))

@@ -1,5 +1,6 @@
 locals {
-  # How long Pub/Sub keeps a message. `RETENTION` in functions/mnemosyne/service/ingest.py has the same value: until
+  # How long Pub/Sub keeps a message. The topics keep stored messages as long, so that a subscription can be moved back
+  # in time after a restore. `RETENTION` in functions/mnemosyne/service/ingest.py has the same value: until
   # then a request without an outcome is reported as `queued`.
   retention      = "604800s"
   pubsub_agent   = "serviceAccount:service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"

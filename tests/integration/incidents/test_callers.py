@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,6 +202,12 @@ def test_the_budget_is_spent(monitoring: Monitoring) -> None:
     (budget,) = monitoring.of("google_billing_budget")
     assert budget["all_updates_rule"][0]["monitoring_notification_channels"]
     assert "- **Alerts**: none." in SECTIONS["The budget is spent"]
+
+
+def test_each_incident_of_the_runbook_is_provoked() -> None:
+    tests = [*Path(__file__).parent.glob("test_*.py"), Path(__file__).parents[1] / "faults" / "test_restore.py"]
+    text = "\n".join(file.read_text() for file in tests)
+    assert [title for title in SECTIONS if title not in text] == []
 
 
 def test_the_runbook_has_at_least_35_incidents_and_each_has_five_answers() -> None:
