@@ -130,6 +130,12 @@ for (const [fields, changes] of CHANGES) {
     assert.deepEqual(changesOf(MEMORY, { ...labelsOf(MEMORY), ...fields }), { id: "1", ...changes });
   });
 }
+test("a title that was cut from the text is not in the form, and is not changed", () => {
+  const cut = { ...MEMORY, title_given: false };
+  assert.equal(labelsOf(cut).title, "");
+  assert.equal(changesOf(cut, labelsOf(cut)), null);
+});
+
 test("a form without a change changes nothing", () => assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null));
 
 for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {

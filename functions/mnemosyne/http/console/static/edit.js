@@ -8,8 +8,9 @@ import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
-// The form of a memory's labels.
-export const labelsOf = ({ title, tags, metadata }) => ({ title, tags, metadata: formatMetadata(metadata) });
+// The form of a memory's labels. A title that was cut from the text is not shown.
+export const labelsOf = ({ title, title_given: isGiven, tags, metadata }) =>
+  ({ title: isGiven === false ? "" : title, tags, metadata: formatMetadata(metadata) });
 
 // Arguments of update_memory: the fields that differ in the form; null if none differs.
 export function changesOf(memory, form) {
@@ -22,7 +23,7 @@ export function changesOf(memory, form) {
 }
 
 export function Edit({ id, may }) {
-  const reading = useAction(() => call("get_memory", { id }));
+  const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
   if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
   return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
@@ -52,7 +53,8 @@ function Form({ id, memory, may }) {
       <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
     <div class="with-side"><form class="panel sheet stack" onSubmit=${submit}>
       <${Heading} class="sr">Edit: ${memory.title}</>
-      <div class="field"><label for="title">Title</label><input class="input" id="title" required value=${form.title}
+      <div class="field"><label for="title">Title</label><input class="input" id="title" value=${form.title}
+        required=${memory.title_given !== false} placeholder="Else its first words"
         onInput=${(event) => change("title", event.target.value)} /></div>
       <div class="field"><label for="new-tags">Tags</label>
         <${TagField} id="new-tags" tags=${form.tags} onChange=${(tags) => change("tags", tags)} /></div>

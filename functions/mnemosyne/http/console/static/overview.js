@@ -11,6 +11,7 @@ import { formatTime, ZONE } from "./time.js";
 
 const NEARLY_FULL = 0.8;
 const MONTHS = 12;
+const MOST_BAR = 136; // of the width 1200
 const TAGS = 7;
 const RESET = ", resets at midnight UTC";
 const CHART_HEIGHT = 100;
@@ -86,6 +87,7 @@ function Months({ timeline }) {
     .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
   const label = `Memories by month, from ${first} to ${last}`;
   const step = 1200 / filled.length;
+  const width = Math.min(step * 0.68, MOST_BAR);
   const short = new Intl.DateTimeFormat(undefined, { month: "short" });
   return html`<section class="panel pad stack"><h2>Memories by month</h2><figure class="chart">
     <div class="chart-y" aria-hidden="true">${[top, top / 2, 0].map((count) => html`<span>
@@ -93,7 +95,7 @@ function Months({ timeline }) {
     <svg viewBox="0 0 1200 100" preserveAspectRatio="none" role="img" aria-label=${label}>
       ${[0, 50, 100].map((line) => html`<line x1="0" x2="1200" y1=${line} y2=${line} />`)}
       ${filled.map(({ time, memories }, index) => html`<rect class=${index === filled.length - 1 ? "now" : ""}
-        x=${index * step + step * 0.16} width=${step * 0.68} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
+        x=${index * step + (step - width) / 2} width=${width} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
         <title>${bucketLabel(time, "month")}: ${countMemories(memories)}</title></rect>`)}</svg>
     <figcaption class="chart-x" aria-hidden="true">${filled.map(({ time }, index) => html`
       <span class=${index % 2 ? "" : "thin"}>${short.format(new Date(time))}</span>`)}</figcaption></figure></section>`;

@@ -15,6 +15,9 @@ export function groupImports(requests) {
   return groups;
 }
 
+// Whether a request was given up and its message is kept, so that it can be retried.
+export const isGivenUp = ({ state, dead_letter: letter }) => state === "dead_lettered" && Boolean(letter);
+
 // `picks` has the picked request ids, and `toggle` for ids; null if the caller may do nothing with picked requests.
 export function Requests({ requests, may, redriving, picks }) {
   const row = (group) => {
@@ -23,15 +26,13 @@ export function Requests({ requests, may, redriving, picks }) {
       ? html`<${ImportRows} key=${first.request_id} group=${group} ...${{ may, redriving, picks }} />`
       : html`<${RequestRow} key=${first.request_id} request=${first} ...${{ may, redriving, picks }} />`;
   };
-  return html`<table class=${picks ? "table picks" : "table"}><thead><tr><th>State</th><th>First words</th><th>From</th>
-      <th>When</th><th><span class="sr">Action</span></th></tr></thead>
+  const hasBoxes = picks && requests.some(isGivenUp);
+  return html`<table class=${hasBoxes ? "table picks" : "table"}><thead><tr><th>State</th>
+      <th>First words</th><th>From</th><th>When</th><th><span class="sr">Action</span></th></tr></thead>
     <tbody>${groupImports(requests).map(row)}</tbody></table>`;
 }
 
 const isFailure = ({ state }) => state === "failed" || state === "dead_lettered";
-
-// Whether a request was given up and its message is kept, so that it can be retried.
-export const isGivenUp = ({ state, dead_letter: letter }) => state === "dead_lettered" && Boolean(letter);
 
 const failuresFirst = (requests) => [...requests.filter(isFailure), ...requests.filter((one) => !isFailure(one))];
 

@@ -29,7 +29,11 @@ export function Top({ pages, may, path, onHelp, onLogOut }) {
     </div></div></header>`;
 }
 
-const current = (page, path) => (page.path === path ? "page" : null);
+// A memory and its form are parts of Memories.
+function current(page, path) {
+  if (page.path === path) return "page";
+  return page.path === "/" && path.startsWith("/memories/") ? "true" : null;
+}
 
 function PageLink({ page, path }) {
   const count = needsLook(useValue(failures));

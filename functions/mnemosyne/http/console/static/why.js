@@ -21,7 +21,8 @@ export function whySentence(why, { confidence, mode }) {
   if (why.vector_score > 0 || !words.length) parts.unshift(MEANING[confidence] ?? "related in meaning");
   if (why.time > 0) parts.push("from the time that you name");
   if (why.speaker > 0) parts.push("said by the person that you name");
-  if (!words.length && why.neighbours > why.vector_score) parts.push("next to other results in its session");
+  const isContext = why.neighbours > Math.max(0, why.vector_score);
+  if (!words.length && isContext) parts.push("next to other results in its session");
   const sentence = parts.join("; ");
   return sentence[0].toUpperCase() + sentence.slice(1);
 }
