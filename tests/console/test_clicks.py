@@ -1,0 +1,107 @@
+"""A newcomer's five tasks, with the number of clicks that each takes. Typing is not counted."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from mnemosyne.cli.open_services import open_services
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import IngestMessage, encode
+from tests.chromium import Chromium
+from tests.console.conftest import DESKTOP
+from tests.console.person import find, keys, page, press, shows, titles, type_into
+from tests.dev import DevServer
+from tests.fakes import request
+from tests.waiting import wait_until
+
+COUNT = """
+window.clicks = 0;
+document.addEventListener("click", ({ isTrusted }) => { window.clicks += isTrusted ? 1 : 0; }, { capture: true });
+"""
+
+
+@pytest.fixture
+def newcomer(site: str, browser: Chromium) -> Iterator[Chromium]:
+    """The first page, whose clicks are counted."""
+    browser.driver.set_window_size(*DESKTOP)
+    browser.open(f"{site}/")
+    wait_until(lambda: "Note 1" in titles(browser), "the memories are listed")
+    browser.driver.execute_script(COUNT)
+    yield browser
+
+
+def _clicks(browser: Chromium) -> int:
+    clicks: int = browser.driver.execute_script("return window.clicks")
+    return clicks
+
+
+def test_a_fact_is_found_with_one_click(newcomer: Chromium) -> None:
+    find(newcomer, "#query").click()
+    keys(newcomer, *"oolong shelf")
+    shows(newcomer, "The oolong is on shelf 7.")
+    wait_until(lambda: titles(newcomer)[0] == "Note 2", "it is the first result")
+    assert _clicks(newcomer) == 1
+
+
+def test_a_fact_is_corrected_with_three_clicks_on_its_page(system: DevServer, newcomer: Chromium) -> None:
+    old = system.outcome(system.ingest("TITLE: Badge\nThe badge is red."))["memory_id"]
+    newcomer.open(newcomer.url.split("?")[0] + f"memories/{old}")
+    shows(newcomer, "The badge is red.")
+    newcomer.driver.execute_script(COUNT)
+    find(newcomer, "[aria-label=More]").click()
+    press(newcomer, "Write a correction")
+    type_into(newcomer, "content", "The new badge for visitors of the harbour is green.")
+    press(newcomer, "Add")
+    wait_until(lambda: system.call("get_memory", {"id": old})["superseded_by"] is not None, "it is replaced")
+    assert _clicks(newcomer) == 3
+    system.call("delete_memory", {"ids": [old, system.call("get_memory", {"id": old})["superseded_by"]]})
+
+
+def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chromium) -> None:
+    tags = ("how-to", "how-to", "howto")
+    ids = [system.outcome(system.ingest(f"Recipe {n}.", tags=[tag]))["memory_id"] for n, tag in enumerate(tags)]
+    page(newcomer, "Tags")
+    press(newcomer, "Merge into how-to")
+    press(newcomer, "Merge")
+    shows(newcomer, "1 memory changed.")
+    assert _clicks(newcomer) == 3
+    system.call("delete_memory", {"ids": ids})
+
+
+def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer: Chromium) -> None:
+    asked = request("Retried with two clicks.")
+    data, attributes = encode("default", [asked], "")
+    letter = DeadLetter(
+        message_id="two", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
+    )
+    with open_services(str(system.directory / "data")) as services:
+        waiting = IngestMessage("default", (asked,)).waiting("away")
+        services.memories_of("default").give_up(letter, waiting, contents={asked.request_id: asked.content_hash})
+    page(newcomer, "Activity")
+    find(newcomer, "[aria-label='Retry Retried with two clicks.']").click()
+    shows(newcomer, "1 request is tried again.")
+    assert _clicks(newcomer) == 2
+    system.call("delete_memory", {"id": system.outcome(str(asked.request_id))["memory_id"]})
+
+
+def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
+    system: DevServer, newcomer: Chromium, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.md").write_text("# One\n\nImported with two clicks.")
+    page(newcomer, "Import & export")
+    find(newcomer, ".drop")
+    # The dialog of the system cannot be driven, so it is not opened.
+    newcomer.driver.execute_script(
+        "document.getElementById('folder').addEventListener('click', (event) => event.preventDefault())"
+    )
+    press(newcomer, "Choose a folder")
+    clicks = _clicks(newcomer)
+    newcomer.driver.find_element(By.ID, "folder").send_keys(str(tmp_path / "notes"))
+    shows(newcomer, "1 stored")
+    assert clicks == 2
+    found = system.call("memory_search", {"query": "Imported with two clicks.", "mode": "exact"})["memories"]
+    system.call("delete_memory", {"ids": [one["id"] for one in found]})
