@@ -316,3 +316,21 @@ def test_ids_of_a_result_are_its_own_and_those_in_its_lists() -> None:
         "tags": ["e"],
     }
     assert ids_of(result) == ["a", "b", "c", "d"]
+
+
+def test_log_ins_and_grants_are_recorded_and_strangers_are_not(
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection
+) -> None:
+    pool = Pool(connection_factory(cluster.url("auth", database)), 1)
+    trail = AuditTrail(lambda: pool)
+    trail.hear("audit", {"action": "log_in", "outcome": "refused", "subject": "1077", "reason": "blocked"})
+    trail.hear("audit", {"action": "give_token", "outcome": "done", "grant": GRANT, "client": "editor"})
+    trail.hear("audit", {"action": "register_client", "outcome": "done", "client": "stranger", "name": "x"})
+    trail.hear("push_crashed", {})
+    trail.flush()
+    pool.close()
+    recorded = [(one["action"], one["principal"], one["credential"], one["outcome"]) for one in _events(owner)]
+    assert recorded == [
+        ("log_in", "oauth:1077", "", "refused"),
+        ("give_token", "", f"grant:{GRANT}", "done"),
+    ]

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.push import build_app
-from mnemosyne.service.authenticate import PushIdentity
+from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity, PushIdentity
 from mnemosyne.service.deliveries import store
 from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices
@@ -199,3 +199,28 @@ def test_a_push_that_carries_the_header_looked_at_instead_is_refused(issuer: Iss
 
 def test_the_issuer_of_the_test_speaks_as_a_real_one(issuer: Issuer) -> None:
     assert httpx.get(f"{issuer.url}/.well-known/openid-configuration").json()["jwks_uri"].startswith(issuer.url)
+
+
+@pytest.mark.parametrize(
+    ("claims", "caller"),
+    [
+        ({"email": "ada@example.com", "email_verified": True}, "google:ada@example.com"),
+        ({"email": "ada@example.com", "email_verified": False}, None),
+        ({"email": "ada@example.com", "email_verified": True, "aud": "another audience"}, None),
+        ({}, None),
+    ],
+)
+def test_an_operator_is_who_the_token_of_gcloud_says(
+    issuer: Issuer, claims: dict[str, Any], caller: str | None
+) -> None:
+    identity = OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE))
+    token = issuer.token(**{"aud": GCLOUD_AUDIENCE, **claims})
+    if caller is None:
+        with pytest.raises(Unauthorized):
+            identity.caller(token)
+    else:
+        assert identity.caller(token) == caller
+
+
+def test_an_operator_without_a_token_is_not_proven(issuer: Issuer) -> None:
+    assert OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE)).caller("") == "google:not proven"

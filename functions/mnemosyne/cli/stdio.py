@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from mnemosyne.adapters.database.audit import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.termination import on_termination
@@ -65,8 +66,11 @@ class _BackgroundServices:
             with stack.ingest_stack(self._directory) as settings:
                 services = ConfiguredServices(settings)
                 services.warm()
+                trail = AuditTrail(lambda: services.pool)
+                trail.follow()
                 self._services.set_result(services)
                 self._stopping.wait()
+                trail.flush()
         except BaseException as exc:
             if self._services.done():
                 raise

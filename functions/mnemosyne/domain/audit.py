@@ -54,6 +54,15 @@ def caller(principal: Principal) -> dict[str, str]:
     return {"principal": principal.id, "credential": principal.credential, "client": principal.client}
 
 
+def logged_caller(principal: Principal) -> dict[str, str]:
+    """Return the fields of `caller` for a log event, without those that are empty or repeat the principal."""
+    return {
+        name: value
+        for name, value in caller(principal).items()
+        if value and (name == "principal" or value != principal.id)
+    }
+
+
 def ids_of(result: Mapping[str, Any]) -> list[str]:
     """Return the ids in a tool's result: its own, and those of the objects in its lists."""
     found: dict[str, None] = {}

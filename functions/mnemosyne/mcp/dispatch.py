@@ -84,7 +84,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     if isinstance(error, Uncertain):
         log.warning("tool_uncertain", **about, error=str(error))
         if tool.scope is not Scope.READ:
-            about = audit.caller(principal) | {"namespace": principal.namespace}
+            about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
         outcome, message = "uncertain", f"the answer was lost, look before calling again: {error}"
     elif isinstance(error, Misconfigured):
@@ -117,7 +117,7 @@ def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Log the principal and the ids of a change, without contents."""
     result = reply.result.model_dump(mode="json")
     ids = {name: result[name] for name in AUDITED if name in result}
-    about = audit.caller(principal) | {"namespace": principal.namespace}
+    about = audit.logged_caller(principal) | {"namespace": principal.namespace}
     log.info("audit", action=tool.name, **about, outcome="done", **ids)
 
 

@@ -27,6 +27,7 @@ SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///
 NOTE = Path(__file__).parents[3] / "README.md"
 SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
 MORE_ARGUMENTS = {
+    ("access",): ["--key", "abcdefghijkl"],
     ("dead-letters", "drop"): ["--all", "--yes"],
     ("grants", "revoke"): ["--person", "ada@example.com"],
     ("quota", "set"): ["--memories", "1"],
@@ -45,11 +46,16 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 COMMANDS = dict(_commands(cli))
 
 
+def _value(one: click.Parameter) -> str:
+    if isinstance(one.type, click.Choice):
+        return str(one.type.choices[0])
+    return str(NOTE) if one.name == "files" else "0198c5f2-0000-7000-8000-000000000000"
+
+
 def _arguments(path: tuple[str, ...]) -> list[str]:
     """Return the arguments that the command cannot do without."""
     values = [
-        ([one.opts[0]] if isinstance(one, click.Option) else [])
-        + ["0198c5f2-0000-7000-8000-000000000000" if one.name != "files" else str(NOTE)]
+        ([one.opts[0]] if isinstance(one, click.Option) else []) + [_value(one)]
         for one in COMMANDS[path].params
         if one.required
     ]
@@ -180,7 +186,7 @@ def test_no_line_of_help_is_cut_off(path: tuple[str, ...]) -> None:
     assert not [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
 
 
-@pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "quota"])
+@pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "lockouts", "quota"])
 def test_each_command_is_listed_with_a_whole_sentence(group: str) -> None:
     output = _run(*group.split(), "--help")[1]
     listed = cli.commands[group] if group else cli

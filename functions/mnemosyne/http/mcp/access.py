@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope as AsgiScope
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.audit import caller
+from mnemosyne.domain.audit import logged_caller
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.client_address import client_address
@@ -140,7 +140,7 @@ class Access:
                 log.warning(
                     "audit",
                     action=_tool(call) or "request",
-                    **caller(principal),
+                    **logged_caller(principal),
                     namespace=principal.namespace,
                     outcome="refused",
                     reason=f"scope {required or 'none held'}",
@@ -186,14 +186,14 @@ class Access:
         """
         if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.spend(principal.id, units, paid)):
             return None
-        log.warning("audit", action="call", **caller(principal), outcome="refused", reason="rate", units=units)
+        log.warning("audit", action="call", **logged_caller(principal), outcome="refused", reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def crowded(self, principal: Principal) -> Response:
         """Return 429 for a principal with too many concurrent requests."""
-        log.warning("audit", action="call", **caller(principal), outcome="refused", reason="concurrency")
+        log.warning("audit", action="call", **logged_caller(principal), outcome="refused", reason="concurrency")
         message = (
             f"at most {self.concurrency.at_once} requests run at a time and {self.concurrency.waiting} wait; "
             "try again after one of them has finished"
@@ -202,7 +202,9 @@ class Access:
 
     def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
         """Return 429 for a call that would wait `wait` seconds for the database."""
-        log.warning("audit", action="call", **caller(principal), outcome="refused", reason="database", wait_s=wait)
+        log.warning(
+            "audit", action="call", **logged_caller(principal), outcome="refused", reason="database", wait_s=wait
+        )
         seconds = math.ceil(wait)
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})

@@ -130,6 +130,7 @@ function About({ stats, may }) {
     ["Namespace", who?.namespace],
     ["Credential", who?.name],
     ["Valid until", who?.expires_at && formatTime(who.expires_at)],
+    ["Last used", who?.last_used_at && formatTime(who.last_used_at)],
     ["You may", who?.scopes?.join(", ")],
     ["Address", `${location.host}/mcp`],
     ["Model", `${stats.embedding_model}, ${stats.embedding_dimension}`],
