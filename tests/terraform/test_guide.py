@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections import defaultdict
 import shlex
 import shutil
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
