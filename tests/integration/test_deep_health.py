@@ -1,0 +1,111 @@
+"""`/health?deep=1` fails on each fault that would make answers wrong or stop the storing of memories."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.embedders.offline import SPACE
+from mnemosyne.app import doctor
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.http.push import build_app
+from mnemosyne.service.deliveries import store
+from mnemosyne.settings import Settings
+from tests.fakes_wire.gemini import GeminiServer
+
+GEMINI = EmbeddingSpace("gemini", "gemini-embedding-2", 768)
+
+
+class Deployment:
+    """A database, and the deep health of an internal function with some settings."""
+
+    def __init__(self, cluster: postgres.EmbeddedPostgres, name: str, directory: Path) -> None:
+        self._cluster = cluster
+        self._name = name
+        self._topic = f"file://{directory}/queue.db"
+        self._user = postgres.RUNTIME_USER
+
+    def migrate(self, space: EmbeddingSpace) -> None:
+        owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
+        migrations.migrate(owner, migrations.bundled(), space=space)
+        owner.close()
+
+    def as_owner(self, statement: Any) -> None:
+        owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
+        owner.run_file(statement)
+        owner.close()
+
+    def health(self, **settings: str) -> tuple[int, dict[str, dict[str, Any]]]:
+        """Return the status and the checks by name."""
+        environment = {
+            "MNEMOSYNE_DATABASE_URL": self._cluster.url(self._user, self._name),
+            "MNEMOSYNE_TOPIC": self._topic,
+            **settings,
+        }
+        services = ConfiguredServices(Settings.from_environment(environment))
+        app = build_app(
+            store,
+            services,
+            threads=2,
+            warm=lambda: None,
+            identify=lambda _: None,
+            examine=lambda: list(doctor.examine_dependencies(services)),
+        )
+        answer = TestClient(app).get("/health?deep=1")
+        services.close()
+        return answer.status_code, {check["name"]: check for check in answer.json()["checks"]}
+
+
+@pytest.fixture
+def deployment(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path) -> Deployment:
+    return Deployment(cluster, new_database(empty=True), tmp_path)
+
+
+def test_a_sound_function_is_200(deployment: Deployment) -> None:
+    deployment.migrate(SPACE)
+    status, checks = deployment.health()
+    assert status == 200, checks
+
+
+def test_another_database_is_503(deployment: Deployment) -> None:
+    status, checks = deployment.health()
+    assert status == 503
+    assert "mnemosyne migrate" in checks["schema"]["remedy"]
+
+
+def test_a_pending_migration_is_503(deployment: Deployment) -> None:
+    deployment.migrate(SPACE)
+    deployment.as_owner("DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)")
+    status, checks = deployment.health()
+    assert (status, checks["schema"]["ok"]) == (503, False)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-001"}, {"MNEMOSYNE_EMBEDDING_DIMENSION": "1536"}],
+    ids=["model", "dimension"],
+)
+def test_another_model_or_dimension_than_the_memories_is_503(deployment: Deployment, settings: dict[str, str]) -> None:
+    deployment.migrate(GEMINI)
+    status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini", **settings)
+    assert (status, checks["embedding space"]["ok"]) == (503, False)
+    assert "mnemosyne reembed" in checks["embedding space"]["remedy"]
+
+
+def test_a_model_that_answers_vectors_of_another_dimension_is_503(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment.migrate(GEMINI)
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer().serving() as gemini:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
+        gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
+        status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini")
+    assert (status, checks["embedder"]["ok"]) == (503, False)
