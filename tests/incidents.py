@@ -87,7 +87,7 @@ class World:
             "message": {
                 "data": base64.b64encode(encoded if data is None else data).decode(),
                 "attributes": dict(named if attributes is None else attributes),
-                "messageId": "1",
+                "messageId": "12345678901234567",
                 "publishTime": (datetime.now(UTC) - age).isoformat(),
             },
             "subscription": "s",

@@ -77,7 +77,8 @@ class JsonFormatter(logging.Formatter):
         }
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
-            entry |= {"event": record.msg, **fields}
+            entry["event"] = record.msg
+            entry |= {name: value for name, value in fields.items() if value not in ("", None)}
         else:
             entry |= {"logger": record.name, "message": record.getMessage()}
         if trace_ := current_trace():

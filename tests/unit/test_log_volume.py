@@ -18,7 +18,13 @@ SEARCH_BYTES, INGEST_BYTES = 800, 1_500
 """Most bytes of log lines for a search, and for a memory from the tool to the database."""
 SECRET = "xylophone"
 """A word of each text that users write."""
-CALLER = Principal(id="key:01a21766e27a", namespace="user:ada@example.com", scopes=frozenset({Scope.ADMIN}))
+CALLER = Principal(
+    id="key:01a21766e27a",
+    namespace="user:ada@example.com",
+    scopes=frozenset({Scope.ADMIN}),
+    credential="key:01a21766e27a",
+    client="Ada's laptop",
+)
 
 
 def size(lines: list[str]) -> int:
