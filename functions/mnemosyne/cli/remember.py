@@ -115,6 +115,8 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
             say(f"    {plain(line)}")
         if memory.get("supersedes"):
             say(f"    (replaces {', '.join(memory['supersedes'])})")
+        if memory.get("expires_at"):
+            say(f"    (expires {local_date(memory['expires_at'], timezone)})")
         if memory.get("near_duplicates"):
             say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
     if not answer["memories"]:

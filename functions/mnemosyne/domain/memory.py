@@ -64,6 +64,10 @@ class MemoryFields:
     metadata: Metadata = field(default_factory=dict)
     session: str | None = None
     """The conversation, document or run that contains the memory. Its neighbours there count in the ranking."""
+    expires_at: datetime | None = None
+    """When the memory becomes invisible and is removed. In a request, the expiry that the publisher asks for."""
+    pinned: bool = False
+    """Whether the default lifetime of the namespace does not apply."""
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.domain.memory import Metadata
@@ -29,6 +30,15 @@ class MemoryChange:
     metadata: Metadata | None = None
     superseded_by: UUID | None = None
     not_superseded: bool = False
+    expires_at: datetime | None = None
+    no_expiry: bool = False
+    """Take back the expiry that was given."""
+    pinned: bool | None = None
+
+    @property
+    def changes_expiry(self) -> bool:
+        """Whether the expiry must be computed again."""
+        return self.no_expiry or self.expires_at is not None or self.pinned is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
+from mnemosyne.domain.lifetime import expiry, lifetime, truth
 from mnemosyne.domain.memory import (
     FIRST_WORDS,
     MEMORY_FIELDS,
@@ -44,7 +45,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, refused_id, version_id
 
 SCHEMA_VERSION = 1
-_UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session"})
+_UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
 """Fields that a deletion ignores, because change streams may send the deleted row with it."""
 
 
@@ -149,6 +150,19 @@ class MemoryInput(Input):
         Field(description="A JSON object to filter by."),
     ] = None
     session: Annotated[Session | None, Field(description="The conversation or document it is a part of.")] = None
+    expires_at: Annotated[
+        datetime | None,
+        BeforeValidator(event_time, json_schema_input_type=str),
+        Field(description="When it is forgotten; in the forms of `timestamp`."),
+    ] = None
+    ttl: Annotated[
+        timedelta | None,
+        BeforeValidator(lifetime, json_schema_input_type=str),
+        Field(description="Instead of `expires_at`: how long it is kept, in seconds or as `30d`, `12h`, `P30D`."),
+    ] = None
+    pinned: Annotated[bool, BeforeValidator(truth, json_schema_input_type=bool)] = Field(
+        False, description="Whether it is kept after the namespace's default lifetime."
+    )
     timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
     source: Annotated[Source | None, Field(description="What the key is unique in, best a URI.")] = None
     key: Annotated[
@@ -199,7 +213,10 @@ class MemoryInput(Input):
             raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
         content = content_hash(self.content, self.session)
         derived = version_id(external_id.source, external_id.key, content, when) if external_id else None
-        fields = {name: getattr(self, name) for name in MEMORY_FIELDS} | {"timestamp": when}
+        fields = {name: getattr(self, name) for name in MEMORY_FIELDS} | {
+            "timestamp": when,
+            "expires_at": self._expiry(defaults),
+        }
         request_id = self.request_id or derived or defaults.new_id()
         return IngestRequest.of(request_id, external_id=external_id, published=defaults.published, **fields)
 
@@ -213,13 +230,22 @@ class MemoryInput(Input):
         return Deletion(request_id=request_id, external_id=external_id, timestamp=when, published=defaults.published)
 
     def _when(self, default: datetime | None, defaults: Defaults) -> datetime | None:
-        if self.timestamp is None:
-            return default
+        return default if self.timestamp is None else self._in_utc("timestamp", self.timestamp, defaults)
+
+    def _expiry(self, defaults: Defaults) -> datetime | None:
+        """Return when the memory expires. A ttl begins when the record was published, or else now."""
+        if self.ttl is None:
+            return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)
+        if self.expires_at is not None:
+            raise InvalidRequest("give either expires_at or ttl, and not both")
+        return expiry(defaults.published or datetime.now(UTC), self.ttl)
+
+    def _in_utc(self, name: str, moment: datetime, defaults: Defaults) -> datetime:
         local = self.timezone if "timezone" in self.model_fields_set else defaults.timezone
         try:
-            return in_zone(self.timestamp, zone(local))
+            return in_zone(moment, zone(local))
         except ValueError as exc:
-            raise InvalidRequest(f"timestamp {exc}") from exc
+            raise InvalidRequest(f"{name} {exc}") from exc
 
 
 def read(record: object, defaults: Defaults) -> Reading:

@@ -4,6 +4,7 @@ from typing import Any
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
 from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
+from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
@@ -35,6 +36,10 @@ def _date(hyphen: str) -> str:
 _BASIC = f"(?=19|20){_date('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
 _TIMESTAMP = f"^(?:{_date('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
+_TTL = (
+    r"^(?:[0-9]{1,12}(?:\.[0-9]{1,9})? ?[smhdwSMHDW]?"
+    r"|[Pp](?=[0-9Tt])(?:[0-9]+[Ww]|(?:[0-9]+[Dd])?(?:[Tt](?=[0-9])(?:[0-9]+[Hh])?(?:[0-9]+[Mm])?(?:[0-9.]+[Ss])?)?))$(?!\n)"
+)
 _JSON_VALUE = {
     "anyOf": [
         {"type": ["null", "boolean"]},
@@ -55,6 +60,8 @@ _BLANK: dict[str, Any] = {"enum": [None, ""]}
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _FILLED},
     "timestamp": {"pattern": _TIMESTAMP},
+    "expires_at": {"pattern": _TIMESTAMP},
+    "ttl": {"pattern": _TTL},
     "title": {"pattern": _FILLED},
     "session": {"pattern": _NAME},
     "request_id": {"pattern": _UUID},
@@ -65,10 +72,17 @@ _RULES: dict[str, dict[str, Any]] = {
     "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},
 }
 _TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
+_NUMERIC_TIMES: list[dict[str, Any]] = [
+    *({"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS),
+    *({"type": "integer", "minimum": first, "maximum": last} for first, last in BASIC_NUMBERS),
+]
 _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
-    "timestamp": [
-        *({"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS),
-        *({"type": "integer", "minimum": first, "maximum": last} for first, last in BASIC_NUMBERS),
+    "timestamp": _NUMERIC_TIMES,
+    "expires_at": _NUMERIC_TIMES,
+    "ttl": [{"type": "number", "minimum": 1, "maximum": LONGEST.total_seconds()}],
+    "pinned": [
+        {"type": "string", "pattern": "^(?:[Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01])$"},
+        {"enum": [0, 1]},
     ],
     "tags": [
         # Text that begins with a bracket is a JSON array, which a pattern cannot validate.

@@ -14,7 +14,9 @@ _YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 
 def to_record(memory: ExportedMemory) -> dict[str, Any]:
     """Return a memory as a JSON object, from which `import` restores it. Fields without a value are left out."""
-    fields: dict[str, Any] = {name: _plain(value) for name, value in memory.fields.items() if value is not None}
+    fields: dict[str, Any] = {
+        name: _plain(value) for name, value in memory.fields.items() if value not in (None, False)
+    }
     record = {"id": str(memory.id), **fields}
     record |= {"content_hash": memory.content_hash, "created_at": rfc3339(memory.created_at)}
     if memory.superseded_by_hash:

@@ -89,6 +89,10 @@ Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or 
 """Memories that a memory has superseded; None if it superseded none."""
 
 
+Pinned = Annotated[bool | None, BeforeValidator(lambda pinned: pinned or None)]
+"""Whether the namespace's default lifetime does not apply; None if it applies."""
+
+
 class MemoryRecord(MemoryResult):
     """One memory with its whole content. `quality` in [0, 1] comes from ratings."""
 
@@ -100,6 +104,8 @@ class MemoryRecord(MemoryResult):
     embedding_model: str
     created_at: datetime
     last_seen_at: datetime
+    expires_at: datetime | None = None
+    pinned: Pinned = None
 
 
 class Matches(Result):
@@ -124,6 +130,8 @@ class SearchHit(MemoryResult):
     superseded_by: UUID | None = None
     supersedes: Earlier = None
     session: str | None = None
+    expires_at: datetime | None = None
+    pinned: Pinned = None
     truncated: bool | None = None
     snippet: str | None = None
     near_duplicates: tuple[UUID, ...] | None = None

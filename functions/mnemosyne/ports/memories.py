@@ -99,6 +99,9 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt failed for a temporary reason."""
 
+    def record_expired(self, expired: Sequence[FailedRequest]) -> None:
+        """Record that the requests expired before they were stored; they are reported as deleted."""
+
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request in a final state keeps it."""
 

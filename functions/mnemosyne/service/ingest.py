@@ -18,6 +18,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.message import IngestMessage, unstored
 from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
@@ -213,11 +214,16 @@ class _Storing:
         with self.memories.claim(requests) as claim:
             outcomes = dict(claim.already_final)
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
-            fitting, refused = quotas.within(claim.quota, claim.new, now, limit)
+            expired = [request for request in claim.new if request.expires_at and request.expires_at <= now]
+            new = [request for request in claim.new if request not in expired] if expired else claim.new
+            fitting, refused = quotas.within(claim.quota, new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
+        if expired:
+            self.memories.record_expired(list(map(_expired, expired)))
+            outcomes |= self.memories.statuses([request.request_id for request in expired])
         if refused:
             failed = [unstored(request, reason) for request, reason in refused]
             reject(failed, memories=self.memories)
@@ -245,6 +251,10 @@ class _Storing:
                 embed_ms=milliseconds(started),
             )
         return [self.embedded[request.content_hash] for request in requests]
+
+
+def _expired(request: IngestRequest) -> FailedRequest:
+    return unstored(request, f"it expired at {rfc3339(request.expires_at)}, before it was stored")
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:

@@ -217,8 +217,13 @@ class PostgresClaim:
             dimension = len(embeddings[0][0])
             incoming = list(first.values())
             recorded = insert_memories(self._connection, self._namespace, incoming, requests, model, dimension)
+            if longer := [other for other in fitting if _lifetime(other) != _lifetime(first[other.content_hash][1])]:
+                sent = [{"content_hash": other.content_hash, **_lifetime(other)} for other in longer]
+                self._connection.run(ingest_sql.EXTEND_EXPIRY, namespace=self._namespace, sent=rows.json_text(sent))
             if versions:
                 recorded = [*recorded, *self._record(versions)]
+            if len(recorded) < len(fitting) and any(request.expires_at for request in fitting):
+                raise ItemUnavailable("the memory expired while it was being stored")
         self.stored_contents |= first.keys()
         return rows.read_outcomes(recorded)
 
@@ -229,3 +234,7 @@ class PostgresClaim:
         )["recorded"]
         recorded: Sequence[Mapping[str, Any]] = orjson.loads(answer)
         return recorded
+
+
+def _lifetime(request: IngestRequest) -> dict[str, object]:
+    return {"expires_at": request.expires_at, "pinned": request.pinned}

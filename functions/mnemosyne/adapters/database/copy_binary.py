@@ -58,6 +58,8 @@ def _encoded(value: object) -> bytes:
             return value.encode()
         case UUID():
             return value.bytes
+        case bool():
+            return b"\x01" if value else b"\x00"
         case datetime():
             return struct.pack(">q", (value - _EPOCH) // _MICROSECOND)
         case HalfVector():

@@ -17,13 +17,14 @@ RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_time
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
     id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,
-    tag_keys text[], content_hash text, embedding halfvec, wording uuid
+    given_expiry timestamptz, pinned boolean, tag_keys text[], content_hash text, embedding halfvec, wording uuid
 ) ON COMMIT DELETE ROWS
 """
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# No content can be stored already: CLAIM checked this and holds the locks of the contents. The INSERT locks the table,
+# A memory that has expired while it was embedded is not stored, and its request is not recorded. No content can be
+# stored already: CLAIM checked this and holds the locks of the contents. The INSERT locks the table,
 # so the embedding space cannot change until the transaction ends. If it differs from :model and :dimension, nothing
 # is stored or recorded; the answer names the current space.
 STORE: Final = """
@@ -33,13 +34,15 @@ WITH space AS (
     WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 ), stored AS (
     INSERT INTO memories (
-        namespace, embedding_model,
-        id, content, "timestamp", title, tags, metadata, session,
+        namespace, embedding_model, expires_at,
+        id, content, "timestamp", title, tags, metadata, session, given_expiry, pinned,
         tag_keys, content_hash, embedding, wording
     )
-    SELECT :namespace, space.model, i.*
+    SELECT :namespace, space.model, expiry.expires_at, i.*
     FROM incoming i
     JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
+    CROSS JOIN LATERAL memory_expiry(:namespace, i.given_expiry, i.pinned, now()) AS expiry (expires_at)
+    WHERE is_unexpired(expiry.expires_at)
     RETURNING id
 ), recorded AS (
     INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note, provenance)
@@ -65,6 +68,9 @@ FROM space
 RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
+
+# Let stored memories live as long as further requests with the same content ask for.
+EXTEND_EXPIRY: Final = "SELECT extend_expiry(:namespace, CAST(:sent AS jsonb))"
 
 DELETE_RECORDS: Final = """
 SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS answer

@@ -183,6 +183,10 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 metadata=None if change.metadata is None else rows.json_text(change.metadata),
                 superseded_by=change.superseded_by,
                 not_superseded=change.not_superseded,
+                expires_at=change.expires_at,
+                no_expiry=change.no_expiry,
+                pinned=change.pinned,
+                changes_expiry=change.changes_expiry,
             )
             check_growth(before, usage(connection))
             if changed:

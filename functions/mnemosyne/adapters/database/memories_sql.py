@@ -117,8 +117,22 @@ SET title = coalesce(CAST(:title AS text), title),
     tag_keys = coalesce(CAST(:tag_keys AS text[]), tag_keys),
     metadata = coalesce(CAST(:metadata AS jsonb), metadata),
     superseded_by = CASE WHEN NOT CAST(:not_superseded AS boolean)
-        THEN coalesce(CAST(:superseded_by AS uuid), superseded_by) END
-WHERE namespace = :namespace AND id = :id
+        THEN coalesce(CAST(:superseded_by AS uuid), superseded_by) END,
+    given_expiry = changed.given_expiry,
+    pinned = changed.pinned,
+    expires_at = changed.expires_at
+FROM (
+    SELECT old.id AS changed_id, new.given_expiry, new.pinned, CASE WHEN CAST(:changes_expiry AS boolean)
+        THEN memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at) ELSE old.expires_at END AS expires_at
+    FROM memories old
+    CROSS JOIN LATERAL (SELECT
+        CASE WHEN NOT CAST(:no_expiry AS boolean) THEN coalesce(CAST(:expires_at AS timestamptz), old.given_expiry) END
+            AS given_expiry,
+        coalesce(CAST(:pinned AS boolean), old.pinned) AS pinned
+    ) AS new
+    WHERE old.namespace = :namespace AND old.id = :id FOR UPDATE OF old
+) AS changed
+WHERE m.namespace = :namespace AND m.id = changed.changed_id
 RETURNING memory_record(m) AS record
 """
 

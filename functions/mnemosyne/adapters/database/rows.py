@@ -64,6 +64,8 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
                 "request_id": request.request_id,
                 "content_hash": request.content_hash,
                 "provenance": provenance_fields(request.provenance),
+                "expires_at": request.expires_at,
+                "pinned": request.pinned,
                 **(
                     version_values(request, request.external_id, immutable_sources)
                     if request.external_id

@@ -17,6 +17,8 @@ SELECT jsonb_build_object(
     'created_at', m.created_at,
     'last_seen_at', m.last_seen_at,
     'superseded_by', m.superseded_by,
+    'expires_at', m.expires_at,
+    'pinned', m.pinned,
     'quality', memory_quality(m.rating_count, m.rating_sum)
 )
 $$;
@@ -29,7 +31,7 @@ AS $$
 BEGIN
     -- Most memories supersede no other memory. Without this check, the recursion would take a fifth of the time to
     -- read ten hits.
-    IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace) THEN
+    IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace AND is_unexpired(p.expires_at)) THEN
         RETURN '[]';
     END IF;
     RETURN (
@@ -37,7 +39,7 @@ BEGIN
             SELECT p_id, 0
             UNION
             SELECT m.id, older.step + 1 FROM older CROSS JOIN LATERAL (
-                SELECT p.id FROM memories p WHERE p.superseded_by = older.id AND p.namespace = p_namespace LIMIT 5
+                SELECT p.id FROM memories p WHERE p.superseded_by = older.id AND p.namespace = p_namespace AND is_unexpired(p.expires_at) LIMIT 5
             ) AS m
             WHERE older.step < 5
         )

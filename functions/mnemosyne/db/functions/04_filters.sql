@@ -1,4 +1,4 @@
--- Whether a memory matches the filters of a search or a list. A null filter matches all memories. The planner inlines
+-- Whether a memory has not expired and matches the filters of a search or a list. A null filter matches all memories. The planner inlines
 -- this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
@@ -13,6 +13,7 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).metadata IS NULL OR (((f).metadata_keys IS NULL OR (m).metadata_keys && (f).metadata_keys)
         AND jsonb_path_exists((m).metadata, (f).metadata, '{}', true)))
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
+    AND is_unexpired((m).expires_at)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
 -- Read the filters from JSON. Unknown names are ignored, and a missing filter matches all memories. Tags and metadata

@@ -20,8 +20,10 @@ BEGIN
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
-    -- With filters by time only, the query reads only the index on time and no row of the table.
-    IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
+    -- With filters by time only, and without expired memories, the query reads only the index on time and no row of the
+    -- table.
+    IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
+        AND filters.include_superseded THEN
         RETURN QUERY
         SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace

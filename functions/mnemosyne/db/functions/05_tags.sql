@@ -32,7 +32,7 @@ BEGIN
     WITH chosen AS MATERIALIZED (
         SELECT m.id FROM memories m
         WHERE m.namespace = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) @> namespaced_tags(p_namespace, ARRAY[p_key])
-            AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
+            AND is_unexpired(m.expires_at) AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
         ORDER BY m.id LIMIT p_limit FOR UPDATE
     ), updated AS (
         UPDATE memories m SET tags = new.tags, tag_keys = new.tag_keys
@@ -44,7 +44,8 @@ BEGIN
     SELECT count(*) FROM updated INTO changed;
     SELECT count(*) FROM memories m
     WHERE m.namespace = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) @> namespaced_tags(p_namespace, ARRAY[p_key])
-        AND m.tag_keys @> ARRAY[p_key] AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
+        AND is_unexpired(m.expires_at) AND m.tag_keys @> ARRAY[p_key]
+        AND (p_key IS DISTINCT FROM p_new_key OR p_new_tag <> ALL (m.tags))
     INTO remaining;
     RETURN NEXT;
 END

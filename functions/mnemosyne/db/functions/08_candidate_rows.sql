@@ -13,10 +13,12 @@ BEGIN
     FROM (SELECT DISTINCT unnest(p_heads)) AS h (id) JOIN memories m ON m.id = h.id CROSS JOIN LATERAL (
         (SELECT b.id, - row_number() OVER (ORDER BY b."timestamp" DESC, b.id DESC) AS place FROM memories b
         WHERE b.namespace = m.namespace AND b.session = m.session AND (b."timestamp", b.id) < (m."timestamp", m.id)
+            AND is_unexpired(b.expires_at)
         ORDER BY b."timestamp" DESC, b.id DESC LIMIT 2)
         UNION ALL
         (SELECT a.id, row_number() OVER (ORDER BY a."timestamp", a.id) FROM memories a
         WHERE a.namespace = m.namespace AND a.session = m.session AND (a."timestamp", a.id) > (m."timestamp", m.id)
+            AND is_unexpired(a.expires_at)
         ORDER BY a."timestamp", a.id LIMIT 2)
     ) AS n
     WHERE m.session IS NOT NULL;

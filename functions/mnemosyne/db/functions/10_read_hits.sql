@@ -87,7 +87,7 @@ BEGIN
 END
 $$;
 
--- The memories with the given ids as JSON, in the order of p_ids. Deleted memories are skipped. Contents and metadata
+-- The memories with the given ids as JSON, in the order of p_ids. Deleted and expired memories are skipped. Contents and metadata
 -- are cut so that they have at most p_characters together; if p_characters is null, nothing is cut. `matched_words` is
 -- null unless p_explain is true.
 CREATE OR REPLACE FUNCTION read_hits(
@@ -110,6 +110,7 @@ BEGIN
                 THEN matched_words(p_query, searched_text(m.title, m.tags, m.content)) END
         ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, p_query, share) END ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
+        WHERE is_unexpired(m.expires_at)
     );
 END
 $$;

@@ -121,14 +121,17 @@ CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigin
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
 
--- The usage and the quota of the session's namespace. A null limit means that there is no limit.
+-- The usage and the quota of the session's namespace. Expired memories count as bytes until their rows are removed. A null limit means that there is no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
-    SELECT used.memories, used.bytes, used.texts, effective_limit(own.memories, defaults.memories),
+    SELECT used.memories - (
+            SELECT count(*) FROM memories m
+            WHERE m.expires_at <= now() AND m.namespace = current_setting('mnemosyne.namespace', true)
+        ), used.bytes, used.texts, effective_limit(own.memories, defaults.memories),
         effective_limit(own.bytes, defaults.bytes), effective_limit(own.texts_a_day, defaults.texts_a_day)
     FROM (
         SELECT CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories, CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,

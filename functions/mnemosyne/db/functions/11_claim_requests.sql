@@ -51,6 +51,7 @@ BEGIN
     -- The following statements are separate from the locking, so that they see all rows that were committed before the
     -- locks were taken. Versions of records come first: record_versions may wait for the lock of supersession, and
     -- this transaction must not hold a lock on a row of `memories` while it waits.
+    PERFORM remove_expired_for(p_namespace, p_requests);
     IF p_requests @? '$[*].key_id' THEN
         versions := record_versions(p_namespace, settled_versions(p_namespace, p_requests, busy));
     END IF;
@@ -77,7 +78,7 @@ BEGIN
         FROM memories m
         WHERE m.namespace = p_namespace AND m.content_hash = ANY (ARRAY(
             SELECT content_hash FROM request WHERE request_id NOT IN (SELECT request_id FROM final)
-        ))
+        )) AND is_unexpired(m.expires_at)
     ), seen_again AS (
         UPDATE memories
         SET last_seen_at = now()
@@ -115,10 +116,18 @@ BEGIN
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
         )),
         'already_final', (SELECT coalesce(jsonb_agg(already_final), '[]') FROM already_final),
+        'recorded', (SELECT coalesce(jsonb_agg(recorded), '[]') FROM recorded),
         'conflicting', (SELECT coalesce(jsonb_agg(request_id), '[]') FROM conflicting)
     )
     INTO answer;
-    RETURN answer;
+    versions := versions || (answer -> 'recorded');
+    IF versions @? '$[*] ? (@.state == "duplicate")' THEN
+        PERFORM extend_expiry(p_namespace, (
+            SELECT jsonb_agg(r) FROM jsonb_array_elements(p_requests) AS r
+            WHERE r ->> 'request_id' IN (SELECT v ->> 'request_id' FROM jsonb_array_elements(versions) AS v)
+        ));
+    END IF;
+    RETURN answer - 'recorded';
 END
 $$;
 

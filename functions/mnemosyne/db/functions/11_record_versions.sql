@@ -62,7 +62,7 @@ BEGIN
             SELECT version.*, m.id AS memory_id, CASE
                 WHEN is_covered(k, version.version_at, coalesce(version.published, now())) THEN 'deleted'
                 WHEN version.immutable AND version.content_hash <> coalesce(
-                    (SELECT content_hash FROM memories WHERE id = k.memory_id),
+                    (SELECT content_hash FROM memories c WHERE c.id = k.memory_id AND is_unexpired(c.expires_at)),
                     first_value(version.content_hash) OVER (
                         PARTITION BY version.key_id,
                             is_covered(k, version.version_at, coalesce(version.published, now()))
@@ -72,6 +72,7 @@ BEGIN
                 key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb, provenance jsonb)
             LEFT JOIN source_keys k ON k.namespace = p_namespace AND k.key_id = version.key_id
             LEFT JOIN memories m ON m.namespace = p_namespace AND m.content_hash = version.content_hash
+                AND is_unexpired(m.expires_at)
             WHERE version.key_id IS NOT NULL AND version.request_id <> ALL (p_busy)
                 AND NOT EXISTS (SELECT FROM ingest_requests i WHERE i.namespace = p_namespace
                     AND i.request_id = version.request_id AND next_request_state(i.state, 'duplicate') IS NULL)
@@ -161,7 +162,8 @@ BEGIN
     INSERT INTO source_keys AS k (namespace, key_id) VALUES (p_namespace, p_key_id)
     ON CONFLICT (namespace, key_id) DO UPDATE SET key_id = EXCLUDED.key_id
     RETURNING * INTO record_key;
-    SELECT id, content_hash, superseded_by INTO current FROM memories WHERE id = record_key.memory_id;
+    SELECT id, content_hash, superseded_by INTO current FROM memories
+    WHERE id = record_key.memory_id AND is_unexpired(expires_at);
     IF is_covered(record_key, p_at, p_published) THEN
         IF p_event = 'stored' THEN
             RAISE serialization_failure USING MESSAGE = 'the record was deleted while its memory was stored';
@@ -177,7 +179,8 @@ BEGIN
             || 'content under another key';
         RETURN;
     END IF;
-    SELECT id, superseded_by, "timestamp" INTO memory FROM memories WHERE namespace = p_namespace AND id = p_memory_id;
+    SELECT id, superseded_by, "timestamp" INTO memory FROM memories
+    WHERE namespace = p_namespace AND id = p_memory_id AND is_unexpired(expires_at);
     IF memory.id IS NULL THEN
         RETURN;
     END IF;

@@ -42,7 +42,7 @@ SELECT CASE
             THEN 'dead_lettered'
         ELSE p_state END,
     CASE WHEN p_state IN ('stored', 'duplicate') AND p_existing IS NULL
-        THEN 'its memory was deleted later: ingest it again with a later timestamp to store it'
+        THEN 'its memory was deleted later or has expired: ingest it again with a later timestamp to store it'
         ELSE p_error END
 $$;
 

@@ -48,7 +48,7 @@ DECLARE
     own_words text[];
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    SELECT * INTO own FROM memories m WHERE m.namespace = p_namespace AND m.id = p_id;
+    SELECT * INTO own FROM memories m WHERE m.namespace = p_namespace AND m.id = p_id AND is_unexpired(m.expires_at);
     IF own.id IS NULL THEN
         RETURN;
     END IF;

@@ -29,8 +29,8 @@ GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 GRANT INSERT ON audit_events TO mnemosyne_runtime, mnemosyne_mcp;
 
 -- The function `mcp` reads, labels, rates and deletes memories. `mcp` does not store memories.
-GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
-    ON memories TO mnemosyne_mcp;
+GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum, given_expiry,
+    pinned, expires_at) ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 

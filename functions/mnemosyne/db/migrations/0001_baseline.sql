@@ -66,6 +66,10 @@ CREATE TABLE memories (
     superseded_by   uuid,  -- No foreign key: if the successor is deleted, searches still leave this memory out.
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
+    given_expiry    timestamptz,  -- expiry that the publisher has asked for
+    pinned          boolean NOT NULL DEFAULT false,  -- the default lifetime of the namespace does not apply
+    -- From this time on no role but the owner sees the memory. The function memory_expiry computes it.
+    expires_at      timestamptz,
     UNIQUE (namespace, content_hash),
     CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL),
     -- The hash is a SHA-256 in hexadecimal. The check uses no regular expression, because it runs at every update and
@@ -233,6 +237,14 @@ CREATE TABLE quotas (
     texts_a_day bigint CHECK (texts_a_day >= 0)
 );
 INSERT INTO quotas (namespace, memories, bytes, texts_a_day) VALUES ('', 1000000, 20000000000, 200000);
+
+-- The lifetimes of memories in seconds, counted from the time at which a memory was last sent. The row with the
+-- namespace '' applies to all namespaces without a row. Null means that there is no such lifetime.
+CREATE TABLE retention (
+    namespace        text PRIMARY KEY,
+    default_lifetime bigint CHECK (default_lifetime > 0),  -- of memories without an expiry that are not pinned
+    maximum_lifetime bigint CHECK (maximum_lifetime > 0)  -- of all memories
+);
 
 -- Statistics of a sample of each namespace's newest memories: the share of memories that contain each word (as a
 -- hash), the mean number of distinct words, and the number of memories in each detected language.
@@ -441,6 +453,7 @@ REVOKE ALL ON FUNCTION namespaced_tags, literal_form, content_trigrams FROM PUBL
 
 CREATE INDEX memories_newest ON memories (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_session ON memories (namespace, session, "timestamp", id) WHERE session IS NOT NULL;
+CREATE INDEX memories_expiring ON memories (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
@@ -478,8 +491,8 @@ CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_id);
 
 -- Row-level security. A transaction sees only the rows of the namespace in its setting mnemosyne.namespace, even if a
--- query does not compare the namespace. The tables api_keys, namespace_words and memory_words have no policy, so only
--- their owner sees their rows.
+-- query does not compare the namespace. The tables api_keys, namespace_words, memory_words and retention have no policy,
+-- so only their owner sees their rows.
 DO $$
 DECLARE
     name text;
@@ -491,6 +504,10 @@ BEGIN
             'mnemosyne_dead_letter, mnemosyne_import_object '
             'USING (namespace = current_setting(''mnemosyne.namespace'', true))', name);
     END LOOP;
+    -- An expired memory cannot be read, but a memory may be stored at the moment at which it expires.
+    ALTER POLICY namespace_isolation ON memories
+        USING (namespace = current_setting('mnemosyne.namespace', true) AND (expires_at IS NULL OR expires_at > now()))
+        WITH CHECK (namespace = current_setting('mnemosyne.namespace', true));
     FOREACH name IN ARRAY ARRAY['oauth_clients', 'oauth_requests', 'oauth_grants', 'oauth_codes', 'oauth_refresh_tokens',
         'oauth_consents', 'oauth_blocked_people', 'oauth_blocked_clients'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
@@ -502,6 +519,7 @@ ALTER TABLE quotas ENABLE ROW LEVEL SECURITY;
 CREATE POLICY namespace_isolation ON quotas TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter, mnemosyne_import_object
     USING (namespace IN ('', current_setting('mnemosyne.namespace', true)));
+ALTER TABLE retention ENABLE ROW LEVEL SECURITY;
 ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
 -- A function records an action in the transaction of the change, which is confined to a namespace.
 ALTER TABLE audit_events ENABLE ROW LEVEL SECURITY;

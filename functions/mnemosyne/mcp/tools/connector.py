@@ -87,6 +87,8 @@ def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> 
         metadata["supersedes"] = ", ".join(map(str, memory.supersedes))
     if memory.superseded_by:
         metadata["superseded_by"] = str(memory.superseded_by)
+    if memory.expires_at:
+        metadata["expires_at"] = memory.expires_at.isoformat()
     return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=metadata))
 
 

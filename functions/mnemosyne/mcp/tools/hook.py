@@ -18,7 +18,7 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.notes import near_duplicates_note, versions_note
+from mnemosyne.mcp.tools.notes import near_duplicates_note, state_note
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
@@ -76,7 +76,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
     )
     close = _close(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
     recalled = search_hits(close, RESPONSE_CHARACTERS)
-    context = _context(recalled, text, near_duplicates_note(close), versions_note(recalled))
+    context = _context(recalled, text, near_duplicates_note(close), state_note(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))
 
 

@@ -9,12 +9,13 @@ from pydantic import BeforeValidator, Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import event_time
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, Request
 from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import identity
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.provenance import Publisher
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -22,8 +23,8 @@ from mnemosyne.mcp.tools.ingest_status import HintedMemory, RequestStatus, statu
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
-UNLISTED = ("source", "key", "request_id", "op", "namespace", "schema_version")
-"""Fields of a record that programs send."""
+UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", "namespace", "schema_version")
+"""Fields of a record that are not listed, so that the list of tools stays short."""
 LONGEST_WAIT = 10
 """Longest wait in seconds. Clients abort a call after 30 to 60 seconds."""
 
@@ -49,7 +50,10 @@ class MemoryArguments(MemoryInput):
         def new_id() -> UUID:
             return issue_request_id(namespace)
 
-        return self.request(Defaults(new_id=new_id, namespace=namespace, timestamp=now, deleted_at=now))
+        request = self.request(Defaults(new_id=new_id, namespace=namespace, timestamp=now, deleted_at=now))
+        if isinstance(request, IngestRequest) and request.expires_at and request.expires_at <= now:
+            raise InvalidRequest(f"expires_at must be in the future, got {rfc3339(request.expires_at)}")
+        return request
 
 
 class IngestArguments(MemoryArguments):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Hit
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 
@@ -34,10 +35,12 @@ def _short_list(ids: Sequence[UUID]) -> str:
     return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
-def versions_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
-    """Return a note about memories that supersede other memories or are superseded; None without such memories."""
+def state_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
+    """Return a note about memories that expire, supersede others or are superseded; None without such memories."""
     versions = [
         f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
     ]
     versions += [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
-    return f"Versions: {'; '.join(versions)}." if versions else None
+    expiring = [f"{memory.id} expires at {rfc3339(memory.expires_at)}" for memory in memories if memory.expires_at]
+    notes = (f"{name}: {'; '.join(lines)}." for name, lines in (("Versions", versions), ("Expiry", expiring)) if lines)
+    return " ".join(notes) or None

@@ -15,7 +15,7 @@ from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, Window
-from mnemosyne.mcp.tools.notes import versions_note
+from mnemosyne.mcp.tools.notes import state_note
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
@@ -51,7 +51,7 @@ class ReadMemory(MemoryRecord):
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
     record = ReadMemory.model_validate(memory)
-    versions = versions_note([record])
+    versions = state_note([record])
     if arguments.neighbours:
         around = services.memories_of(principal.namespace).session_neighbours(arguments.id)
         record = record.model_copy(

@@ -22,7 +22,7 @@ from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
-from mnemosyne.mcp.tools.notes import DUPLICATES_SHOWN, near_duplicates_note, truncation_note, versions_note
+from mnemosyne.mcp.tools.notes import DUPLICATES_SHOWN, near_duplicates_note, state_note, truncation_note
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -242,7 +242,7 @@ def _debug(
 def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
     window_note = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
-    versions = versions_note(result.memories)
+    versions = state_note(result.memories)
     notes = (result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
     return tuple(note for note in notes if note)
 

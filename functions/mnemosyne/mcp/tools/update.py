@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.event_time import event_time, in_zone
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Tags, Title, excerpt, uuid
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports.services import Services
@@ -27,6 +31,7 @@ def _successor(value: object) -> object:
 
 
 NO_SUCCESSOR = "none"
+NO_EXPIRY = "none"
 Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_type=str)]
 
 
@@ -35,6 +40,10 @@ ECHOED_CHARACTERS = 2_000
 
 
 ADDED = {"add_tags", "remove_tags"}
+
+
+def _expiry(value: object) -> object:
+    return value if value == NO_EXPIRY else in_zone(event_time(value), UTC)
 
 
 class UpdateArguments(Input):
@@ -55,6 +64,14 @@ class UpdateArguments(Input):
         Field(description="Id of the memory that replaces it; 'none' takes that back."),
     ] = None
 
+    expires_at: Annotated[
+        datetime | Literal["none"] | None,
+        BeforeValidator(_expiry, json_schema_input_type=str),
+        Field(description="When it is forgotten: RFC 3339 or a date in UTC; 'none' takes that back."),
+    ] = None
+    pinned: Annotated[bool | None, Field(description="Whether to keep it after the namespace's default lifetime.")] = (
+        None
+    )
     ids: Annotated[Ids | None, Field(description="Instead of id, with add_tags and remove_tags only.")] = None
     add_tags: Annotated[Tags | None, Field(description="Tags to add.")] = None
     remove_tags: Annotated[Tags | None, Field(description="Tags to remove.")] = None
@@ -73,9 +90,9 @@ class UpdateArguments(Input):
     def _something(self) -> Self:
         names = self.model_fields_set - {"id", "ids"}
         if not names:
-            raise ValueError("give at least one of title, tags, metadata and superseded_by")
+            raise ValueError("give at least one of title, tags, metadata, superseded_by, expires_at and pinned")
         if names & ADDED and names - ADDED:
-            raise ValueError("give add_tags and remove_tags alone, without title, tags, metadata and superseded_by")
+            raise ValueError("give add_tags and remove_tags alone, without the other changes")
         if self.ids is not None and not names & ADDED:
             raise ValueError("give add_tags or remove_tags with ids; the others take one id")
         if self.superseded_by == self.id:
@@ -112,11 +129,20 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
+        expires_at=_future(arguments.expires_at, services.clock()) if arguments.expires_at != NO_EXPIRY else None,
+        no_expiry=arguments.expires_at == NO_EXPIRY,
+        pinned=arguments.pinned,
     )
     memory = manage.update(arguments.id, change, memories=services.memories_of(principal.namespace))
     if not principal.may(Scope.READ):
         return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
     return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
+
+
+def _future(moment: Any, now: datetime) -> datetime | None:
+    if moment is not None and moment <= now:
+        raise InvalidRequest(f"expires_at must be in the future, got {rfc3339(moment)}; delete_memory deletes it now")
+    return moment  # type: ignore[no-any-return]
 
 
 def _echoed(memory: Memory) -> Result:
@@ -139,7 +165,7 @@ UPDATE_MEMORY = Tool(
     ),
     arguments=UpdateArguments,
     result=RecordOrIds,
-    unlisted=("ids", "add_tags", "remove_tags"),
+    unlisted=("expires_at", "pinned", "ids", "add_tags", "remove_tags"),
     units=rate_limit.cost_of_changes,
     gives_stored=True,
     run=_update_memory,

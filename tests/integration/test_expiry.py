@@ -1,0 +1,199 @@
+"""Memories expire: from that moment no tool shows them, and the same content can be stored again."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.message import decode
+from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.service import ingest
+from tests.fakes import FakeServices, request
+from tests.integration.test_reading import ARGUMENTS
+from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
+from tests.shared_database import SharedDatabase
+from tests.tools import answer_of, call_tool, error_of
+
+SOON = datetime.now(UTC) + timedelta(days=1)
+LATER = SOON + timedelta(days=1)
+
+
+@pytest.fixture
+def expire(shared_database: SharedDatabase) -> Callable[[UUID], None]:
+    """Let a memory expire now."""
+
+    def set_time(memory_id: UUID) -> None:
+        shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=memory_id)
+
+    return set_time
+
+
+@pytest.fixture
+def set_lifetimes(shared_database: SharedDatabase) -> Callable[[timedelta | None, timedelta | None], None]:
+    """Set the default and the maximum lifetime of the tests' namespace."""
+
+    def write(default: timedelta | None = None, maximum: timedelta | None = None) -> None:
+        shared_database.owner.run(
+            "INSERT INTO retention (namespace, default_lifetime, maximum_lifetime) "
+            "VALUES ('ns', CAST(:default AS bigint), CAST(:maximum AS bigint))",
+            default=default and int(default.total_seconds()),
+            maximum=maximum and int(maximum.total_seconds()),
+        )
+
+    return write
+
+
+def expiry_of(services: FakeServices, memory_id: UUID) -> datetime | None:
+    memory = services.memories.fetch(memory_id)
+    assert memory
+    return memory.expires_at
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_an_expired_memory_is_to_each_tool_as_if_its_row_were_removed(
+    tool: str, services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+) -> None:
+    kept = store_content(services.memories, "The oolong is on shelf 7.", session="s")
+    gone = store_content(services.memories, "The oolong is on shelf 9 now.", session="s", tags=["gone"])
+    arguments = {name: value.format(id=kept) for name, value in ARGUMENTS[tool].items()}
+    expire(gone)
+    before = call_tool(services, tool, **arguments)
+    assert shared_database.owner.one("SELECT remove_expired(10) AS removed")["removed"] == 1
+    after = call_tool(services, tool, **arguments)
+    assert _without_measurements(before.structured_content) == _without_measurements(after.structured_content)
+    assert "shelf 9" not in str(before.structured_content)
+
+
+def _without_measurements(answer: Any) -> Any:
+    """The answer without durations, sizes on disk and times of reading."""
+    if isinstance(answer, dict):
+        measured = ("_ms", "storage_bytes", "bytes", "debug")
+        return {name: _without_measurements(value) for name, value in answer.items() if not name.endswith(measured)}
+    return [_without_measurements(value) for value in answer] if isinstance(answer, list) else answer
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("get_memory", {}),
+        ("fetch", {}),
+        ("memory_history", {}),
+        ("update_memory", {"title": "t"}),
+        ("update_memory", {"pinned": True}),
+        ("rate_memory", {"rating": 1}),
+        ("delete_memory", {}),
+    ],
+)
+def test_an_expired_memory_is_not_found(
+    tool: str, arguments: dict[str, Any], services: FakeServices, expire: Callable[[UUID], None]
+) -> None:
+    gone = store_content(services.memories, "The oolong is on shelf 9 now.")
+    expire(gone)
+    assert str(gone) in error_of(services, tool, id=str(gone), **arguments)
+
+
+def test_a_content_whose_memory_has_expired_is_stored_as_a_new_memory(
+    services: FakeServices, expire: Callable[[UUID], None]
+) -> None:
+    first, again = request("oolong"), request("oolong")
+    gone = store(services.memories, first)[first.request_id].memory_id
+    assert gone
+    expire(gone)
+    outcome = store(services.memories, again)[again.request_id]
+    assert (outcome.state, outcome.memory_id == gone) == (IngestState.STORED, False)
+    assert status_of(services.memories, first.request_id).state is IngestState.DELETED
+
+
+def test_a_redelivery_does_not_store_an_expired_memory_again(
+    services: FakeServices, expire: Callable[[UUID], None]
+) -> None:
+    made = request("oolong")
+    gone = store(services.memories, made)[made.request_id].memory_id
+    assert gone
+    expire(gone)
+    store(services.memories, made)
+    assert list_memories(services.memories) == []
+
+
+def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(services: FakeServices) -> None:
+    body = b'{"memories": [{"content": "late", "timestamp": "2019-01-01", "expires_at": "2020-01-01"}]}'
+    message = decode(Published(data=body, attributes={"namespace": "ns"}, message_id="1", publish_time="2026-01-01T00:00:00Z"))
+    stored = ingest.store(message, memories=services.memories, embedder=EMBEDDER)
+    (outcome,) = stored.outcomes.values()
+    assert (outcome.state, outcome.error) == (
+        IngestState.DELETED,
+        "it expired at 2020-01-01T00:00:00Z, before it was stored",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({"expires_at": SOON}, {"expires_at": LATER}, LATER),
+        ({"expires_at": LATER}, {"expires_at": SOON}, LATER),
+        ({"expires_at": SOON}, {}, None),
+        ({}, {"expires_at": SOON}, None),
+    ],
+)
+@pytest.mark.parametrize("together", [False, True])
+def test_a_content_sent_twice_lives_as_long_as_the_longer_request_asks(
+    first: dict[str, Any], second: dict[str, Any], expected: datetime | None, together: bool, services: FakeServices
+) -> None:
+    requests = [request("oolong", **first), request("oolong", **second)]
+    for delivery in [requests] if together else [[one] for one in requests]:
+        outcomes = store(services.memories, *delivery)
+    memory_id = outcomes[requests[1].request_id].memory_id
+    assert memory_id
+    assert expiry_of(services, memory_id) == expected
+
+
+def test_a_redelivered_request_does_not_extend_the_life_of_its_memory(
+    services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
+) -> None:
+    set_lifetimes(timedelta(days=7))
+    made = request("oolong")
+    memory_id = store(services.memories, made)[made.request_id].memory_id
+    assert memory_id
+    shared_database.owner.run("UPDATE memories SET expires_at = :soon WHERE id = :id", soon=SOON, id=memory_id)
+    store(services.memories, made)
+    assert expiry_of(services, memory_id) == SOON
+
+
+@pytest.mark.parametrize(
+    ("fields", "days"),
+    [({}, 7), ({"pinned": True}, 30), ({"expires_at": SOON}, 1), ({"expires_at": SOON + timedelta(days=300)}, 30)],
+)
+def test_the_default_lifetime_is_for_memories_without_an_expiry_and_the_maximum_for_all(
+    fields: dict[str, Any], days: int, services: FakeServices, set_lifetimes: Callable[..., None]
+) -> None:
+    set_lifetimes(timedelta(days=7), timedelta(days=30))
+    expires_at = expiry_of(services, store_content(services.memories, "oolong", **fields))
+    assert expires_at
+    assert round((expires_at - datetime.now(UTC)) / timedelta(days=1)) == days
+
+
+def test_an_expiry_can_be_changed_and_taken_back(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    changed = answer_of(services, "update_memory", id=str(memory_id), expires_at=SOON.isoformat())
+    assert datetime.fromisoformat(changed["expires_at"]) == SOON
+    assert expiry_of(services, memory_id) == SOON
+    answer_of(services, "update_memory", id=str(memory_id), expires_at="none")
+    assert expiry_of(services, memory_id) is None
+
+
+def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    assert "must be in the future" in error_of(services, "update_memory", id=str(memory_id), expires_at="2020-01-01")
+    assert "must be in the future" in error_of(services, "ingest_memory", content="tea", expires_at="2020-01-01")
+    assert services.memories.fetch(memory_id)
+
+
+def test_answers_tell_when_a_memory_expires(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "The oolong is on shelf 7.", expires_at=SOON)
+    moment = SOON.isoformat().replace("+00:00", "Z")
+    for tool, arguments in (("memory_search", {"query": "oolong"}), ("get_memory", {"id": str(memory_id)})):
+        assert f"{memory_id} expires at {moment}" in str(call_tool(services, tool, **arguments).content)
+    assert moment in str(answer_of(services, "export_memories"))
