@@ -19,7 +19,7 @@ _RULE = "must be a number of seconds, or a duration such as 90m, 12h, 30d, 2w or
 
 
 def lifetime(value: object) -> timedelta:
-    """Parse a lifetime: seconds, a number with a unit (s, m, h, d, w), or an ISO 8601 duration without years and months.
+    """Parse a lifetime: seconds, a number with a unit (s, m, h, d, w), or an ISO 8601 duration of days or weeks.
 
     Raises ValueError if it is not between a second and a hundred years.
     """

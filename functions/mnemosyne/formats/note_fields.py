@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from pydantic import TypeAdapter, ValidationError
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key
-from mnemosyne.domain.event_time import zone
+from mnemosyne.domain.event_time import event_time, zone
+from mnemosyne.domain.lifetime import lifetime
 from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
@@ -117,12 +118,13 @@ def _split_tags(value: Any) -> Iterator[str]:
 
 
 def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
-    """Move session, timezone, source and key from the properties to the fields. Invalid values remain metadata."""
+    """Move session, lifetime, timezone, source and key to the fields. Invalid values remain metadata."""
     session = values.get("session")
     if isinstance(session, str | int | float) and str(session).strip():
         with suppress(ValidationError):
             note.fields["session"] = _SESSION.validate_python(str(session))
             del values["session"]
+    _take_lifetime(values, note)
     timezone = values.get("timezone")
     if isinstance(timezone, str):
         try:
@@ -139,6 +141,19 @@ def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
             del values["source"], values["key"]
     except ValidationError:
         pass
+
+
+def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
+    """Move the first valid expiry to the fields. `stale_after` of Open Knowledge Format also remains metadata."""
+    for name, parse in (("expires_at", event_time), ("ttl", lifetime), ("stale_after", event_time)):
+        with suppress(ValueError):
+            parse(values.get(name))
+            note.fields["expires_at" if name == "stale_after" else name] = values[name]
+            if name != "stale_after":
+                del values[name]
+            break
+    if isinstance(values.get("pinned"), bool):
+        note.fields["pinned"] = values.pop("pinned")
 
 
 def _findable(title: str, names: Iterable[str], body: str) -> str:

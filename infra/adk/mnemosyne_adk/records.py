@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +21,8 @@ BATCH_LIMIT = 100
 BATCH_BYTES = 3_000_000
 """Most bytes of JSON in a call. A request may have at most 4 MiB."""
 USER = "user"
+TTL = "ttl"
+"""Key of `custom_metadata` with the lifetime of a memory, as in Memory Bank: `"3600s"`, a number of seconds, or a timedelta."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
     """Convert a search result to ADK's memory entry."""
     metadata = dict(hit["metadata"])
     author = metadata.pop("adk", {}).get("author")
-    shown = ("session", "relevance", "confidence", "truncated", "near_duplicates")
+    shown = ("session", "expires_at", "relevance", "confidence", "truncated", "near_duplicates")
     beside = {name: hit[name] for name in shown if hit.get(name) is not None}
     role = None if author is None else USER if author == USER else "model"
     return MemoryEntry(
@@ -150,6 +152,9 @@ def _fields(
     metadata: Mapping[str, object],
 ) -> Iterator[dict[str, Any]]:
     own = scope.metadata | ({"author": author} if author else {})
+    metadata, lifetime = dict(metadata), {}
+    if (ttl := metadata.pop(TTL, None)) is not None:
+        lifetime[TTL] = f"{ttl.total_seconds()}s" if isinstance(ttl, timedelta) else ttl
     for start in range(0, len(said), CONTENT_LIMIT):
         if part := said[start : start + CONTENT_LIMIT].strip():
             yield {
@@ -157,6 +162,7 @@ def _fields(
                 **({"timestamp": when} if when else {}),
                 "session": scope.session(session_id),
                 "metadata": {**metadata, "adk": own},
+                **lifetime,
             }
 
 

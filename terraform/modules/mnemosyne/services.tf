@@ -24,6 +24,7 @@ resource "google_project_service" "this" {
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
     "cloudfunctions.googleapis.com",
+    "cloudscheduler.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",
     "logging.googleapis.com",
@@ -63,7 +64,7 @@ resource "time_sleep" "services" {
 # Google refuses a grant to the account. A workflow fails with "Workflows service agent does not exist".
 resource "google_project_service_identity" "agents" {
   for_each = toset(concat(
-    ["pubsub", "workflows"],
+    ["cloudscheduler", "pubsub", "workflows"],
     var.network == null ? [] : ["run"],
     var.kms_key == null ? [] : ["artifactregistry", "cloudfunctions", "run", "secretmanager", "sqladmin"],
   ))

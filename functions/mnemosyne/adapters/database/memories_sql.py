@@ -123,7 +123,8 @@ SET title = coalesce(CAST(:title AS text), title),
     expires_at = changed.expires_at
 FROM (
     SELECT old.id AS changed_id, new.given_expiry, new.pinned, CASE WHEN CAST(:changes_expiry AS boolean)
-        THEN memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at) ELSE old.expires_at END AS expires_at
+        THEN memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at)
+        ELSE old.expires_at END AS expires_at
     FROM memories old
     CROSS JOIN LATERAL (SELECT
         CASE WHEN NOT CAST(:no_expiry AS boolean) THEN coalesce(CAST(:expires_at AS timestamptz), old.given_expiry) END

@@ -143,7 +143,9 @@ function Head({ memory, history, ratings }) {
         ${timesText("Helped", ratings.helped)}</span>`}
       ${ratings.misled > 0 && html`<span class="badge bad"><${Icon} name="thumbdown" small />
         ${timesText("Misled", ratings.misled)}</span>`}
-      ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>another one</a></span>`}</p>
+      ${replaced && html`<span>replaces <a href=${`/memories/${replaced.id}`}>another one</a></span>`}
+      ${memory.expires_at && html`<span>expires <${Time} at=${memory.expires_at} /></span>`}
+      ${memory.pinned && html`<span class="badge">pinned</span>`}</p>
     ${successor && html`<p class="results"><${Note} kind="warn"><p>This memory was replaced.${" "}
       <a href=${`/memories/${successor}`}>Read the current one</a></p></></p>`}</div></header>`;
 }

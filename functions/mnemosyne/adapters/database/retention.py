@@ -1,0 +1,125 @@
+"""Set how long memories are kept, and remove expired memories, as the schema's owner."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import timedelta
+from typing import Final
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
+
+REMOVED_AT_ONCE: Final = 500
+"""Expired memories that one transaction removes."""
+APPLIED_AT_ONCE: Final = 500
+"""Memories whose expiry one transaction computes again."""
+
+_LIST: Final = """
+WITH expiring AS (
+    SELECT namespace, count(*) AS memories FROM memories WHERE expires_at > now() GROUP BY namespace
+)
+SELECT namespace, r.default_lifetime, r.maximum_lifetime, coalesce(e.memories, 0) AS expiring
+FROM retention r FULL JOIN expiring e USING (namespace)
+ORDER BY namespace
+"""
+_SET: Final = """
+INSERT INTO retention (namespace, default_lifetime, maximum_lifetime)
+VALUES (:namespace, CAST(:default AS bigint), CAST(:maximum AS bigint))
+ON CONFLICT (namespace) DO UPDATE
+SET default_lifetime = EXCLUDED.default_lifetime, maximum_lifetime = EXCLUDED.maximum_lifetime
+"""
+_CLEAR: Final = "DELETE FROM retention WHERE namespace = :namespace RETURNING namespace"
+# The namespaces that a change concerns: the namespace itself, or all namespaces without lifetimes of their own.
+_CONCERNED: Final = """
+SELECT DISTINCT u.namespace FROM namespace_usage u
+WHERE CASE WHEN :namespace = '' THEN NOT EXISTS (SELECT FROM retention r WHERE r.namespace = u.namespace)
+    ELSE u.namespace = :namespace END
+ORDER BY u.namespace
+"""
+_EXPIRED_BY: Final = """
+SELECT count(*) AS memories FROM memories m
+WHERE m.namespace = :namespace AND is_unexpired(m.expires_at) AND least(
+    coalesce(m.given_expiry, CASE WHEN NOT m.pinned
+        THEN m.last_seen_at + make_interval(secs => CAST(:default AS double precision)) END),
+    m.last_seen_at + make_interval(secs => CAST(:maximum AS double precision))
+) <= now()
+"""
+_APPLY: Final = """
+SELECT last_id, changed FROM apply_retention(:namespace, CAST(:after AS uuid), CAST(:limit AS integer))
+"""
+_REMOVE: Final = "SELECT remove_expired(CAST(:limit AS integer)) AS removed"
+
+
+class PostgresRetention:
+    """Lifetimes of memories, for the operator."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def every(self) -> Sequence[NamespaceRetention]:
+        """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
+        with closing(self._open()) as connection:
+            return [
+                NamespaceRetention(
+                    namespace=row["namespace"],
+                    lifetimes=Lifetimes(
+                        default=_lifetime(row["default_lifetime"]), maximum=_lifetime(row["maximum_lifetime"])
+                    ),
+                    expiring=row["expiring"],
+                )
+                for row in connection.run(_LIST)
+            ]
+
+    def set(self, namespace: str, lifetimes: Lifetimes) -> None:
+        """Set the lifetimes of a namespace. `apply` makes them valid for memories that are stored already."""
+        with closing(self._open()) as connection:
+            connection.run(_SET, namespace=namespace, **_seconds(lifetimes))
+
+    def clear(self, namespace: str) -> bool:
+        """Remove the lifetimes of a namespace, so that those of all namespaces apply; return whether it had any."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_CLEAR, namespace=namespace))
+
+    def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
+        """Return how many stored memories would expire at once with these lifetimes."""
+        with closing(self._open()) as connection:
+            return sum(
+                connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
+                for concerned in _concerned(connection, namespace)
+            )
+
+    def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
+        """Compute the expiry of some stored memories again, in one transaction, and return how to continue."""
+        with closing(self._open()) as connection:
+            namespaces = _concerned(connection, namespace)
+            if after is not None:
+                namespaces = [name for name in namespaces if name >= after.namespace]
+            if not namespaces:
+                return AppliedRetention(changed=0)
+            first = namespaces[0]
+            last_id = after.memory_id if after is not None and after.namespace == first else None
+            row = connection.one(_APPLY, namespace=first, after=last_id, limit=APPLIED_AT_ONCE)
+        if row["last_id"] is not None:
+            return AppliedRetention(changed=row["changed"], after=RetentionCursor(first, row["last_id"]))
+        following = RetentionCursor(namespaces[1]) if len(namespaces) > 1 else None
+        return AppliedRetention(changed=row["changed"], after=following)
+
+    def remove_expired(self) -> int:
+        """Remove some expired memories of all namespaces in one transaction, and return their number."""
+        with closing(self._open()) as connection:
+            removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE)["removed"]
+        return removed
+
+
+def _concerned(connection: Connection, namespace: str) -> list[str]:
+    return [row["namespace"] for row in connection.run(_CONCERNED, namespace=namespace)]
+
+
+def _lifetime(seconds: int | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _seconds(lifetimes: Lifetimes) -> dict[str, int | None]:
+    return {
+        "default": None if lifetimes.default is None else int(lifetimes.default.total_seconds()),
+        "maximum": None if lifetimes.maximum is None else int(lifetimes.maximum.total_seconds()),
+    }

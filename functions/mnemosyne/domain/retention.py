@@ -1,0 +1,42 @@
+"""How long the memories of a namespace are kept. Pure."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lifetimes:
+    """Lifetimes of the memories of a namespace. They begin when a memory was last sent. None means none."""
+
+    default: timedelta | None = None
+    """Lifetime of memories without an expiry of their own that are not pinned."""
+    maximum: timedelta | None = None
+    """Longest lifetime of all memories, pinned or not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamespaceRetention:
+    """The lifetimes of a namespace, and how many of its memories expire."""
+
+    namespace: str
+    """Empty for the lifetimes of all namespaces that have none of their own."""
+    lifetimes: Lifetimes
+    expiring: int
+    """Memories that will expire."""
+
+
+@dataclass(frozen=True)
+class RetentionCursor:
+    """Where a change of lifetimes continues: a namespace, and the last memory that was looked at there."""
+
+    namespace: str
+    memory_id: UUID | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppliedRetention:
+    """The number of memories whose expiry changed, and where to continue; None at the end."""
+
+    changed: int
+    after: RetentionCursor | None = None
