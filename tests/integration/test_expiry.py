@@ -120,7 +120,9 @@ def test_a_redelivery_does_not_store_an_expired_memory_again(
 
 def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(services: FakeServices) -> None:
     body = b'{"memories": [{"content": "late", "timestamp": "2019-01-01", "expires_at": "2020-01-01"}]}'
-    message = decode(Published(data=body, attributes={"namespace": "ns"}, message_id="1", publish_time="2026-01-01T00:00:00Z"))
+    message = decode(
+        Published(data=body, attributes={"namespace": "ns"}, message_id="1", publish_time="2026-01-01T00:00:00Z")
+    )
     stored = ingest.store(message, memories=services.memories, embedder=EMBEDDER)
     (outcome,) = stored.outcomes.values()
     assert (outcome.state, outcome.error) == (

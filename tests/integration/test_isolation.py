@@ -225,11 +225,11 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     assert [row[0] for row in definers] == [
         "all_languages", "change_tag", "collect_changed_words", "collect_metadata_keys", "collect_words",
         "complete_word", "conclude_dead_letter", "count_chunks", "count_deleted", "count_stored", "count_updated",
-        "delete_records", "differing_labels", "drop_dead_letters", "export_memories", "fail_dead_letter_again",
-        "find_api_key", "find_candidates", "forget_requests", "forget_versions", "list_memories",
-        "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_facets", "memory_languages",
-        "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_audit", "record_versions",
-        "standing_grant",
+        "delete_records", "differing_labels", "drop_dead_letters", "export_memories", "extend_expiry",
+        "fail_dead_letter_again", "find_api_key", "find_candidates", "forget_requests", "forget_versions",
+        "list_memories", "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_expiry", "memory_facets",
+        "memory_languages", "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_audit",
+        "record_versions", "remove_expired_for", "standing_grant",
         "unmark_redriven", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)

@@ -232,7 +232,7 @@ def test_a_cursor_that_has_grown_is_read_as_far_as_it_is_known(services: FakeSer
 def test_update_wants_something_to_change(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     assert error_of(services, "update_memory", id=memory_id) == (
-        "give at least one of title, tags, metadata and superseded_by"
+        "give at least one of title, tags, metadata, superseded_by, expires_at and pinned"
     )
     assert error_of(services, "update_memory", id=memory_id, superseded_by=memory_id) == (
         "superseded_by must be the id of another memory"

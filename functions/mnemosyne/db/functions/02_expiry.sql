@@ -17,6 +17,7 @@ AS $$
 DECLARE
     lifetimes retention;
 BEGIN
+    PERFORM require_session_namespace(p_namespace);
     SELECT * INTO lifetimes FROM retention r WHERE r.namespace IN (p_namespace, '') ORDER BY r.namespace DESC LIMIT 1;
     RETURN least(
         coalesce(p_given, CASE WHEN NOT p_pinned THEN p_sent + make_interval(secs => lifetimes.default_lifetime) END),
@@ -98,6 +99,7 @@ AS $$
 DECLARE
     ids uuid[];
 BEGIN
+    PERFORM set_config('mnemosyne.namespace', p_namespace, true);
     ids := ARRAY(
         SELECT m.id FROM memories m WHERE m.namespace = p_namespace AND (p_after IS NULL OR m.id > p_after)
         ORDER BY m.id LIMIT p_limit

@@ -36,7 +36,7 @@ GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemos
 
 -- The functions `ingest` and `dead_letter` store memories. These functions read only the columns that show whether a
 -- content is stored.
-GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
+GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at, expires_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest, mnemosyne_dead_letter;
