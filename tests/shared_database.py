@@ -19,7 +19,10 @@ class SharedDatabase:
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
-        self.owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0)()
+        self.connect_as_owner = connection_factory(
+            cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0
+        )
+        self.owner = self.connect_as_owner()
         deletes = [f"DELETE FROM {row['relname']}" for row in self.owner.run(_TABLES)]
         # Triggers would subtract deleted rows from namespace_usage.
         self._empty = "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])

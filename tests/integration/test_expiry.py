@@ -7,10 +7,19 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.app.operator import OwnerStores
+from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import ingest
+from mnemosyne.service.operations.retention import (
+    ApplyRetention,
+    ClearRetention,
+    ListRetention,
+    SetRetention,
+)
 from tests.fakes import FakeServices, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
@@ -199,3 +208,63 @@ def test_answers_tell_when_a_memory_expires(services: FakeServices) -> None:
     for tool, arguments in (("memory_search", {"query": "oolong"}), ("get_memory", {"id": str(memory_id)})):
         assert f"{memory_id} expires at {moment}" in str(call_tool(services, tool, **arguments).content)
     assert moment in str(answer_of(services, "export_memories"))
+
+
+@pytest.fixture
+def system(shared_database: SharedDatabase) -> LocalSystem:
+    """The system of the tests' database, for an operator's operations."""
+    return LocalSystem(OwnerStores(shared_database.connect_as_owner))
+
+
+def test_new_lifetimes_also_apply_to_stored_memories(
+    services: FakeServices, system: LocalSystem, shared_database: SharedDatabase
+) -> None:
+    old, pinned, given = (
+        store_content(services.memories, "old"),
+        store_content(services.memories, "pinned", pinned=True),
+        store_content(services.memories, "given", expires_at=SOON),
+    )
+    new = store_content(services.memories, "new")
+    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '8 days' WHERE id <> :new", new=new)
+    week = 7 * 86_400
+    assert system.run(SetRetention(namespace="ns", default=week, dry_run=True)) == {"expired": 1}
+    assert services.memories.fetch(old)
+    system.run(SetRetention(namespace="ns", default=week))
+    assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 2
+    assert services.memories.fetch(old) is None
+    assert expiry_of(services, pinned) is None
+    assert expiry_of(services, given) == SOON
+    assert expiry_of(services, new)
+    system.run(ClearRetention(namespace="ns"))
+    list(pages(system, ApplyRetention(namespace="ns")))
+    assert expiry_of(services, new) is None
+    assert services.memories.fetch(old) is None
+
+
+def test_lifetimes_of_all_namespaces_leave_out_those_with_their_own(
+    services: FakeServices, system: LocalSystem
+) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    system.run(SetRetention(namespace="ns", maximum=86_400 * 365))
+    system.run(SetRetention(default=86_400))
+    list(pages(system, ApplyRetention()))
+    assert expiry_of(services, memory_id) is None
+    listed = system.run(ListRetention())["namespaces"]
+    assert [(each["namespace"], each["default"], each["maximum"]) for each in listed] == [
+        ("", 86_400, None),
+        ("ns", None, 86_400 * 365),
+    ]
+
+
+def test_expired_memories_are_removed_with_all_that_depends_on_them(
+    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+) -> None:
+    gone = [store_content(services.memories, f"oolong {number}") for number in range(3)]
+    kept = store_content(services.memories, "sencha")
+    for memory_id in gone:
+        expire(memory_id)
+    retention = PostgresRetention(shared_database.connect_as_owner)
+    assert [retention.remove_expired(), retention.remove_expired()] == [3, 0]
+    for table in ("memories", "memory_words"):
+        assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 1
+    assert services.memories.fetch(kept)

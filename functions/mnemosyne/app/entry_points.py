@@ -263,13 +263,14 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.app.migrate import deploy, report
-        from mnemosyne.app.operator import run_operations
+        from mnemosyne.app.operator import expire_memories, run_operations
         from mnemosyne.http.admin.app import build_app
 
         settings = configured_services().settings
         return build_app(
             partial(deploy, settings),
             run_operations(settings),
+            expire=partial(expire_memories, settings),
             identify=_push_identity(settings),
             report=report,
         )

@@ -16,6 +16,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
+from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, connection_factory_for
@@ -24,11 +25,14 @@ from mnemosyne.app.recall import probes, recall
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
+from mnemosyne.observability import EventLog
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service import operations
 from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
 from mnemosyne.settings import Settings
+
+log = EventLog(__name__)
 
 
 class OwnerStores:
@@ -42,6 +46,7 @@ class OwnerStores:
         self.people = PostgresBlockedPeople(connect)
         self.clients = PostgresBlockedClients(connect)
         self.audit = PostgresAuditLog(lambda: closing(connect()))
+        self.retention = PostgresRetention(connect)
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
         """Return label, version, name and time of application of each file of the schema."""
@@ -132,3 +137,14 @@ def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, An
         return operations.run(operation, operator, identity.caller(token))
 
     return run
+
+
+def expire_memories(settings: Settings) -> dict[str, Any]:
+    """Remove the rows of expired memories, and return their number."""
+    retention = PostgresRetention(connection_factory_for(settings))
+    removed = 0
+    while some := retention.remove_expired():
+        removed += some
+    if removed:
+        log.info("memories_expired", count=removed)
+    return {"removed": removed}

@@ -24,6 +24,7 @@ from mnemosyne.cli.quota import quota
 from mnemosyne.cli.redrive import redrive
 from mnemosyne.cli.reembed import reembed
 from mnemosyne.cli.remember import remember, search
+from mnemosyne.cli.retention import retention
 from mnemosyne.cli.stdio import stdio
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.termination import on_termination
@@ -54,6 +55,7 @@ cli.add_command(quota)
 cli.add_command(redrive)
 cli.add_command(reembed)
 cli.add_command(remember)
+cli.add_command(retention)
 cli.add_command(search)
 cli.add_command(stdio)
 

@@ -26,11 +26,15 @@ def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str,
 @click.command()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Labels, separated by commas.")
+@click.option("--ttl", metavar="30d", help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].")
 @target(URL, DATA_DIR, by_settings=False)
-def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str | None, data_dir: str | None) -> None:
+def remember(
+    text: tuple[str, ...], tags: tuple[str, ...], ttl: str | None, url: str | None, data_dir: str | None
+) -> None:
     """Store TEXT as one memory and print the outcome. `-` reads the text from standard input."""
     content = _standard_input() if text == ("-",) else " ".join(text)
-    arguments = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
+    given = {"tags": list(tags) or None, "ttl": ttl}
+    arguments = {"content": content, "wait": WAIT} | {name: value for name, value in given.items() if value is not None}
     with tool_client(url, data_dir, make=True) as client:
         _remember(client, arguments)
 

@@ -1,8 +1,11 @@
 """How long the memories of a namespace are kept. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
+
+from mnemosyne.errors import InvalidRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,20 @@ class RetentionCursor:
 
     namespace: str
     memory_id: UUID | None = None
+
+    @property
+    def fields(self) -> list[str | None]:
+        """The position as JSON."""
+        return [self.namespace, None if self.memory_id is None else str(self.memory_id)]
+
+    @classmethod
+    def read(cls, fields: Sequence[object]) -> "RetentionCursor":
+        """Read the position from JSON. Raises InvalidRequest."""
+        try:
+            namespace, memory_id = fields
+            return cls(str(namespace), None if memory_id is None else UUID(str(memory_id)))
+        except ValueError as exc:
+            raise InvalidRequest(f"after must be the `after` of the page before, got {fields!r}") from exc
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 from mnemosyne.domain.audit import AuditEvent, AuditFilter
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.domain.quota import Quota
+from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
 
 
 class Blocks(Protocol):
@@ -61,6 +62,28 @@ class AuditLog(Protocol):
 
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record an event with the fields of `domain.audit.caller`, and namespace, action, outcome, ids and count."""
+
+
+class RetentionStore(Protocol):
+    """Lifetimes of memories, for the operator."""
+
+    def every(self) -> Sequence[NamespaceRetention]:
+        """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
+
+    def set(self, namespace: str, lifetimes: Lifetimes) -> None:
+        """Set the lifetimes of a namespace; the empty one stands for all without lifetimes of their own."""
+
+    def clear(self, namespace: str) -> bool:
+        """Remove the lifetimes of a namespace; return whether it had any."""
+
+    def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
+        """Return how many stored memories would expire at once with these lifetimes."""
+
+    def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
+        """Compute the expiry of some stored memories again, and return how to continue."""
+
+    def remove_expired(self) -> int:
+        """Remove some expired memories of all namespaces, and return their number."""
 
 
 class QuotaStore(Protocol):

@@ -8,7 +8,7 @@ from typing import Protocol
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
-from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, PeopleStore, QuotaStore
+from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, PeopleStore, QuotaStore, RetentionStore
 from mnemosyne.ports.archive import Archive
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
@@ -59,6 +59,10 @@ class Operator(Protocol):
     @property
     def audit(self) -> AuditLog:
         """The audit trail."""
+
+    @property
+    def retention(self) -> RetentionStore:
+        """Lifetimes of memories."""
 
     @property
     def queue(self) -> IngestQueue:

@@ -22,7 +22,7 @@ BATCH_BYTES = 3_000_000
 """Most bytes of JSON in a call. A request may have at most 4 MiB."""
 USER = "user"
 TTL = "ttl"
-"""Key of `custom_metadata` with the lifetime of a memory, as in Memory Bank: `"3600s"`, a number of seconds, or a timedelta."""
+"""Key of `custom_metadata` with the lifetime of a memory: `"3600s"`, a number of seconds, or a timedelta."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ MORE_ARGUMENTS = {
     ("dead-letters", "drop"): ["--all", "--yes"],
     ("grants", "revoke"): ["--person", "ada@example.com"],
     ("quota", "set"): ["--memories", "1"],
+    ("retention", "set"): ["--default", "1d"],
     ("reembed",): ["--model", "m", "--dimension", "8"],
 }
 
@@ -186,7 +187,7 @@ def test_no_line_of_help_is_cut_off(path: tuple[str, ...]) -> None:
     assert not [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
 
 
-@pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "lockouts", "quota"])
+@pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "lockouts", "quota", "retention"])
 def test_each_command_is_listed_with_a_whole_sentence(group: str) -> None:
     output = _run(*group.split(), "--help")[1]
     listed = cli.commands[group] if group else cli

@@ -6,12 +6,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import fasteners
 
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
@@ -28,6 +30,8 @@ LOOPBACK = "127.0.0.1"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NO_AUTHENTICATION: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
 RESTART_SECONDS = 1.0
+EXPIRY_SECONDS = 60.0
+"""Seconds between two removals of expired memories."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,12 @@ class Stack:
         """Restart parts that have died and print log-in codes, until `stopping` is set."""
         codes = self.directory.log_in_codes
         printed = codes.stat().st_size if codes.exists() else 0
+        expired_at = time.monotonic()
         while not stopping.wait(RESTART_SECONDS):
             printed = _print_codes(codes, printed, say)
+            if time.monotonic() - expired_at >= EXPIRY_SECONDS:
+                expired_at = time.monotonic()
+                _remove_expired(self.database)
             if not self.database.running:
                 say("PostgreSQL had ended; starting it again.")
                 try:
@@ -56,6 +64,14 @@ class Stack:
                 if not function.running:
                     say(f"The function {function.target} had ended; starting it again.")
                     function.start()
+
+
+def _remove_expired(database: postgres.EmbeddedPostgres) -> None:
+    """Remove expired memories. If the database does not respond, the next removal finds the same ones."""
+    retention = PostgresRetention(connection_factory(database.url(postgres.OWNER)))
+    with suppress(Unavailable):
+        while retention.remove_expired():
+            pass
 
 
 def _print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:

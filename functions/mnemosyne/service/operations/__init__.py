@@ -8,7 +8,7 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations import access, audit, dead_letters, export, keys, outcomes, system
+from mnemosyne.service.operations import access, audit, dead_letters, export, keys, outcomes, retention, system
 from mnemosyne.service.operations.operation import Operation
 
 log = EventLog(__name__)
@@ -24,6 +24,10 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     access.LetIn,
     access.ListQuotas,
     access.SetQuota,
+    retention.ListRetention,
+    retention.SetRetention,
+    retention.ClearRetention,
+    retention.ApplyRetention,
     audit.ListAudit,
     dead_letters.ListDeadLetters,
     dead_letters.CountDeadLetters,

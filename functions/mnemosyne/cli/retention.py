@@ -1,0 +1,90 @@
+"""`mnemosyne retention`: how long the memories of a namespace are kept."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.durations import duration
+from mnemosyne.cli.system import System, owners_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.retention import ApplyRetention, ClearRetention, ListRetention, SetRetention
+
+DAY = 86_400
+
+
+@click.group(cls=FullHelpGroup)
+def retention() -> None:
+    """Show and set how long memories are kept."""
+
+
+@retention.command(name="list")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool, **place: Any) -> None:
+    """Show the lifetimes, and how many memories expire."""
+    with owners_system(**place) as system:
+        namespaces = system.run(ListRetention())["namespaces"]
+    if as_json:
+        say(json.dumps([values | {"namespace": values["namespace"] or None} for values in namespaces]))
+        return
+    for values in namespaces:
+        lifetimes = ", ".join(f"{name} {_shown(values[name])}" for name in ("default", "maximum"))
+        expiring = counted(values["expiring"], "memory expires", "memories expire")
+        say(f"{plain(values['namespace']) or '(everybody)':30}  {lifetimes}; {expiring}")
+    if not namespaces:
+        say("No namespace has lifetimes, and no memory expires.")
+
+
+@retention.command(name="set")
+@click.option("--namespace", default="", help="The namespace [default: all without lifetimes of their own].")
+@click.option(
+    "--default", callback=duration, metavar="90d", help="Lifetime of memories without an expiry, unless pinned."
+)
+@click.option("--maximum", callback=duration, metavar="365d", help="Longest lifetime of every memory.")
+@click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
+@target(DATA_DIR, PROJECT)
+def set_(namespace: str, default: timedelta | None, maximum: timedelta | None, yes: bool, **place: Any) -> None:
+    """Set both lifetimes, also of stored memories. One that is not given is removed.
+
+    Lifetimes begin when a memory was last sent.
+    """
+    if default is None and maximum is None:
+        raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
+    operation = SetRetention(
+        namespace=namespace,
+        default=None if default is None else int(default.total_seconds()),
+        maximum=None if maximum is None else int(maximum.total_seconds()),
+    )
+    with owners_system(**place) as system:
+        expired = system.run(operation.model_copy(update={"dry_run": True}))["expired"]
+        if expired and not yes:
+            stored = counted(expired, "stored memory is", "stored memories are")
+            click.confirm(f"{stored} older than that and will be deleted. Continue?", abort=True)
+        system.run(operation)
+        _apply(system, namespace)
+
+
+@retention.command()
+@click.option("--namespace", default="", help="The namespace [default: the lifetimes of all without their own].")
+@target(DATA_DIR, PROJECT)
+def clear(namespace: str, **place: Any) -> None:
+    """Remove the lifetimes, also of stored memories. Those of all namespaces apply then, if there are any."""
+    with owners_system(**place) as system:
+        system.run(ClearRetention(namespace=namespace))
+        _apply(system, namespace)
+
+
+def _apply(system: System, namespace: str) -> None:
+    changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    say(f"Done: {counted(changed, 'stored memory has', 'stored memories have')} another expiry now.")
+
+
+def _shown(seconds: int | None) -> str:
+    if seconds is None:
+        return "none"
+    return f"{seconds // DAY}d" if seconds % DAY == 0 else str(timedelta(seconds=seconds))

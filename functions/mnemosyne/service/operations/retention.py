@@ -1,0 +1,125 @@
+"""Operations on the lifetimes of memories."""
+
+import time
+from datetime import timedelta
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, model_validator
+
+from mnemosyne.domain.lifetime import LONGEST
+from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.retention import Lifetimes, RetentionCursor
+from mnemosyne.errors import NotFound
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.operations.operation import Operation
+
+SECONDS: Final = 30.0
+"""Time after which an operation ends its page."""
+Namespace = Annotated[Text, Field(max_length=200)]
+Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
+
+
+class ListRetention(Operation):
+    """List the lifetimes of namespaces."""
+
+    action = "retention_list"
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the namespaces with lifetimes of their own or with memories that expire."""
+        return {
+            "namespaces": [
+                {
+                    "namespace": each.namespace,
+                    "default": _seconds(each.lifetimes.default),
+                    "maximum": _seconds(each.lifetimes.maximum),
+                    "expiring": each.expiring,
+                }
+                for each in operator.retention.every()
+            ]
+        }
+
+
+class SetRetention(Operation):
+    """Set the lifetimes of a namespace, or of all namespaces without their own. ApplyRetention must follow."""
+
+    action = "retention_set"
+    changes = True
+    as_owner = True
+
+    namespace: Namespace = ""
+    default: Seconds | None = None
+    maximum: Seconds | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.default is None and self.maximum is None:
+            raise ValueError("give default, maximum or both")
+        return self
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Set the lifetimes, and return how many stored memories expire at once."""
+        lifetimes = Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
+        expired = operator.retention.expired_by(self.namespace, lifetimes)
+        if not self.dry_run:
+            operator.retention.set(self.namespace, lifetimes)
+        return {"expired": expired}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the lifetimes, and the number of memories that expire at once."""
+        return {**self.model_dump(), "count": answer["expired"]}
+
+
+class ClearRetention(Operation):
+    """Remove the lifetimes of a namespace. ApplyRetention must follow."""
+
+    action = "retention_clear"
+    changes = True
+    as_owner = True
+
+    namespace: Namespace = ""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Remove the lifetimes. Raises NotFound if there are none."""
+        if not operator.retention.clear(self.namespace):
+            raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
+        return {"namespace": self.namespace}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace."""
+        return {"namespace": self.namespace}
+
+
+class ApplyRetention(Operation):
+    """Compute the expiry of stored memories again, a page at a time."""
+
+    action = "retention_apply"
+    changes = True
+    as_owner = True
+
+    namespace: Namespace = ""
+    after: list[Any] | None = None
+    """Namespace and last memory of the page before."""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Change a page of memories and return the number of changed ones."""
+        deadline, changed = time.monotonic() + SECONDS, 0
+        cursor = RetentionCursor.read(self.after) if self.after else None
+        while True:
+            applied = operator.retention.apply(self.namespace, cursor)
+            changed, cursor = changed + applied.changed, applied.after
+            if cursor is None or time.monotonic() > deadline:
+                return {"changed": changed, "after": cursor and cursor.fields}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the number of changed memories."""
+        return {"namespace": self.namespace, "count": answer["changed"]}
+
+
+def _lifetime(seconds: int | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _seconds(lifetime: timedelta | None) -> int | None:
+    return None if lifetime is None else int(lifetime.total_seconds())
