@@ -229,8 +229,7 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
         "fail_dead_letter_again", "find_api_key", "find_candidates", "forget_requests", "forget_versions",
         "list_memories", "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_expiry", "memory_facets",
         "memory_languages", "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_audit",
-        "record_versions", "remove_expired_for", "standing_grant",
-        "unmark_redriven", "usage_and_quota",
+        "record_versions", "remove_expired_for", "standing_grant", "unmark_redriven", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)
