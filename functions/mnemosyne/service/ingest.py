@@ -8,13 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import (
-    FailedRequest,
-    IngestRequest,
-    IngestState,
-    IngestStatus,
-    Reading,
-)
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, IngestStatus, Reading
 from mnemosyne.domain.message import IngestMessage, unstored
 from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
@@ -222,7 +216,8 @@ class _Storing:
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if expired:
-            self.memories.record_expired(list(map(_expired, expired)))
+            why = "it expired at {}, before it was stored"
+            self.memories.record_expired([unstored(each, why.format(rfc3339(each.expires_at))) for each in expired])
             outcomes |= self.memories.statuses([request.request_id for request in expired])
         if refused:
             failed = [unstored(request, reason) for request, reason in refused]
@@ -251,10 +246,6 @@ class _Storing:
                 embed_ms=milliseconds(started),
             )
         return [self.embedded[request.content_hash] for request in requests]
-
-
-def _expired(request: IngestRequest) -> FailedRequest:
-    return unstored(request, f"it expired at {rfc3339(request.expires_at)}, before it was stored")
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
