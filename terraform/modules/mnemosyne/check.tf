@@ -45,7 +45,7 @@ resource "google_workflows_workflow" "check" {
       steps = [
         { begin = { assign = [{ failed = [] }, { results = {} }, { checks = local.checks }] } },
         { each = { "for" = { value = "check", in = "$${checks}", steps = [
-          { call = {
+          { ask = {
             try = {
               call = "http.request"
               args = {
