@@ -6,18 +6,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import fasteners
 
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.cli.local import emulator, functions, postgres
+from mnemosyne.cli.local import emulator, functions, postgres, upkeep
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
@@ -49,10 +46,10 @@ class Stack:
         printed = codes.stat().st_size if codes.exists() else 0
         expired_at = time.monotonic()
         while not stopping.wait(RESTART_SECONDS):
-            printed = _print_codes(codes, printed, say)
+            printed = upkeep.print_codes(codes, printed, say)
             if time.monotonic() - expired_at >= EXPIRY_SECONDS:
                 expired_at = time.monotonic()
-                _remove_expired(self.database)
+                upkeep.remove_expired(self.database)
             if not self.database.running:
                 say("PostgreSQL had ended; starting it again.")
                 try:
@@ -64,28 +61,6 @@ class Stack:
                 if not function.running:
                     say(f"The function {function.target} had ended; starting it again.")
                     function.start()
-
-
-def _remove_expired(database: postgres.EmbeddedPostgres) -> None:
-    """Remove expired memories. If the database does not respond, the next removal finds the same ones."""
-    retention = PostgresRetention(connection_factory(database.url(postgres.OWNER)))
-    with suppress(Unavailable):
-        while retention.remove_expired():
-            pass
-
-
-def _print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
-    """Print the codes beyond the first `printed` bytes of the file; return how many bytes are printed now."""
-    if not codes.exists():
-        return printed
-    with codes.open("rb") as file:
-        file.seek(printed)
-        new = file.read()
-    whole = new[: new.rfind(b"\n") + 1]
-    for line in whole.decode(errors="replace").splitlines():
-        code, _, client = line.partition(" ")
-        say(f"Log-in code for {client}: {code}")
-    return printed + len(whole)
 
 
 def environment(

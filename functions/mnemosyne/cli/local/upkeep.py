@@ -1,0 +1,32 @@
+"""What `mnemosyne dev` does again and again while it runs."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.cli.local import postgres
+from mnemosyne.errors import Unavailable
+
+
+def remove_expired(database: postgres.EmbeddedPostgres) -> None:
+    """Remove expired memories. If the database does not respond, the next removal finds the same ones."""
+    retention = PostgresRetention(connection_factory(database.url(postgres.OWNER)))
+    with suppress(Unavailable):
+        while retention.remove_expired():
+            pass
+
+
+def print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
+    """Print the codes beyond the first `printed` bytes of the file; return how many bytes are printed now."""
+    if not codes.exists():
+        return printed
+    with codes.open("rb") as file:
+        file.seek(printed)
+        new = file.read()
+    whole = new[: new.rfind(b"\n") + 1]
+    for line in whole.decode(errors="replace").splitlines():
+        code, _, client = line.partition(" ")
+        say(f"Log-in code for {client}: {code}")
+    return printed + len(whole)
