@@ -18,6 +18,7 @@ from mnemosyne.service.operations.retention import (
     ApplyRetention,
     ClearRetention,
     ListRetention,
+    PreviewRetention,
     SetRetention,
 )
 from tests.fakes import FakeServices, request
@@ -227,7 +228,7 @@ def test_new_lifetimes_also_apply_to_stored_memories(
     new = store_content(services.memories, "new")
     shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '8 days' WHERE id <> :new", new=new)
     week = 7 * 86_400
-    assert system.run(SetRetention(namespace="ns", default=week, dry_run=True)) == {"expired": 1}
+    assert system.run(PreviewRetention(namespace="ns", default=week)) == {"expired": 1}
     assert services.memories.fetch(old)
     system.run(SetRetention(namespace="ns", default=week))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 2

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import datetime
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date, machine_zone, timezone_option
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.confidence import Confidence
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 
@@ -120,7 +122,8 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
         if memory.get("supersedes"):
             say(f"    (replaces {', '.join(memory['supersedes'])})")
         if memory.get("expires_at"):
-            say(f"    (expires {local_date(memory['expires_at'], timezone)})")
+            expires_at = datetime.fromisoformat(memory["expires_at"]).astimezone(zone(timezone))
+            say(f"    (expires {expires_at:%Y-%m-%d %H:%M %Z})")
         if memory.get("near_duplicates"):
             say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
     if not answer["memories"]:

@@ -12,7 +12,13 @@ from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.retention import ApplyRetention, ClearRetention, ListRetention, SetRetention
+from mnemosyne.service.operations.retention import (
+    ApplyRetention,
+    ClearRetention,
+    ListRetention,
+    PreviewRetention,
+    SetRetention,
+)
 
 DAY = 86_400
 
@@ -55,17 +61,17 @@ def set_(namespace: str, default: timedelta | None, maximum: timedelta | None, y
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
-    operation = SetRetention(
+    lifetimes = PreviewRetention(
         namespace=namespace,
         default=None if default is None else int(default.total_seconds()),
         maximum=None if maximum is None else int(maximum.total_seconds()),
     )
     with owners_system(**place) as system:
-        expired = system.run(operation.model_copy(update={"dry_run": True}))["expired"]
+        expired = system.run(lifetimes)["expired"]
         if expired and not yes:
             stored = counted(expired, "stored memory is", "stored memories are")
             click.confirm(f"{stored} older than that and will be deleted. Continue?", abort=True)
-        system.run(operation)
+        system.run(SetRetention(**lifetimes.model_dump()))
         _apply(system, namespace)
 
 

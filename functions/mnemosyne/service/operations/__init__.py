@@ -25,6 +25,7 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     access.ListQuotas,
     access.SetQuota,
     retention.ListRetention,
+    retention.PreviewRetention,
     retention.SetRetention,
     retention.ClearRetention,
     retention.ApplyRetention,

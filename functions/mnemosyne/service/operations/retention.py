@@ -40,17 +40,15 @@ class ListRetention(Operation):
         }
 
 
-class SetRetention(Operation):
-    """Set the lifetimes of a namespace, or of all namespaces without their own. ApplyRetention must follow."""
+class PreviewRetention(Operation):
+    """Count the stored memories that would expire at once with other lifetimes."""
 
-    action = "retention_set"
-    changes = True
+    action = "retention_preview"
     as_owner = True
 
     namespace: Namespace = ""
     default: Seconds | None = None
     maximum: Seconds | None = None
-    dry_run: bool = False
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -58,17 +56,30 @@ class SetRetention(Operation):
             raise ValueError("give default, maximum or both")
         return self
 
+    @property
+    def lifetimes(self) -> Lifetimes:
+        """The lifetimes."""
+        return Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
+
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Set the lifetimes, and return how many stored memories expire at once."""
-        lifetimes = Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
-        expired = operator.retention.expired_by(self.namespace, lifetimes)
-        if not self.dry_run:
-            operator.retention.set(self.namespace, lifetimes)
-        return {"expired": expired}
+        """Return the number of memories."""
+        return {"expired": operator.retention.expired_by(self.namespace, self.lifetimes)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the lifetimes, and the number of memories that expire at once."""
-        return {**self.model_dump(), "count": answer["expired"]}
+        """Return the namespace and the lifetimes."""
+        return self.model_dump()
+
+
+class SetRetention(PreviewRetention):
+    """Set the lifetimes of a namespace, or of all namespaces without their own. ApplyRetention must follow."""
+
+    action = "retention_set"
+    changes = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Set the lifetimes."""
+        operator.retention.set(self.namespace, self.lifetimes)
+        return {"namespace": self.namespace}
 
 
 class ClearRetention(Operation):
