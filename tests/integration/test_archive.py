@@ -96,6 +96,8 @@ def _short_facts(store: PostgresMemories) -> None:
             metadata={"number": number, "nested": {"none": None, "text": "é\u2028"}},
             session=f"talk {number % 3}" if number % 2 else None,
             timestamp=NOW - timedelta(hours=number),
+            expires_at=None if number % 5 else datetime.now(UTC) + timedelta(days=number + 1),
+            pinned=number % 11 == 0,
         )
 
 
@@ -252,6 +254,16 @@ def test_a_content_that_is_there_under_another_id_is_refused(archives: Callable[
     with pytest.raises(Conflict, match="restore into an empty namespace"):
         after.bring_back(exported)
     assert after.export() == unchanged
+
+
+def test_a_memory_that_has_expired_since_the_export_is_left_out(archives: Callable[[], Archives]) -> None:
+    before, after = archives(), archives()
+    store_content(before.store, "tea", expires_at=datetime.now(UTC) + timedelta(days=1))
+    store_content(before.store, "coffee")
+    lines = [json.loads(line) for line in before.export()]
+    expired = [line | {"expires_at": "2020-01-01T00:00:00Z"} if "expires_at" in line else line for line in lines]
+    after.bring_back([json.dumps(line) for line in expired])
+    assert [memory.content for memory in after.store.export(10)] == ["coffee"]
 
 
 def test_a_memory_that_is_deleted_during_an_export_is_left_out(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -123,13 +124,16 @@ class PostgresArchive:
         return [row["values"] for row in rows]
 
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
-        """Store memories exactly as they were exported, and return their number. Those that are there are skipped.
+        """Store memories exactly as they were exported, and return their number.
+
+        Memories that are there, and memories that have expired since the export, are left out.
 
         Raises Conflict if a content or an id is there with another one.
         """
         with self._connection() as connection:
             space = read_embedding_space(connection)
-        new = self._new(memories)
+        now = datetime.now(UTC)
+        new = self._new([memory for memory in memories if not (memory.request.expires_at or now) < now])
         if not new:
             return 0
         embedder = embedder_of(space)
