@@ -165,6 +165,10 @@ class FakeServices:
             None if isinstance(self.memories, NoStore) else store_of(self.memories, "").database.known_quota(namespace)
         )
 
+    @property
+    def pool(self) -> Any:
+        return store_of(self.memories, "").database.pool
+
     def clock(self) -> datetime:
         return NOW
 

@@ -46,10 +46,10 @@ def ways(
     client = opened(services)
 
     @contextmanager
-    def opened_services(data_dir: str | None) -> Iterator[FakeServices]:
+    def opened_services(data_dir: str | None, **options: Any) -> Iterator[FakeServices]:
         yield services
 
-    monkeypatch.setattr(command, "open_services", opened_services)
+    monkeypatch.setattr("mnemosyne.cli.system.open_services", opened_services)
 
     def tool(**arguments: str) -> Any:
         params = {"name": "redrive", "arguments": arguments}
