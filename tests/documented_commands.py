@@ -45,6 +45,7 @@ NOT_RUN = {
     r"git clone |cd mnemosyne$": "needs GitHub",
     r"export MNEMOSYNE_URL=": "for `claude`",
     r"pip install \./infra/adk$": "needs PyPI; tests/conformance/test_adk.py installs it",
+    r"mnemosyne .*--project ": "works on Google Cloud; tests/integration/test_deployment_commands.py runs such",
     r"mnemosyne outcomes .*--follow": "has no end; tests/integration/test_outcomes.py follows outcomes",
     r"(git worktree add|cd) \.\./mnemosyne-before": "installs an earlier version from PyPI",
     r"\.\./mnemosyne-before/": "runs an earlier version",
