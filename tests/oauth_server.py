@@ -111,7 +111,7 @@ class Visit:
         return answer
 
     def log_in(self, code: str | None = None) -> Any:
-        """Send the code of the terminal."""
+        """Type the log-in code that the server has printed in the terminal."""
         return self.browser.post("/log-in", data={"request": self.id, "code": code or self.server.code()})
 
     def look(self) -> Any:

@@ -111,7 +111,7 @@ class Requests(Memories):
         return busy, conflicting
 
     def shown(self, request: Request) -> str:
-        """Return the state that is reported."""
+        """Return the state that the server should report for the request."""
         if request.state in ("stored", "duplicate") and request.memory not in self.memories:
             return "deleted"
         is_abandoned = request.state == "queued" and request.redriven and self.day > request.changed

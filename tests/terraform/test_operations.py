@@ -62,7 +62,7 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     assert own.plan(database_instance_name="mnemosyne-restored").status == 0
 
 
-def test_another_name_does_not_replace_a_database_that_exists(own: Workspace) -> None:
+def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(own: Workspace) -> None:
     refused = own.plan(database_instance_name="mnemosyne-restored")
     assert refused.status == 1
     assert "Instance cannot be destroyed" in refused.printed

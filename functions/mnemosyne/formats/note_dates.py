@@ -8,7 +8,8 @@ from typing import Any
 from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.parsing import excerpt
 
-# In order of preference. Names are compared without case, spaces, hyphens and underscores.
+# Properties of a note that may have its date, the preferred one first. Names are compared without case, spaces, hyphens
+# and underscores.
 _HAPPENED = (
     "timestamp",
     "date",

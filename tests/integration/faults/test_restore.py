@@ -82,7 +82,7 @@ def topic(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
 
 
 class Database:
-    """A database that can be backed up, and its services."""
+    """A database that a test backs up and restores, and the services that use it."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)

@@ -117,7 +117,7 @@ def test_no_window_is_told_where_none_was_asked(services: FakeServices) -> None:
     assert "window" not in answer_of(services, "memory_search", query="tea")
 
 
-def test_an_expression_that_is_not_understood_is_an_error_never_dropped(services: FakeServices) -> None:
+def test_a_time_that_is_not_understood_is_an_error_and_is_not_ignored(services: FakeServices) -> None:
     message = error_of(services, "memory_search", query="tea", time_expr="banana o'clock")
     assert message.startswith('time_expr "banana o\'clock" is not understood; try: yesterday')
 

@@ -98,7 +98,7 @@ class PostgresObjectImports:
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record the progress, which never decreases, and the request of each line."""
+        """Record how far the import has got, never less than before, and the id of the request of each line."""
         with self._transaction() as connection:
             if lines:
                 by_line = {line: str(request_id) for line, request_id in lines.items()}

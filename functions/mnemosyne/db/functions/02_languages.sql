@@ -97,8 +97,8 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- The function words as a JSON object: each word with an array of the languages that it indicates. A language that has
--- the word in the column `sure` of language_evidence() counts double: it is in the array twice.
+-- A JSON object of function words, such as "the" and "and": each word with an array of the languages that it indicates. A
+-- language that has the word in the column `sure` of language_evidence() counts double: it is in the array twice.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (

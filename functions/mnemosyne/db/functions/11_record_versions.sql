@@ -86,8 +86,9 @@ $$;
 -- result of settled_versions. Its field `event` may also be `stored`, if this transaction has stored the memory. The
 -- result has the form of already_final in claim_requests. The caller holds the locks of the keys.
 --
--- A version is left out of the result if its memory was deleted since the caller looked it up. The function raises
--- serialization_failure if a deletion that covers a version was committed while its memory was being stored.
+-- A version is left out of the result if its memory was deleted since the caller looked it up. If a deletion of the
+-- record was committed while the memory of one of its versions was being stored, the function raises
+-- serialization_failure.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

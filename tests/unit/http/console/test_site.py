@@ -93,7 +93,7 @@ def test_nobody_is_sent_to_another_host_by_an_address_with_a_slash_behind(client
     assert "location" not in answer.headers
 
 
-def test_every_file_together_is_small_over_the_wire(client: TestClient) -> None:
+def test_all_files_together_are_small_when_compressed(client: TestClient) -> None:
     size = 0
     for name in site.files():
         if not name.endswith((".txt", ".html")):

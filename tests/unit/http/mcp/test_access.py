@@ -366,7 +366,7 @@ def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: C
 
 
 @pytest.mark.usefixtures("clock")
-def test_deep_health_is_held_to_host_and_rate(opened: Callable[..., TestClient]) -> None:
+def test_deep_health_checks_the_host_and_has_a_rate_limit(opened: Callable[..., TestClient]) -> None:
     client = opened(per_minute=2)
     headers = {"Authorization": "Bearer reader"}
     assert client.get("/healthz?deep=1", headers={**headers, "Host": "evil.example"}).status_code == 421
