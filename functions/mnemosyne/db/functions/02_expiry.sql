@@ -56,17 +56,20 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now()) THEN
+    IF NOT EXISTS (SELECT FROM memories m WHERE m.namespace = p_namespace AND m.expires_at <= now()) THEN
         RETURN;
     END IF;
     WITH request AS (
         SELECT r.content_hash, r.key_id FROM jsonb_to_recordset(p_requests) AS r (content_hash text, key_id uuid)
+    ), concerned AS (
+        SELECT m.id FROM memories m
+        WHERE m.namespace = p_namespace AND m.content_hash = ANY (ARRAY(SELECT content_hash FROM request))
+        UNION
+        SELECT k.memory_id FROM source_keys k
+        WHERE k.namespace = p_namespace AND k.key_id = ANY (ARRAY(SELECT key_id FROM request))
     ), chosen AS MATERIALIZED (
         SELECT m.id FROM memories m
-        WHERE m.namespace = p_namespace AND m.expires_at <= now() AND (
-            m.content_hash IN (SELECT content_hash FROM request)
-            OR m.id IN (SELECT k.memory_id FROM source_keys k
-                WHERE k.namespace = p_namespace AND k.key_id IN (SELECT key_id FROM request)))
+        WHERE m.id = ANY (ARRAY(SELECT id FROM concerned)) AND m.expires_at <= now()
         ORDER BY m.id FOR UPDATE
     )
     DELETE FROM memories m USING chosen WHERE m.id = chosen.id;
