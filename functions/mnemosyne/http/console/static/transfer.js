@@ -166,8 +166,8 @@ function Export() {
     onClick=${() => setFormat(value)}>${name}</>`;
   return html`<section class="panel pad stack" aria-labelledby="export"><div class="stack-s"><h2 id="export">Export</h2>
       <p class="soft small">JSON lines can be imported again, here or elsewhere: content, times, tags, titles and
-        replacements. They are byte for byte what <span class="mono">mnemosyne export</span> writes. Markdown is a
-        zip file with one note a memory.</p></div>
+        replacements. They are the memories that <span class="mono">mnemosyne export</span> writes, without ratings,
+        outcomes and the links of records. Markdown is a zip file with one note a memory.</p></div>
     <div class="btns"><span class="joined" role="group" aria-label="Format">${FORMATS.map(choice)}</span>
       <span class="grow"></span>
       ${busy && html`<${Button} icon="stop" onClick=${() => { isStopped.current = true; }}>Stop</>`}
