@@ -90,4 +90,7 @@ def test_the_domain_alone_is_refused_until_it_leads_to_the_load_balancer(tmp_pat
         address = own.run("output", "-raw", "domain_address").printed
         dns.write_text(json.dumps({ASKED: json.dumps({"Status": 0, "Answer": [{"data": address}]})}))
         assert own.plan(**DOMAIN).status == 2
-        assert own.changes() == {'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]': ["update"]}
+        assert own.changes() == {
+            'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]': ["update"],
+            "module.mnemosyne.google_workflows_workflow.check": ["update"],  # it calls mcp at its domain
+        }

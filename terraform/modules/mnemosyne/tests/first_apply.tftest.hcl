@@ -76,8 +76,8 @@ run "what_is_not_there_at_once_is_waited_for" {
     error_message = "An API and a metric can be used some time after they were created."
   }
   assert {
-    condition     = toset(keys(google_project_service_identity.agents)) == toset(["pubsub", "workflows"])
-    error_message = "Google's service agents must exist before they are granted anything, and before a workflow needs one."
+    condition     = toset(keys(google_project_service_identity.agents)) == toset(["cloudscheduler", "pubsub", "workflows"])
+    error_message = "Google's service agents must exist before they are granted anything, and before a workflow or a schedule needs one."
   }
 }
 
