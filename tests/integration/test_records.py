@@ -202,7 +202,9 @@ def test_a_request_whose_memory_was_deleted_reads_as_deleted_and_stays_so_when_i
         records.store.delete(one.memory_id)
     outcomes = records.deliver(*items)
     assert [one.state for one in outcomes] == [IngestState.DELETED] * 2
-    assert outcomes[0].error == "its memory was deleted later or has expired: ingest it again with a later timestamp to store it"
+    assert outcomes[0].error == (
+        "its memory was deleted later or has expired: ingest it again with a later timestamp to store it"
+    )
     assert records.stored() == set()
     again = records.deliver(version("1", "tea", 2), request("coffee"))
     assert [one.state for one in again] == [IngestState.STORED] * 2
