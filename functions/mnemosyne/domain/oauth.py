@@ -15,8 +15,7 @@ REQUEST_SECONDS = 600
 CODE_SECONDS = 60
 """Lifetime of an authorization code. Clients use it at once; RFC 6749, section 4.1.2, allows ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
-"""Default lifetime of an access token. It is long because some clients do not refresh within a conversation.
-Revoking the grant ends the token sooner."""
+"""Default lifetime of an access token: long, because some clients do not refresh. Revoking the grant ends it sooner."""
 REPEAT_SECONDS = 60
 """How long a used refresh token returns the same successor again. It is longer than clients wait before they retry, and
 shorter than the lifetime of any access token."""
