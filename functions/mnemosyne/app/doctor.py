@@ -67,7 +67,11 @@ def check_database(
     yield Check("schema", f"at migration {[file.label for file in files if file.version is not None][-1]}")
     try:
         space = read_embedding_space(connection, expected)
-        remedy = None if space == expected else "set MNEMOSYNE_EMBEDDING_MODEL and MNEMOSYNE_EMBEDDING_DIMENSION to it"
+        remedy = (
+            None
+            if expected in (None, space)
+            else "set MNEMOSYNE_EMBEDDING_MODEL and MNEMOSYNE_EMBEDDING_DIMENSION to it"
+        )
         yield Check("embedding space", str(space), remedy, is_warning=remedy is not None)
     except Misconfigured as exc:
         yield Check("embedding space", str(exc), "change the settings, or run `mnemosyne reembed`")
