@@ -258,7 +258,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
         del connect
         gc.collect()  # asyncio logs an error that nobody has retrieved when its task is collected
     logging.root.handlers[:] = before
-    assert '"event": "database_refused"' in stream.getvalue()
+    assert '"event":"database_refused"' in stream.getvalue()
     assert TOKEN not in stream.getvalue()
 
 

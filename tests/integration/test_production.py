@@ -83,7 +83,7 @@ def test_paths_that_end_in_z_are_the_platform_s_own(production: Production) -> N
 def test_every_logger_speaks_although_the_framework_configures_logging_anew(production: Production) -> None:
     production.client().remember("this is said to the log")
     for target, event in (("mcp", "tool_called"), ("ingest", "push_handled"), ("ingest", "ingest_outcome")):
-        assert f'"event": "{event}"' in production.printed(target), (target, event)
+        assert f'"event":"{event}"' in production.printed(target), (target, event)
 
 
 def test_a_failover_is_survived_without_a_failed_read(production: Production) -> None:
