@@ -30,10 +30,10 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     if as_json:
         say(json.dumps(totals))
         return
-    present = totals["memories"] - totals["stored"]
+    left_out = totals["memories"] - totals["stored"]
     say(
-        f"{counted(totals['stored'], 'memory', 'memories')} restored, {present:,} were there; "
-        f"{counted(totals['rows'], 'outcome or record', 'outcomes and records')}."
+        f"{counted(totals['stored'], 'memory', 'memories')} restored, {left_out:,} left out because they were there or "
+        f"have expired; {counted(totals['rows'], 'outcome or record', 'outcomes and records')}."
     )
 
 
