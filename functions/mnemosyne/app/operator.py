@@ -116,10 +116,10 @@ class SystemOperator(OwnerStores, MemoryStores):
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 
-    def recall(self) -> tuple[int, float | None]:
-        """Return the number of sampled memories and the share that is found in the current space."""
+    def recall(self, stored_by: datetime) -> tuple[int, float | None]:
+        """Return the size of a sample of memories stored by a time, and the share found in the current space."""
         with closing(self.connect()) as connection:
-            space, sample = read_embedding_space(connection), probes(connection)
+            space, sample = read_embedding_space(connection), probes(connection, stored_by)
         return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +18,8 @@ from mnemosyne.service import search
 SAMPLE = 50
 SAMPLE_WORDS = 8
 _SAMPLE: Final = """
-SELECT id, namespace, content FROM memories WHERE superseded_by IS NULL
+SELECT id, namespace, content FROM memories
+WHERE superseded_by IS NULL AND is_unexpired(expires_at) AND created_at <= CAST(:stored_by AS timestamptz)
 ORDER BY content_hash LIMIT CAST(:limit AS integer)
 """
 
@@ -31,10 +33,10 @@ class Probe:
     query: str
 
 
-def probes(connection: Connection) -> Sequence[Probe]:
-    """Sample memories by their hashes, so that the sample stays the same while few memories change."""
+def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
+    """Sample memories that were stored by a time, the same ones each time while none of them changes."""
     found = []
-    for row in connection.run(_SAMPLE, limit=SAMPLE):
+    for row in connection.run(_SAMPLE, stored_by=stored_by, limit=SAMPLE):
         words = row["content"].split()
         start = max(0, (len(words) - SAMPLE_WORDS) // 2)
         found.append(Probe(row["id"], row["namespace"], " ".join(words[start : start + SAMPLE_WORDS])))

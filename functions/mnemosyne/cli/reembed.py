@@ -55,7 +55,7 @@ def reembed(
         begun = system.run(BeginMove(**space))
         before = system.run(MeasureRecall())
         _move(system, space, begun["missing"], batch_size)
-        after = system.run(MeasureRecall())
+        after = system.run(MeasureRecall(stored_by=before["stored_by"]))
     report = {
         "from": begun["from"],
         "to": begun["to"],

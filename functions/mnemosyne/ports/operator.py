@@ -98,5 +98,5 @@ class Operator(Protocol):
     def abandon_move(self) -> None:
         """Drop the new embeddings of a move."""
 
-    def recall(self) -> tuple[int, float | None]:
-        """Return the number of sampled memories, and the share that a search by words from their middle finds."""
+    def recall(self, stored_by: datetime) -> tuple[int, float | None]:
+        """Return the size of a sample of memories stored by a time, and the share that words from their middle find."""

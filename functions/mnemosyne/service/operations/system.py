@@ -2,11 +2,12 @@
 
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.parsing import Instant, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
 from mnemosyne.ports.operator import Operator
@@ -150,12 +151,19 @@ class AbandonMove(Operation):
 
 
 class MeasureRecall(Operation):
-    """Measure how many sampled memories a search by their own words finds."""
+    """Measure how many sampled memories a search by their own words finds.
+
+    With the same `stored_by`, two measurements have the same sample.
+    """
 
     action = "recall"
     as_owner = True
 
+    stored_by: Instant | None = None
+    """Only memories that were stored by this time; by default, by now."""
+
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the number of sampled memories and the share that is found."""
-        sampled, recall = operator.recall()
-        return {"sampled": sampled, "recall": recall}
+        """Return the number of sampled memories, the share that is found, and the time."""
+        stored_by = self.stored_by or datetime.now(UTC)
+        sampled, recall = operator.recall(stored_by)
+        return {"sampled": sampled, "recall": recall, "stored_by": rfc3339(stored_by)}
