@@ -7,12 +7,18 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.app.operator import OwnerStores
+from mnemosyne.app.recall import probes
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import decode
+from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.errors import ItemUnavailable
 from mnemosyne.service import ingest
 from mnemosyne.service.operations.retention import (
     ApplyRetention,
@@ -21,7 +27,7 @@ from mnemosyne.service.operations.retention import (
     PreviewRetention,
     SetRetention,
 )
-from tests.fakes import FakeServices, request
+from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
 from tests.shared_database import SharedDatabase
@@ -269,3 +275,36 @@ def test_expired_memories_are_removed_with_all_that_depends_on_them(
     for table in ("memories", "memory_words"):
         assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 1
     assert services.memories.fetch(kept)
+
+
+def test_a_memory_that_expires_while_it_is_embedded_is_tried_again_and_stores_nothing(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    for content in ("oolong", "oolong " * 200):  # the second has chunks
+        made = request(content, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+        with pytest.raises(ItemUnavailable, match="expired while it was being stored"):
+            store(services.memories, made)
+    for table in ("memories", "memory_chunks", "ingest_requests"):
+        assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
+
+
+def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
+    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+) -> None:
+    made = request("oolong")
+    gone = store(services.memories, made)[made.request_id].memory_id
+    assert gone
+    expire(gone)
+    pool = Pool(shared_database.connect_as_owner, 1)
+    as_owner = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    assert status_of(as_owner, made.request_id).state is IngestState.DELETED
+    assert [outcome.state for outcome in as_owner.outcomes(10, after=OutcomeCursor()).outcomes] == [IngestState.DELETED]
+    pool.close()
+
+
+def test_the_sample_of_recall_has_no_expired_memory(
+    services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
+) -> None:
+    gone = store_content(services.memories, "The oolong is on shelf 9 now.")
+    expire(gone)
+    assert probes(shared_database.owner, datetime.now(UTC)) == []

@@ -222,8 +222,6 @@ class PostgresClaim:
                 self._connection.run(ingest_sql.EXTEND_EXPIRY, namespace=self._namespace, sent=rows.json_text(sent))
             if versions:
                 recorded = [*recorded, *self._record(versions)]
-            if len(recorded) < len(fitting) and any(request.expires_at for request in fitting):
-                raise ItemUnavailable("the memory expired while it was being stored")
         self.stored_contents |= first.keys()
         return rows.read_outcomes(recorded)
 

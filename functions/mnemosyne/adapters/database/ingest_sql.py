@@ -23,8 +23,8 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# A memory that has expired while it was embedded is not stored, and its request is not recorded. No content can be
-# stored already: CLAIM checked this and holds the locks of the contents. The INSERT locks the table,
+# No content can be stored already: CLAIM checked this and holds the locks of the contents. A memory that has expired
+# while it was embedded is not stored, so `stored` is then less than the number of memories. The INSERT locks the table,
 # so the embedding space cannot change until the transaction ends. If it differs from :model and :dimension, nothing
 # is stored or recorded; the answer names the current space.
 STORE: Final = """
@@ -59,8 +59,8 @@ WITH space AS (
     WHERE next_request_state(i.state, EXCLUDED.state) IS NOT NULL
     RETURNING request_id, state, memory_id, attempts, error, note
 )
-SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'recorded',
-    (SELECT coalesce(json_agg(recorded), '[]') FROM recorded)) AS text) AS answer
+SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'stored', (SELECT count(*) FROM stored),
+    'recorded', (SELECT coalesce(json_agg(recorded), '[]') FROM recorded)) AS text) AS answer
 FROM space
 """
 
@@ -109,7 +109,7 @@ WHERE next_request_state(i.state, :event) IS NOT NULL
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
-LEFT JOIN memories m ON m.id = i.memory_id
+LEFT JOIN memories m ON m.id = i.memory_id AND is_unexpired(m.expires_at)
 CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
@@ -156,7 +156,7 @@ WITH page AS (
 SELECT page.request_id, shown.state, page.memory_id, page.attempts, shown.error, page.note, page.updated_at,
     page.source, page.key, CAST(page.changed_in AS text) AS changed_in
 FROM page
-LEFT JOIN memories m ON m.id = page.memory_id
+LEFT JOIN memories m ON m.id = page.memory_id AND is_unexpired(m.expires_at)
 CROSS JOIN LATERAL reported_outcome(page.state, page.error, m.id, page.updated_at, page.redriven_at) AS shown
 ORDER BY page.changed_in, page.request_id
 """
@@ -165,7 +165,7 @@ ORDER BY page.changed_in, page.request_id
 KEYS: Final = """
 SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
-LEFT JOIN memories m ON m.id = i.memory_id
+LEFT JOIN memories m ON m.id = i.memory_id AND is_unexpired(m.expires_at)
 CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND md5(source) = md5(:source) AND source = :source AND key = ANY (CAST(:keys AS text[]))
 ORDER BY key, updated_at DESC, request_id

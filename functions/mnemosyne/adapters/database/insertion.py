@@ -9,7 +9,7 @@ import orjson
 from mnemosyne.adapters.database import copy_binary, ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.memory import IngestRequest
-from mnemosyne.errors import EmbeddingModelChanged
+from mnemosyne.errors import EmbeddingModelChanged, ItemUnavailable
 from mnemosyne.ports.embedder import Vector
 
 INSERTED_CHUNKS = 50
@@ -26,7 +26,8 @@ def insert_memories(
 ) -> Sequence[Mapping[str, Any]]:
     """Insert memories and the outcomes of their requests in a transaction; return the recorded outcomes.
 
-    Each memory has its id and one vector per chunk. Raises EmbeddingModelChanged if the database uses another space.
+    Each memory has its id and one vector per chunk. Raises EmbeddingModelChanged if the database uses another space,
+    and ItemUnavailable if a memory has expired.
     """
     data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
     connection.copy(ingest_sql.COPY_INCOMING, data)
@@ -43,6 +44,8 @@ def insert_memories(
             f"the memories are in the space of {stored['model']} at dimension {stored['dimension']}, not of "
             f"{model} at dimension {dimension} as embedded"
         )
+    if stored["stored"] < len(incoming):
+        raise ItemUnavailable("the memory expired while it was being stored")
     chunks = [
         {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
         for memory_id, _, vectors in incoming
