@@ -1,4 +1,7 @@
-"""A click group that does not shorten the commands' descriptions in `--help`."""
+"""Groups of commands: imported on first use, and with whole descriptions in `--help`."""
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
 
 import click
 
@@ -15,3 +18,32 @@ class FullHelpGroup(click.Group):
         rows = [(name, self.commands[name].get_short_help_str(LONGEST)) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+class ImportedCommands(MutableMapping[str, click.Command]):
+    """Commands by name. Each is imported when it is first used, because importing all takes half a second.
+
+    `places` has the module of each command, and the command's name in the module.
+    """
+
+    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
+        self._entries: dict[str, click.Command | tuple[str, str]] = {**places}
+
+    def __getitem__(self, name: str) -> click.Command:
+        entry = self._entries[name]
+        if isinstance(entry, tuple):
+            module, attribute = entry
+            self._entries[name] = entry = getattr(import_module(module), attribute)
+        return entry
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._entries[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)

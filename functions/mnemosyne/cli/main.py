@@ -2,30 +2,12 @@
 
 import re
 import sys
-from importlib.metadata import requires
 from types import FrameType
 
 import click
 
 import mnemosyne
-from mnemosyne.cli.access import access, audit
-from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.dead_letters import dead_letters
-from mnemosyne.cli.dev import dev
-from mnemosyne.cli.doctor import doctor
-from mnemosyne.cli.export import export
-from mnemosyne.cli.grants import grants
-from mnemosyne.cli.import_ import import_
-from mnemosyne.cli.keys import keys
-from mnemosyne.cli.lockouts import lockouts
-from mnemosyne.cli.migrate import migrate
-from mnemosyne.cli.outcomes import outcomes
-from mnemosyne.cli.quota import quota
-from mnemosyne.cli.redrive import redrive
-from mnemosyne.cli.reembed import reembed
-from mnemosyne.cli.remember import remember, search
-from mnemosyne.cli.retention import retention
-from mnemosyne.cli.stdio import stdio
+from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.termination import on_termination
 from mnemosyne.errors import MnemosyneError
@@ -33,31 +15,35 @@ from mnemosyne.errors import MnemosyneError
 DISTRIBUTION = "mnemosyne-serverless"
 
 
-@click.group(cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS = ImportedCommands(
+    {
+        "access": ("mnemosyne.cli.access", "access"),
+        "audit": ("mnemosyne.cli.access", "audit"),
+        "dead-letters": ("mnemosyne.cli.dead_letters", "dead_letters"),
+        "dev": ("mnemosyne.cli.dev", "dev"),
+        "doctor": ("mnemosyne.cli.doctor", "doctor"),
+        "export": ("mnemosyne.cli.export", "export"),
+        "grants": ("mnemosyne.cli.grants", "grants"),
+        "import": ("mnemosyne.cli.import_", "import_"),
+        "keys": ("mnemosyne.cli.keys", "keys"),
+        "lockouts": ("mnemosyne.cli.lockouts", "lockouts"),
+        "migrate": ("mnemosyne.cli.migrate", "migrate"),
+        "outcomes": ("mnemosyne.cli.outcomes", "outcomes"),
+        "quota": ("mnemosyne.cli.quota", "quota"),
+        "redrive": ("mnemosyne.cli.redrive", "redrive"),
+        "reembed": ("mnemosyne.cli.reembed", "reembed"),
+        "remember": ("mnemosyne.cli.remember", "remember"),
+        "retention": ("mnemosyne.cli.retention", "retention"),
+        "search": ("mnemosyne.cli.remember", "search"),
+        "stdio": ("mnemosyne.cli.stdio", "stdio"),
+    }
+)
+
+
+@click.group(cls=FullHelpGroup, commands=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(mnemosyne.__version__, prog_name="mnemosyne")
 def cli() -> None:
     """Mnemosyne: a remote semantic memory for AI agents."""
-
-
-cli.add_command(access)
-cli.add_command(audit)
-cli.add_command(dead_letters)
-cli.add_command(dev)
-cli.add_command(doctor)
-cli.add_command(export)
-cli.add_command(grants)
-cli.add_command(lockouts)
-cli.add_command(import_)
-cli.add_command(keys)
-cli.add_command(migrate)
-cli.add_command(outcomes)
-cli.add_command(quota)
-cli.add_command(redrive)
-cli.add_command(reembed)
-cli.add_command(remember)
-cli.add_command(retention)
-cli.add_command(search)
-cli.add_command(stdio)
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:
@@ -98,5 +84,7 @@ def main() -> None:
 
 def _local_packages() -> set[str]:
     """Return the import names of the packages in the extra `local`."""
+    from importlib.metadata import requires
+
     requirements = (line for line in requires(DISTRIBUTION) or () if re.search(r"extra == ['\"]local['\"]", line))
     return {re.split(r"[^\w-]", line, maxsplit=1)[0].replace("-", "_") for line in requirements}

@@ -1,6 +1,8 @@
 """Rewrite time expressions to the spelling that the rules expect. Pure."""
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, alternatives
 
@@ -27,16 +29,16 @@ _CENTURIES = {"sixteen": 1600, "seventeen": 1700, "eighteen": 1800, "nineteen": 
 _TEN_OR_MORE = alternatives([word for word, number in NUMBERS.items() if number >= 10])
 
 
-_YEAR_IN_WORDS = re.compile(
+_YEAR_IN_WORDS = (
     rf"\b(?:(?P<century>{alternatives(_CENTURIES)})(?: hundred)?(?: and)?[ -](?P<rest>{_TEN_OR_MORE})"
     rf"|two thousand(?:(?: and)? (?P<more>{alternatives(NUMBERS)}))?)\b(?! \w+ ago)"
 )
 _LATE = alternatives([word for word, number in _DAYS.items() if number > 4])
 _ANY = f"{alternatives(_DAYS)}|{_NUMBER}"
 _DAY_IN_WORDS = (
-    re.compile(rf"(?P<before>\b)(?P<day>{_LATE})(?P<after>)\b"),
-    re.compile(rf"(?P<before>\b{_MONTH} (?:the )?)(?P<day>{_ANY})(?P<after>)\b"),
-    re.compile(rf"(?P<before>\b)(?P<day>{_ANY})(?P<after> (?:of )?{_MONTH})"),
+    rf"(?P<before>\b)(?P<day>{_LATE})(?P<after>)\b",
+    rf"(?P<before>\b{_MONTH} (?:the )?)(?P<day>{_ANY})(?P<after>)\b",
+    rf"(?P<before>\b)(?P<day>{_ANY})(?P<after> (?:of )?{_MONTH})",
 )
 _WORDS = frozenset({*_CENTURIES, *" ".join(_DAYS).replace("-", " ").split(), *" ".join(_COUNTED).split(), "thousand"})
 
@@ -56,8 +58,9 @@ def _numbers_of_words(text: str) -> str:
     """Replace words with digits: years, days next to a month, and ordinals above four."""
     if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
-    text = _YEAR_IN_WORDS.sub(_year_of_words, text)
-    for pattern in _DAY_IN_WORDS:
+    patterns = _patterns()
+    text = patterns.year_in_words.sub(_year_of_words, text)
+    for pattern in patterns.day_in_words:
         text = pattern.sub(_day_number, text)
     return text
 
@@ -126,13 +129,28 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"(?:the )?(?:calendar year|cy) ?(\d{4})", r"\1"),
     (r"year (?:greater than|after) (\d{4})", r"after \1"),
 )  # fmt: skip
-_RULES = tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN)
+
+
+class _Patterns(NamedTuple):
+    year_in_words: re.Pattern[str]
+    day_in_words: tuple[re.Pattern[str], ...]
+    rewritten: tuple[tuple[re.Pattern[str], str], ...]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Return the compiled patterns, at the first call: compiling them at import would slow down every start."""
+    return _Patterns(
+        re.compile(_YEAR_IN_WORDS),
+        tuple(map(re.compile, _DAY_IN_WORDS)),
+        tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN),
+    )
 
 
 def plain_form(text: str) -> str:
     """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
     text = _numbers_of_words(text.replace(" ,", ","))
-    for pattern, into in _RULES:
+    for pattern, into in _patterns().rewritten:
         if (match := pattern.fullmatch(text)) and _is_in_order(match, into):
             text = " ".join(match.expand(into).split())
     return text
