@@ -141,16 +141,17 @@ class FunctionProcess:
     def wait_ready(self) -> None:
         """Wait until the function answers. Raises Misconfigured if it exits or does not answer in time."""
         deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            if not self.running:
-                break
-            with suppress(httpx.HTTPError):
-                status = httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code
-                if status == httpx.codes.OK and self._listens():
-                    return
-                if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
-                    break  # misconfigured: waiting does not help
-            time.sleep(0.02)
+        with httpx.Client(timeout=5, trust_env=False) as client:  # making a client takes longer than asking
+            while time.monotonic() < deadline:
+                if not self.running:
+                    break
+                with suppress(httpx.HTTPError):
+                    status = client.get(f"{self.url}/health").status_code
+                    if status == httpx.codes.OK and self._listens():
+                        return
+                    if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
+                        break  # misconfigured: waiting does not help
+                time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
 
     def _reason(self) -> str:
