@@ -48,7 +48,7 @@ def list_(
     """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
     chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
     count = 0
-    with memory_system(**place) as system:
+    with memory_system(**place, delivers=False) as system:
         if by_cause:
             for group in system.run(CountDeadLetters(**chosen))["causes"]:
                 count += group["letters"]
@@ -71,7 +71,7 @@ def show(message_id: str, namespace: str, **place: Any) -> None:
 
     The data are unchanged bytes, unless standard output is a terminal.
     """
-    with memory_system(**place) as system:
+    with memory_system(**place, delivers=False) as system:
         answer = system.run(ShowDeadLetter(namespace=namespace, message_id=message_id))
     data = b64decode(answer["data"])
     say(json.dumps(answer["letter"], indent=2), err=True)
@@ -107,7 +107,7 @@ def drop(
     chosen = choice(younger_than, older_than, cause)
     if everything == bool(message_ids or chosen):
         raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
-    with memory_system(**place) as system:
+    with memory_system(**place, delivers=False) as system:
         ids = system.run(FindDeadLetters(namespace=namespace, **chosen))["message_ids"]
         if message_ids:
             if missing := sorted(set(message_ids) - set(ids)):

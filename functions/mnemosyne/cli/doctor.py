@@ -57,12 +57,13 @@ def _state(check: Check) -> str:
 def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
     try:
         if place["project"] is not None:
-            with memory_system(**place) as system:
+            with memory_system(**place, delivers=False) as system:
                 for check in system.run(Examine())["checks"]:
                     del check["ok"]
                     yield Check(**check)
             return
-        with open_services(place["data_dir"], any_space=True) as services:  # each check is printed as it ends
+        with open_services(place["data_dir"], any_space=True, delivers=False) as services:
+            # Each check is printed as it ends.
             yield examination.check_settings()
             yield from examination.examine(services)
     except Misconfigured as exc:

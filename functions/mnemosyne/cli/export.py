@@ -42,7 +42,7 @@ def export(format_: str, output: Path | None, namespace: str, **place: Any) -> N
 
 def _export(format_: str, output: Path | None, namespace: str, place: Mapping[str, Any]) -> int:
     count = 0
-    with memory_system(**place) as system:
+    with memory_system(**place, delivers=False) as system:
         records = _records(system, namespace)
         if format_ == "markdown" and output is not None:
             output.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -43,10 +43,13 @@ def settings_of_a_system() -> list[str]:
 
 
 @contextmanager
-def open_services(data_dir: str | None, *, make: bool = False, any_space: bool = False) -> Iterator[ConfiguredServices]:
+def open_services(
+    data_dir: str | None, *, make: bool = False, any_space: bool = False, delivers: bool = True
+) -> Iterator[ConfiguredServices]:
     """Yield the system that the settings name, or the local one, started if it is not running.
 
-    See `data_directory` for `make`, and ConfiguredServices for `any_space`.
+    Of the local system only the database is started if `delivers` is false: commands that read need no queue, and
+    starting the functions takes seconds. See `data_directory` for `make`, and ConfiguredServices for `any_space`.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
@@ -54,8 +57,9 @@ def open_services(data_dir: str | None, *, make: bool = False, any_space: bool =
         return
     from mnemosyne.cli.local import stack
 
+    start = stack.ingest_stack if delivers else stack.reading_stack
     with (
-        stack.ingest_stack(data_directory(data_dir, make)) as settings,
+        start(data_directory(data_dir, make)) as settings,
         closing(ConfiguredServices(settings, any_space=any_space)) as services,
     ):
         yield services

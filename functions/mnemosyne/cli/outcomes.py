@@ -61,7 +61,7 @@ def outcomes(
         raise click.UsageError("--keys needs --source, and excludes --follow and --since")
     begin = None if since is None else age(since, timezone)
     counts: Counter[str] = Counter()
-    with memory_system(**place) as system:
+    with memory_system(**place, delivers=follow) as system:
         if keys:
             rows = _of_keys(system, namespace, source or "", keys)
         else:

@@ -62,12 +62,17 @@ def owners_system(
 
 
 @contextmanager
-def memory_system(*, project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[System]:
-    """Yield a system for operations on memories and messages, as the role of the settings or of the command line."""
+def memory_system(
+    *, project: str | None, region: str, deployment: str, data_dir: str | None, delivers: bool = True
+) -> Iterator[System]:
+    """Yield a system for operations on memories and messages, as the role of the settings or of the command line.
+
+    See `open_services` for `delivers`.
+    """
     if project is not None:
         yield Deployment(project, region, deployment)
         return
-    with open_services(data_dir, any_space=True) as services:
+    with open_services(data_dir, any_space=True, delivers=delivers) as services:
         yield LocalSystem(MemoryStores(services))
 
 

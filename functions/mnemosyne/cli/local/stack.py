@@ -185,6 +185,14 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
         yield Settings.from_environment({**os.environ, **variables})
 
 
+@contextmanager
+def reading_stack(directory: DataDir) -> Iterator[Settings]:
+    """Yield the settings for tools in this process, with the database running. Queued messages stay in the queue."""
+    with database(directory) as server:
+        variables = environment(directory, server, access=_access_of_dev(directory))
+        yield Settings.from_environment({**os.environ, **variables})
+
+
 def dev_runs(directory: DataDir) -> bool:
     """Return whether a `dev` runs on this directory, or starts or stops."""
     lock = fasteners.InterProcessLock(directory.lock)
