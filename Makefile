@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
+# An expression of markers, for `make test` and `make coverage`; an empty one selects all tests.
+MARKED ?= not nightly
 # Long tests mostly wait for other programs, so three workers run per core.
 WORKERS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
@@ -53,22 +55,22 @@ unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
 unit: install
-	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n auto -m "not exhaustive and not nightly" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Integration tests, some minutes: every adapter with real services, without tests that take half a minute each.
 integration: install
-	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive and not nightly" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# All tests; PYTEST_ARGS="-k chaos" selects some.
+# All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
 test: install
-	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
 # twice as long.
 #
-# All tests, with branch coverage.
+# All tests, also the nightly ones, with branch coverage.
 coverage:
-	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
+	$(MAKE) test MARKED= PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
 # Test every client of docs/clients.md with the same steps, and update the table there.
 clients: install

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import os
 import re
 import subprocess
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
+
+MEMORIES = int(os.environ.get("MEMORIES_AT_ONCE", "200"))
 
 
 def test_a_memory_from_ingest_to_delete(dev: DevServer) -> None:
@@ -53,23 +56,23 @@ def test_the_scripts_of_earlier_users_work_unchanged(dev: DevServer, session_hea
     assert dev.outcome(queued["request_id"])["state"] == "stored"
 
 
-def test_a_thousand_memories_over_eight_connections_are_stored_once_each(dev: DevServer) -> None:
-    contents = [f"bulk memory number {n} about topic {n % 17}" for n in range(1000)]
+def test_memories_over_eight_connections_are_stored_once_each(dev: DevServer) -> None:
+    contents = [f"bulk memory number {n} about topic {n % 17}" for n in range(MEMORIES)]
     for state in ("stored", "duplicate"):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             request_ids = list(pool.map(lambda content: dev.ingest(content, tags=["bulk"]), contents))
-        assert len(set(request_ids)) == 1000
+        assert len(set(request_ids)) == MEMORIES
         statuses: list[dict[str, Any]] = []
 
         def all_final(ids: list[str] = request_ids, into: list[dict[str, Any]] = statuses) -> bool:
             into.clear()
-            for start in range(0, 1000, 100):
+            for start in range(0, MEMORIES, 100):
                 into += dev.call("ingest_status", {"request_ids": ids[start : start + 100]})["requests"]
             return all(status["state"] != "queued" for status in into)
 
         wait_until(all_final, "all requests are final", seconds=120)
         assert {status["state"] for status in statuses} == {state}
-        assert len({status["memory_id"] for status in statuses}) == 1000
+        assert len({status["memory_id"] for status in statuses}) == MEMORIES
 
 
 def test_time_filters_reach_the_end_of_the_day(dev: DevServer) -> None:

@@ -45,11 +45,15 @@ def _contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+# `local` is what `installed` installs. pip takes ten seconds to resolve the packages of `dev`.
+@pytest.mark.parametrize(
+    "extra", [pytest.param(name, marks=pytest.mark.nightly) if name == "dev" else name for name in EXTRAS]
+)
 def test_an_extra_resolves_with_everything_that_the_wheel_brings(installed: Installed, extra: str) -> None:
     installed.pip("install", "--dry-run", "--quiet", f"{installed.wheel}[{extra}]")
 
 
+@pytest.mark.nightly
 def test_the_memory_service_for_adk_resolves_in_an_empty_environment(wheels: Path) -> None:
     (wheel,) = wheels.glob("mnemosyne_adk-*.whl")
     command: list[str | Path] = [

@@ -2,12 +2,13 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, serving
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -21,11 +22,17 @@ def _keys(server: DevServer, *arguments: str) -> str:
     ).stdout
 
 
+@pytest.fixture(scope="module")
+def _running() -> Iterator[DevServer]:
+    with serving("--auth-mode", "api_key") as server:
+        yield server
+
+
 @pytest.fixture
-def guarded(own_dev: DevServer) -> DevServer:
-    own_dev.arguments = ("--auth-mode", "api_key")
-    own_dev.start()
-    return own_dev
+def guarded(_running: DevServer) -> Iterator[DevServer]:
+    """`mnemosyne dev` with keys, which all tests here share. A test's own client sends the test's key."""
+    yield _running
+    _running.client.headers.pop("Authorization", None)
 
 
 def _create(server: DevServer, *arguments: str) -> dict[str, Any]:
@@ -60,7 +67,7 @@ def test_a_revoked_key_is_refused_by_whoever_has_not_just_seen_it(guarded: DevSe
     made = _create(guarded)
     _keys(guarded, "revoke", made["id"])
     assert guarded.post(LIST, Authorization=f"Bearer {made['token']}").status_code == 401
-    (listed,) = json.loads(_keys(guarded, "list", "--json"))
+    (listed,) = (key for key in json.loads(_keys(guarded, "list", "--json")) if key["id"] == made["id"])
     assert listed["revoked_at"] is not None
 
 
@@ -93,12 +100,15 @@ def test_without_keys_no_host_but_loopback_is_served(own_dev: DevServer) -> None
     assert "anybody could read everything" in refused.stderr
 
 
-def test_the_doctor_tells_who_is_let_in_where_dev_runs_and_where_it_does_not(guarded: DevServer) -> None:
+def test_the_doctor_tells_who_is_let_in_where_dev_runs_and_where_it_does_not(own_dev: DevServer) -> None:
+    own_dev.arguments = ("--auth-mode", "api_key")
+    own_dev.start()
+
     def authentication() -> str:
-        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", guarded.directory / "data"]
+        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", own_dev.directory / "data"]
         checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         return str(next(check["seen"] for check in checks if check["name"] == "authentication"))
 
     assert authentication().startswith("api_key: keys can be looked up")
-    guarded.kill_everything()
+    own_dev.kill_everything()
     assert authentication().startswith("none: ")
