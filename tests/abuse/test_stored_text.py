@@ -64,6 +64,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "import_memories": {"name": "a.md", "text": FORGED},
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},
         "change_tag": {"tag": "tea", "delete": True}, "similar_memories": {"content": "tea"}, "who_am_i": {},
+        "forget_memories": {"all": True},
     }  # fmt: skip
     letter = DeadLetter(message_id="7", data=b"x", attributes={}, cause=FORGED, dead_lettered_at=NOW)
     services.memories_of("ada").store_dead_letter(letter)

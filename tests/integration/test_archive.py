@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,12 +24,14 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.cli.restore import _batches
 from mnemosyne.cli.system import pages
 from mnemosyne.domain.archive import EXTRAS, ArchivedMemory
+from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
 from mnemosyne.domain.memory_changes import GivenRating, MemoryChange
 from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import EVERY_MEMORY
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.ids import new_id
-from mnemosyne.service import ingest
+from mnemosyne.service import forgetting, ingest
 from mnemosyne.service.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.memories import store_content
@@ -264,6 +267,18 @@ def test_a_memory_that_has_expired_since_the_export_is_left_out(archives: Callab
     expired = [line | {"expires_at": "2020-01-01T00:00:00Z"} if "expires_at" in line else line for line in lines]
     after.bring_back([json.dumps(line) for line in expired])
     assert [memory.content for memory in after.store.export(10)] == ["coffee"]
+
+
+def test_a_memory_that_was_forgotten_since_the_export_is_left_out(archives: Callable[[], Archives]) -> None:
+    archive = archives()
+    _short_facts(archive.store)
+    lines = archive.export()
+    everything = Selection()
+    token = archive.store.preview_forgetting(everything, 1).token
+    begun = forgetting.begin(everything, token, "", memories=archive.store)
+    forgetting.proceed(begun, memories=archive.store, deadline=time.monotonic() + 60)
+    archive.bring_back(lines)
+    assert archive.store.list(EVERY_MEMORY, 10) == []
 
 
 def test_a_memory_that_is_deleted_during_an_export_is_left_out(

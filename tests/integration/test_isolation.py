@@ -11,6 +11,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import DeadLetter, FailedRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
@@ -43,7 +44,12 @@ class Two:
         (self.bob,) = self._store("bob", request("green tea"))
         rate(store_of(store, "ada"), self.ada, 1, "useful")
         dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store_of(store, "ada").give_up(dead_letter, [FailedRequest(request_id=new_id(), error="c")], contents={})
+        self.forgetting = new_id()
+        nothing = Selection(ids=(new_id(),))
+        token = store_of(store, "ada").preview_forgetting(nothing, 1).token
+        store_of(store, "ada").begin_forgetting(self.forgetting, nothing, token, "")
+        failed = FailedRequest(request_id=new_id(), error="c")
+        store_of(store, "ada").give_up(dead_letter, [failed], contents={}, forgettings=1)
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))
@@ -77,13 +83,18 @@ def _said(result: Any) -> str:
         ("update_memory", {"ids": ["MEMORY"], "add_tags": ["mine"]}),
         ("export_memories", {"ids": ["MEMORY"]}),
         ("redrive", {"message_id": "LETTER"}),
+        ("forget_memories", {"ids": ["MEMORY"]}),
+        ("forget_memories", {"forgetting_id": "FORGETTING"}),
         ("ingest_status", {"request_id": "REQUEST"}),
         ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
     ],
 )
 def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str, arguments: dict[str, Any]) -> None:
-    unknown = {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "OWN": str(two.bob), "LETTER": "never"}
-    other = {"MEMORY": str(two.ada), "REQUEST": str(two.request_id), "OWN": str(two.bob), "LETTER": LETTER}
+    own = {"OWN": str(two.bob)}
+    unknown = own | {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "LETTER": "never", "FORGETTING": str(new_id())}
+    other = own | {
+        "MEMORY": str(two.ada), "REQUEST": str(two.request_id), "LETTER": LETTER, "FORGETTING": str(two.forgetting),
+    }  # fmt: skip
 
     def answer(ids: dict[str, str]) -> str:
         filled = {
@@ -93,7 +104,7 @@ def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str,
         said = _said(two.call(BOB, tool, **filled))
         for placeholder, known in ids.items():
             said = said.replace(known, placeholder)
-        return re.sub("begins with [0-9a-f]+", "", said)  # the digest of the ids
+        return re.sub("begins with [0-9a-f]+|[0-9a-f]{64}", "", said)  # digests of the ids
 
     assert answer(other) == answer(unknown)
     assert SECRET in _said(two.call(ADA, "get_memory", id=str(two.ada)))
@@ -223,13 +234,16 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
     )
     assert [row[0] for row in definers] == [
-        "all_languages", "change_tag", "collect_changed_words", "collect_metadata_keys", "collect_words",
-        "complete_word", "conclude_dead_letter", "count_chunks", "count_deleted", "count_stored", "count_updated",
-        "delete_records", "differing_labels", "drop_dead_letters", "export_memories", "extend_expiry",
-        "fail_dead_letter_again", "find_api_key", "find_candidates", "forget_requests", "forget_versions",
-        "list_memories", "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_expiry", "memory_facets",
-        "memory_languages", "memory_timeline", "neighbours", "pairwise_cosines", "read_hits", "record_audit",
-        "record_versions", "remove_expired_for", "standing_grant", "unmark_redriven", "usage_and_quota",
+        "all_languages", "begin_forgetting", "change_tag", "collect_changed_words", "collect_metadata_keys",
+        "collect_words", "complete_word", "conclude_dead_letter", "count_chunks", "count_deleted", "count_stored",
+        "count_updated", "delete_records", "differing_labels", "drop_dead_letters", "export_memories",
+        "extend_expiry", "fail_dead_letter_again", "find_api_key", "find_candidates", "finish_forgetting",
+        "forget_in_letter", "forget_requests", "forget_some", "forget_versions", "forgotten_ids",
+        "forgotten_requests", "hold_on", "keep_held_rows", "list_memories", "lock_dead_letter", "mark_query_words",
+        "mark_redriven", "memory_expiry", "memory_facets", "memory_languages", "memory_timeline", "neighbours",
+        "pairwise_cosines", "preview_forgetting", "read_forgetting", "read_hits", "record_audit", "record_versions",
+        "refresh_statistics", "remove_expired_for", "standing_forgettings", "standing_grant", "unmark_redriven",
+        "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)

@@ -1,23 +1,20 @@
 """Build the authorization server from the settings: its signer, its log-in and its store."""
 
-import re
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemosyne.adapters.client_documents import WebDocuments
 from mnemosyne.adapters.database.oauth import PostgresOAuth
+from mnemosyne.app.signing import signer
 from mnemosyne.errors import Misconfigured
 from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.flow import Flow
 from mnemosyne.oauth.server import Issuer
-from mnemosyne.ports.identity import LogIn, Signer
+from mnemosyne.ports.identity import LogIn
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.pool import Pool
-
-_KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
 
 
 def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
@@ -26,28 +23,15 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
     if missing := [f"MNEMOSYNE_{name.upper()}" for name in needed if not getattr(settings, name)]:
         raise Misconfigured(f"the auth function needs {', '.join(missing)}")
     url = settings.oauth_issuer.rstrip("/")
-    issuer = Issuer(url, settings.oauth_resources, _signer(settings), settings.oauth_access_token_seconds)
+    issuer = Issuer(
+        url,
+        settings.oauth_resources,
+        signer(settings.oauth_signing_key, "oauth_signing_key", settings),
+        settings.oauth_access_token_seconds,
+    )
     store = PostgresOAuth(pool)
     clients = Clients(store, WebDocuments())
     return Flow(issuer, store, clients, _log_in(settings, url), settings.oauth_people), clients
-
-
-def _signer(settings: Settings) -> Signer:
-    key = settings.oauth_signing_key
-    if key.startswith("file://"):
-        if settings.k_service:
-            raise Misconfigured("MNEMOSYNE_OAUTH_SIGNING_KEY must be a key of Cloud KMS: no file outlasts an instance")
-        from mnemosyne.adapters.signing.key_files import KeyFiles
-
-        return KeyFiles(Path(key.removeprefix("file://")))
-    if not _KMS_KEY.fullmatch(key):
-        raise Misconfigured(
-            "MNEMOSYNE_OAUTH_SIGNING_KEY must be projects/P/locations/L/keyRings/R/cryptoKeys/K or file:///directory, "
-            f"got {key!r}"
-        )
-    from mnemosyne.adapters.signing import cloud_kms
-
-    return cloud_kms.CloudKmsKeys(key, partial(cloud_kms.connect, settings.kms_endpoint))
 
 
 def _log_in(settings: Settings, url: str) -> LogIn:

@@ -1,6 +1,6 @@
 """The Operator port: the parts of a system, as its owner or as the role of the command line."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -14,6 +14,7 @@ from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, P
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
+from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import PostgresRetention
@@ -22,6 +23,7 @@ from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, connection_factory_for
 from mnemosyne.app.migrate import deploy
 from mnemosyne.app.recall import probes, recall
+from mnemosyne.app.signing import signer
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
@@ -47,6 +49,7 @@ class OwnerStores:
         self.clients = PostgresBlockedClients(connect)
         self.audit = PostgresAuditLog(lambda: closing(connect()))
         self.retention = PostgresRetention(connect)
+        self.holds = PostgresHolds(connect)
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
         """Return label, version, name and time of application of each file of the schema."""
@@ -74,6 +77,13 @@ class MemoryStores:
     def archive_of(self, namespace: str) -> PostgresArchive:
         """Return the archive of a namespace, with the rights to read it."""
         return PostgresArchive(self._services.pool.connection, namespace)
+
+    def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the signature of a receipt and the public key."""
+        from mnemosyne.adapters.signing import receipts
+
+        settings = self._services.settings
+        return receipts.sign(receipt, signer(settings.receipt_signing_key, "receipt_signing_key", settings))
 
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""

@@ -31,10 +31,10 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
         say(json.dumps(totals))
         return
     left_out = totals["memories"] - totals["stored"]
-    say(
-        f"{counted(totals['stored'], 'memory', 'memories')} restored, {left_out:,} left out because they were there or "
-        f"have expired; {counted(totals['rows'], 'outcome or record', 'outcomes and records')}."
-    )
+    restored = counted(totals["stored"], "memory", "memories")
+    rows = counted(totals["rows"], "outcome or record", "outcomes and records")
+    why = "because they were there, have expired or were forgotten"
+    say(f"{restored} restored, {left_out:,} left out {why}; {rows}.")
 
 
 def _batches(files: Sequence[Path]) -> Iterator[list[dict[str, Any]]]:

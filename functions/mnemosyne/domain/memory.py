@@ -154,6 +154,8 @@ class FailedRequest:
     provenance: Provenance | None = None
     first_words: str | None = None
     """The beginning of its content, so that people recognise the request."""
+    content_hash: str | None = None
+    """The hash of its content, if the content could be read."""
 
 
 Request: TypeAlias = IngestRequest | Deletion

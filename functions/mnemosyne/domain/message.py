@@ -4,7 +4,7 @@
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -28,6 +28,8 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record: the error. The outcome of the record is `failed`."""
 _ERROR_CHARACTERS = 1_000
+FORGOTTEN = "its memory was forgotten: ingest it again to store it"
+"""Error of a request that was published before its memory was forgotten."""
 
 ReadingT = TypeVar("ReadingT", bound=Reading)
 
@@ -194,7 +196,33 @@ def unstored(reading: Reading, error: str) -> FailedRequest:
         external_id=reading.external_id,
         provenance=reading.provenance,
         first_words=reading.first_words if isinstance(reading, FailedRequest) else first_words,
+        content_hash=None if isinstance(reading, Deletion) else reading.content_hash,
     )
+
+
+def redacted(message: Published, namespace: str, forgotten: Collection[UUID]) -> bytes | None:
+    """Return the data of a message in which some requests are only ids, or None if no other request is left.
+
+    The other requests keep their ids, names and positions.
+    """
+    unwrapped = unwrap(message)
+    items, _ = _items(unwrapped)
+    readings = [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
+    kept = [
+        FailedRequest(request_id=reading.request_id, error=FORGOTTEN) if reading.request_id in forgotten else reading
+        for reading in readings
+    ]
+    if kept == readings:
+        return message.data
+    if all(reading.request_id in forgotten for reading in readings):
+        return None
+    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, kept))}
+    return orjson.dumps(body, option=orjson.OPT_UTC_Z)
+
+
+def without_text(request: FailedRequest) -> FailedRequest:
+    """Return the request without the beginning of its content."""
+    return replace(request, first_words=None)
 
 
 def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:

@@ -20,6 +20,8 @@ TYPING: Final = 1.0
 """Cost of a search by words only, for a query that is still being typed."""
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories of a namespace."""
+FORGETTING: Final = 20.0
+"""For a dry run or a part of a forgetting, which reads or deletes up to all memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
 """Request bytes per unit."""
 BYTES_OUT: Final = 64 * 1024

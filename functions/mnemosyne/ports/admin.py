@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from mnemosyne.domain.audit import AuditEvent, AuditFilter
+from mnemosyne.domain.forgetting import PlacedHold, Selection
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
@@ -84,6 +85,22 @@ class RetentionStore(Protocol):
 
     def remove_expired(self) -> int:
         """Remove some expired memories of all namespaces, and return their number."""
+
+
+class HoldStore(Protocol):
+    """Legal holds, for the operator."""
+
+    def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
+        """Return the holds of a namespace, or all, the oldest first."""
+
+    def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
+        """Place a hold and return its id. `suspend` makes it valid for stored memories that expire."""
+
+    def suspend(self, namespace: str, hold_id: UUID) -> int:
+        """Suspend the expiry of some memories that the hold keeps, and return their number: 0 when none is left."""
+
+    def release(self, namespace: str, hold_id: UUID) -> bool:
+        """Release a hold; return whether it existed. The memories expire again when retention is applied."""
 
 
 class QuotaStore(Protocol):

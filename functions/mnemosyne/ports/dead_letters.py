@@ -11,17 +11,26 @@ from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
 class DeadLetters(Protocol):
     """Messages of one namespace that could not be stored."""
 
-    def store_dead_letter(self, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+    def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
         """Store a message as a dead letter and return whether it is a new one.
+
+        Raises Unavailable if the number of forgettings has changed, so that the message is looked at again.
 
         Nothing is stored if the namespace has `unless` letters or more. A message that was republished from a letter
         updates that letter, which is not new.
         """
 
     def give_up(
-        self, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
+        self,
+        dead_letter: DeadLetter,
+        waiting: Sequence[FailedRequest],
+        *,
+        contents: Mapping[UUID, str],
+        forgettings: int = 0,
     ) -> DeadLetter | None:
         """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
+
+        Raises Unavailable if the number of forgettings has changed.
 
         A message that was republished from a letter updates that letter. Returns the stored letter, or None if the
         letter existed before or all requests of the message are done with these `contents`: a hash for each request,
@@ -35,7 +44,7 @@ class DeadLetters(Protocol):
         self,
         limit: int,
         *,
-        after: DeadLetter | None = None,
+        after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
         """Return dead letters after a cursor, oldest first."""

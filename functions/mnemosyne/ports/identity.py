@@ -11,11 +11,15 @@ class TokenVerifier(Protocol):
         """Return the claims of a valid token. Raises Unauthorized, or Unavailable without the issuer's keys."""
 
 
+ACCESS_TOKEN = "at+jwt"  # noqa: S105 - the name of a type
+"""Type of access tokens: https://www.rfc-editor.org/rfc/rfc9068#section-2.1."""
+
+
 class Signer(Protocol):
     """Signs tokens. The private keys do not leave it."""
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return a signed token of the type `at+jwt` (RFC 9068). Raises Unavailable."""
+    def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
+        """Return a signed token of a type. Raises Unavailable."""
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
         """Return the public keys of all valid tokens as JWKs."""

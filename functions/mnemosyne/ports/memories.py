@@ -27,6 +27,7 @@ from mnemosyne.domain.search import EVERY_MEMORY, Filters, Hit, SearchQuery
 from mnemosyne.ports.console_queries import MemoryOverview
 from mnemosyne.ports.dead_letters import DeadLetters
 from mnemosyne.ports.embedder import Vector
+from mnemosyne.ports.forgetting import ForgettingStore
 
 
 class Claim(Protocol):
@@ -39,6 +40,10 @@ class Claim(Protocol):
     @property
     def new(self) -> Sequence[IngestRequest]:
         """Requests whose memories must still be embedded and stored."""
+
+    @property
+    def forgotten(self) -> Sequence[IngestRequest]:
+        """Requests that a forgetting covers, which must not be stored. They are not in `new`."""
 
     @property
     def busy(self) -> Sequence[IngestRequest]:
@@ -83,7 +88,7 @@ class CandidateSource(Protocol):
         """Return the cosine of each pair of memories; None if one of the pair was deleted."""
 
 
-class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
+class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore, Protocol):
     """Memories and the state of ingest requests of one namespace."""
 
     @property
@@ -99,8 +104,8 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt failed for a temporary reason."""
 
-    def record_expired(self, expired: Sequence[FailedRequest]) -> None:
-        """Record that the requests expired before they were stored; they are reported as deleted."""
+    def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
+        """Record requests as deleted: they have expired, or were forgotten, before they were stored."""
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request in a final state keeps it."""

@@ -1,14 +1,14 @@
 """Port of the operator's operations: everything that the commands of an operator read and change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
-from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, PeopleStore, QuotaStore, RetentionStore
+from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, HoldStore, PeopleStore, QuotaStore, RetentionStore
 from mnemosyne.ports.archive import Archive
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
@@ -65,6 +65,10 @@ class Operator(Protocol):
         """Lifetimes of memories."""
 
     @property
+    def holds(self) -> HoldStore:
+        """Legal holds."""
+
+    @property
     def queue(self) -> IngestQueue:
         """Queue of accepted requests."""
 
@@ -76,6 +80,9 @@ class Operator(Protocol):
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
         """Store exported memories exactly, and return the number of those that were not there. Raises Conflict."""
+
+    def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the signature of a receipt and the public key. Raises Misconfigured, Unavailable."""
 
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""

@@ -24,6 +24,7 @@ from mnemosyne.observability import EventLog
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service import ingest
+from mnemosyne.service.forgetting import without_forgotten
 
 log = EventLog(__name__)
 
@@ -38,8 +39,9 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
 
     The empty namespace has the messages that name none.
     """
-    if memories.store_dead_letter(dead_letter):
-        _log(dead_letter, memories.namespace)
+    kept, forgettings = without_forgotten(dead_letter, memories=memories)
+    if kept and memories.store_dead_letter(kept, forgettings=forgettings):
+        _log(kept, memories.namespace)
 
 
 def _log(dead_letter: DeadLetter, namespace: str) -> None:
@@ -57,7 +59,8 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     Letters need space too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further letter. The requests have
     failed and say why in any case.
     """
-    newly = memories.store_dead_letter(dead_letter, unless=BEYOND_QUOTA_KEPT)
+    kept, forgettings = without_forgotten(dead_letter, memories=memories)
+    newly = bool(kept and memories.store_dead_letter(kept, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
     log.warning("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
 
@@ -69,7 +72,11 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
     """
     if not message.retry_reason:
         ingest.reject(message.rejected, memories=memories)
-    stored = memories.give_up(dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
+    kept, forgettings = without_forgotten(dead_letter, memories=memories)
+    if kept is None:
+        return None
+    waiting = message.waiting(dead_letter.cause)
+    stored = memories.give_up(kept, waiting, contents=message.contents, forgettings=forgettings)
     if stored:
         _log(dead_letter, memories.namespace)
     return stored

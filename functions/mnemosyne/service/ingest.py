@@ -9,7 +9,7 @@ from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, IngestStatus, Reading
-from mnemosyne.domain.message import IngestMessage, unstored
+from mnemosyne.domain.message import FORGOTTEN, IngestMessage, unstored, without_text
 from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -215,10 +215,12 @@ class _Storing:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-        if expired:
             why = "it expired at {}, before it was stored"
-            self.memories.record_expired([unstored(each, why.format(rfc3339(each.expires_at))) for each in expired])
-            outcomes |= self.memories.statuses([request.request_id for request in expired])
+            gone = [unstored(each, why.format(rfc3339(each.expires_at))) for each in expired]
+            gone += [without_text(unstored(each, FORGOTTEN)) for each in claim.forgotten]
+        if gone:
+            self.memories.record_deleted(gone)
+            outcomes |= self.memories.statuses([request.request_id for request in gone])
         if refused:
             failed = [unstored(request, reason) for request, reason in refused]
             reject(failed, memories=self.memories)

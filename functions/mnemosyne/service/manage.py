@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.memory import Cursor, Deletion, ExternalId, IngestStatus, Memory
+from mnemosyne.domain.memory import Cursor, Deletion, ExternalId, IngestState, IngestStatus, Memory
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.search import Filters
-from mnemosyne.errors import NotFound
+from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.memories import MemoryStore
@@ -59,6 +59,8 @@ def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Cloc
     request_id = deletion_id(external_id.source, external_id.key, now)
     deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
     outcome = memories.delete_records([deletion]).outcomes[request_id]
+    if outcome.state is IngestState.FAILED:
+        raise Conflict(outcome.error)
     log.info("record_deleted", namespace=memories.namespace, request_id=request_id, memory_id=outcome.memory_id)
     return outcome
 

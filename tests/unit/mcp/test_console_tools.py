@@ -31,12 +31,12 @@ def test_they_are_known_by_name_before_they_are_imported() -> None:
     assert {tool.name for tool in console_tools()} == CONSOLE_NAMES
 
 
-def test_only_operators_redrive_and_drop_dead_letters() -> None:
+def test_only_operators_forget_memories_and_redrive_and_drop_dead_letters() -> None:
     assert required_scope("redrive") is required_scope("drop_dead_letters") is Scope.OPERATE
     writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
     assert not writer.may(Scope.OPERATE)
     operators = {tool.name for tool in by_name().values() if tool.scope is Scope.OPERATE}
-    assert operators == {"redrive", "drop_dead_letters"}
+    assert operators == {"redrive", "drop_dead_letters", "forget_memories"}
 
 
 def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import ingest_sql, memories_sql
+from mnemosyne.adapters.database.claim import forgotten_requests
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.insertion import insert_memories
@@ -14,6 +16,7 @@ from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array
 from mnemosyne.domain.archive import NOTHING, ArchivedMemory
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.embedder import Embedder
 
@@ -126,7 +129,7 @@ class PostgresArchive:
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
         """Store memories exactly as they were exported, and return their number.
 
-        Memories that are there, and memories that have expired since the export, are left out.
+        Memories that are there, and memories that have expired or were forgotten since the export, are left out.
 
         Raises Conflict if a content or an id is there with another one.
         """
@@ -139,13 +142,17 @@ class PostgresArchive:
         embedder = embedder_of(space)
         texts = [memory.request.embedded_text for memory in new]
         vectors = embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
-        incoming = [(memory.id, memory.request, parts) for memory, parts in zip(new, vectors, strict=True)]
         with self._transaction() as connection:
-            connection.script(ingest_sql.CREATE_INCOMING)
-            insert_memories(connection, self._namespace, incoming, [], space.model, space.dimension)
-            extras = json_text([{"id": memory.id, **memory.extras} for memory in new])
-            connection.run(_RESTORE_EXTRAS, namespace=self._namespace, memories=extras)
-        return len(new)
+            connection.one(ingest_sql.ENTER_TO_STORE, namespace=self._namespace)
+            forgotten = forgotten_requests(connection, self._namespace, list(map(_as_published, new)))
+            kept = [(memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten]
+            if kept:
+                connection.script(ingest_sql.CREATE_INCOMING)
+                incoming = [(memory.id, memory.request, parts) for memory, parts in kept]
+                insert_memories(connection, self._namespace, incoming, [], space.model, space.dimension)
+                extras = json_text([{"id": memory.id, **memory.extras} for memory, _ in kept])
+                connection.run(_RESTORE_EXTRAS, namespace=self._namespace, memories=extras)
+        return len(kept)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
         """Store requests and records that are not there yet."""
@@ -171,3 +178,10 @@ class PostgresArchive:
                     "restore into an empty namespace"
                 )
         return new
+
+
+def _as_published(memory: ArchivedMemory) -> IngestRequest:
+    """Return the memory as a request with its id, published when the memory was stored."""
+    created_at = memory.extras["created_at"]
+    published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
+    return replace(memory.request, request_id=memory.id, published=published)

@@ -13,6 +13,7 @@ import orjson
 from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.insertion import insert_memories
+from mnemosyne.adapters.database.selections import forgettable_json
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
@@ -57,6 +58,8 @@ def claim_requests(
             locked.busy,
             result.conflicting | locked.conflicting,
             locked.quota,
+            locked.forgettings,
+            locked.forgotten_before,
         )
         claim = PostgresClaim(connection, namespace, requests, result)
         if not (locked.already_final and claim.new):
@@ -77,6 +80,10 @@ class _LookUp:
     """Requests whose id already belongs to different content."""
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace, if something may be stored."""
+    forgettings: int = 0
+    """Number of the namespace's forgettings, if something may be stored."""
+    forgotten_before: datetime | None = None
+    """When the latest of them began."""
 
 
 def _prepare(connection: Connection) -> None:
@@ -107,7 +114,34 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
         frozenset(map(UUID, answer["busy"])),
         frozenset(map(UUID, answer["conflicting"])),
         Quota(**answer.get("quota", {})),
+        answer.get("forgettings", 0),
+        datetime.fromisoformat(before) if (before := answer.get("forgotten_before")) else None,
     )
+
+
+def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
+    """Enter the namespace in a transaction, and keep a forgetting from beginning before its end.
+
+    Raises Unavailable unless the namespace has had so many forgettings. Messages without a namespace have none.
+    """
+    if not namespace:
+        return
+    standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=namespace)["standing"]
+    if standing["forgettings"] != forgettings:
+        raise Unavailable("a forgetting has begun since the message was read: the next delivery reads it again")
+
+
+def forgotten_requests(
+    connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
+) -> Collection[UUID]:
+    """Return the ids of the requests that a forgetting of the namespace covers, or that this one does."""
+    answer = connection.one(
+        ingest_sql.FORGOTTEN_REQUESTS,
+        namespace=namespace,
+        records=forgettable_json(requests),
+        id=forgetting_id,
+    )
+    return frozenset(answer["request_ids"])
 
 
 class _RollbackError(Exception):
@@ -128,6 +162,9 @@ class PostgresClaim:
         undecided = [request for request in requests if request.request_id not in result.already_final]
         self.busy = [request for request in undecided if request.request_id in result.busy]
         self.new = [request for request in undecided if request.request_id not in result.busy]
+        self._forgettings = result.forgettings
+        self.forgotten = self._forgotten(result.forgotten_before)
+        self.new = [request for request in self.new if request not in self.forgotten] if self.forgotten else self.new
         self.stored_contents = {
             request.content_hash
             for request in requests
@@ -136,6 +173,14 @@ class PostgresClaim:
             and request.request_id not in result.conflicting
         }
         """The contents that are stored."""
+
+    def _forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
+        """Return the new requests that a forgetting covers: they were published before the latest one began."""
+        older = [request for request in self.new if before and not (request.published and request.published >= before)]
+        if not older:
+            return []
+        ids = forgotten_requests(self._connection, self._namespace, older)
+        return [request for request in older if request.request_id in ids]
 
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
@@ -213,7 +258,7 @@ class PostgresClaim:
                 differing = [name for name, value in labels if value != getattr(stored, name)]
                 requests.append({**row, "differing": differing})
         with self._connection.transaction():
-            self._connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
+            check_forgettings(self._connection, self._namespace, self._forgettings)
             dimension = len(embeddings[0][0])
             incoming = list(first.values())
             recorded = insert_memories(self._connection, self._namespace, incoming, requests, model, dimension)

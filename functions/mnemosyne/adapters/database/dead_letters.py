@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import dead_letter_sql
+from mnemosyne.adapters.database.claim import check_forgettings
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     dead_letter_values,
@@ -25,10 +26,11 @@ DROPPED_AT_ONCE: Final = 100
 class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
-    def store_dead_letter(self, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+    def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
         """Store a message as a dead letter, whatever the states of its requests; return whether it is new."""
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction() as connection:
+            check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id and connection.run(
                 dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
                 namespace=self.namespace,
@@ -40,10 +42,16 @@ class PostgresDeadLetters(NamespaceStore):
             return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values))
 
     def give_up(
-        self, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
+        self,
+        dead_letter: DeadLetter,
+        waiting: Sequence[FailedRequest],
+        *,
+        contents: Mapping[UUID, str],
+        forgettings: int = 0,
     ) -> DeadLetter | None:
         """Record the requests of a message as dead-lettered, and store it; None if all its requests are stored."""
         with self._transaction() as connection:
+            check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id:
                 connection.run(
                     dead_letter_sql.LOCK_DEAD_LETTER, namespace=self.namespace, letter_id=dead_letter.letter_id
@@ -71,7 +79,7 @@ class PostgresDeadLetters(NamespaceStore):
         self,
         limit: int,
         *,
-        after: DeadLetter | None = None,
+        after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
         """List dead letters after a cursor, oldest first."""
@@ -81,8 +89,8 @@ class PostgresDeadLetters(NamespaceStore):
                 namespace=self.namespace,
                 choice=_choice_json(choice),
                 limit=limit,
-                cursor_time=after.dead_lettered_at if after else None,
-                cursor_id=after.message_id if after else None,
+                cursor_time=after.timestamp if after else None,
+                cursor_id=after.key if after else None,
             )
         return list(map(read_dead_letter, listed))
 

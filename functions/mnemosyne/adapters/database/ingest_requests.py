@@ -34,9 +34,9 @@ class PostgresRequests(NamespaceStore):
         """Record that an attempt failed for a temporary reason."""
         self._record(waiting, "postponed")
 
-    def record_expired(self, expired: Sequence[FailedRequest]) -> None:
-        """Record that the requests expired before they were stored; they are reported as deleted."""
-        self._record(expired, "deleted")
+    def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
+        """Record requests as deleted: they have expired, or were forgotten, before they were stored."""
+        self._record(deleted, "deleted")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
         """Record that the requests can never be stored; a request already in a final state keeps it."""

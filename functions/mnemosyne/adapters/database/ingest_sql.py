@@ -69,6 +69,18 @@ RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
 
+# Sets the namespace, too. The lock that it takes keeps a forgetting from beginning before the end of the transaction.
+ENTER_TO_STORE: Final = """
+SELECT standing_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
+"""
+
+# Sets the namespace, too.
+FORGOTTEN_REQUESTS: Final = """
+SELECT forgotten_requests(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:records AS jsonb), CAST(:id AS uuid)
+) AS request_ids
+"""
+
 # Let stored memories live as long as further requests with the same content ask for.
 EXTEND_EXPIRY: Final = "SELECT extend_expiry(:namespace, CAST(:sent AS jsonb))"
 
@@ -90,13 +102,15 @@ SELECT count_chunks((SELECT count(*) FROM chunk))
 
 # An announced failure is announced again only if its error changes.
 RECORD_UNSTORED: Final = """
-INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key, provenance)
+INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error, source, key, provenance)
 SELECT DISTINCT ON (request_id)
-    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), 1, error, source, key, provenance
+    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), decode(hash, 'hex'), 1, error, source, key,
+    provenance
 FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-    AS request (request_id uuid, error text, source text, key text, provenance jsonb)
+    AS request (request_id uuid, error text, hash text, source text, key text, provenance jsonb)
 ON CONFLICT (namespace, request_id) DO UPDATE
-SET state = next_request_state(i.state, :event), attempts = i.attempts + 1, error = EXCLUDED.error,
+SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1,
+    error = EXCLUDED.error,
     announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
     source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key),
     provenance = nullif(coalesce(i.provenance, '{}') || coalesce(EXCLUDED.provenance, '{}'), '{}'),

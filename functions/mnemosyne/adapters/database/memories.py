@@ -10,6 +10,7 @@ from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.console_queries import PostgresConsoleQueries
 from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
+from mnemosyne.adapters.database.forgetting import PostgresForgetting
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.memory_database import usage
 from mnemosyne.domain.candidates import Candidates, Ranked
@@ -37,7 +38,9 @@ BYTES_OF_COORDINATE = 2
 """Bytes of a coordinate of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges):
+class PostgresMemories(
+    PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges, PostgresForgetting
+):
     """The MemoryStore on PostgreSQL, of one namespace.
 
     Every transaction first names its namespace; row-level security then confines its statements.

@@ -119,7 +119,7 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
             {
                 "request_id": request.request_id,
                 "error": request.error,
-                "hash": hashes.get(request.request_id),
+                "hash": hashes.get(request.request_id, request.content_hash),
                 "provenance": provenance_fields(request.provenance, request.first_words),
                 **external_id_values(request.external_id),
             }

@@ -26,9 +26,10 @@ from google.auth.exceptions import GoogleAuthError
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from mnemosyne.adapters.signing.key_files import ALGORITHM, JWT_TYPE
+from mnemosyne.adapters.signing.key_files import ALGORITHM
 from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.identity import ACCESS_TOKEN
 
 if TYPE_CHECKING:
     from google.cloud.kms_v1 import KeyManagementServiceClient
@@ -95,22 +96,22 @@ class CloudKmsKeys:
         self._listed_at = float("-inf")
         self._lock = threading.Lock()
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
+    def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
         """Sign the claims. Raises Unavailable, or Misconfigured if the key cannot be used."""
         try:
-            return self._signed(claims)
+            return self._signed(claims, type_)
         except _Disabled:  # the version was disabled after the versions were listed
             self._listed_at = float("-inf")
-            return self._signed(claims)
+            return self._signed(claims, type_)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
         """Return every enabled version as a JWK. Raises Unavailable, Misconfigured."""
         return [version.jwk for version in self._current()]
 
-    def _signed(self, claims: Mapping[str, Any]) -> str:
+    def _signed(self, claims: Mapping[str, Any], type_: str) -> str:
         version = _signing(self._current(), self._clock())
         key = _RemoteKey(version.public, lambda message: self._signature(version, message))
-        header = {"typ": JWT_TYPE, "alg": ALGORITHM, "kid": version.public.thumbprint()}
+        header = {"typ": type_, "alg": ALGORITHM, "kid": version.public.thumbprint()}
         return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
     def _signature(self, version: _Version, message: bytes) -> bytes:

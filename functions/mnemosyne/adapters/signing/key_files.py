@@ -10,9 +10,9 @@ from typing import Any
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
+from mnemosyne.ports.identity import ACCESS_TOKEN
+
 ALGORITHM = "ES256"
-JWT_TYPE = "at+jwt"
-"""Type of access tokens: https://www.rfc-editor.org/rfc/rfc9068#section-2.1."""
 
 
 class KeyFiles:
@@ -34,10 +34,10 @@ class KeyFiles:
             os.link(temporary, self._directory / f"{number:06d}.pem")
         Path(temporary).unlink()
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
+    def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
         """Sign the claims with the newest key."""
         key = self._keys()[-1]
-        header = {"typ": JWT_TYPE, "alg": ALGORITHM, "kid": key.thumbprint()}
+        header = {"typ": type_, "alg": ALGORITHM, "kid": key.thumbprint()}
         return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:

@@ -107,6 +107,11 @@ class DataDir:
         return self.path / "signing-keys"
 
     @property
+    def receipt_keys(self) -> Path:
+        """The keys that sign receipts."""
+        return self.path / "receipt-keys"
+
+    @property
     def log_in_codes(self) -> Path:
         """The log-in codes that `mnemosyne dev` prints to its terminal."""
         return self.path / "log-in-codes"

@@ -77,6 +77,7 @@ def environment(
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
+        "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{directory.receipt_keys}",
         **access,
         # On the emulator anybody may publish, so a secret for pushes would protect nothing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),

@@ -40,7 +40,8 @@ BEGIN
         ORDER BY s.content_hash, 4 DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
         SELECT m.id, sent.* FROM sent JOIN memories m ON m.namespace = p_namespace AND m.content_hash = sent.content_hash
-        WHERE is_unexpired(m.expires_at) AND m.expires_at < coalesce(sent.expires_at, 'infinity')
+        -- The expiry of a held memory is suspended.
+        WHERE is_unexpired(m.expires_at) AND coalesce(m.expires_at, m.given_expiry) < coalesce(sent.expires_at, 'infinity')
         ORDER BY m.id FOR UPDATE OF m
     )
     UPDATE memories m
@@ -68,11 +69,13 @@ BEGIN
         SELECT k.memory_id FROM source_keys k
         WHERE k.namespace = p_namespace AND k.key_id = ANY (ARRAY(SELECT key_id FROM request))
     ), chosen AS MATERIALIZED (
-        SELECT m.id FROM memories m
+        SELECT m.id, is_held(m) AS held FROM memories m
         WHERE m.id = ANY (ARRAY(SELECT id FROM concerned)) AND m.expires_at <= now()
         ORDER BY m.id FOR UPDATE
+    ), kept AS (
+        UPDATE memories m SET expires_at = NULL FROM chosen WHERE m.id = chosen.id AND chosen.held
     )
-    DELETE FROM memories m USING chosen WHERE m.id = chosen.id;
+    DELETE FROM memories m USING chosen WHERE m.id = chosen.id AND NOT chosen.held;
 END
 $$;
 
@@ -84,7 +87,8 @@ DECLARE
     removed bigint;
 BEGIN
     WITH chosen AS MATERIALIZED (
-        SELECT m.id FROM memories m WHERE m.expires_at <= now() ORDER BY m.expires_at LIMIT p_limit FOR UPDATE SKIP LOCKED
+        SELECT m.id FROM memories m WHERE m.expires_at <= now() AND NOT is_held(m)
+        ORDER BY m.expires_at LIMIT p_limit FOR UPDATE SKIP LOCKED
     )
     DELETE FROM memories m USING chosen WHERE m.id = chosen.id;
     GET DIAGNOSTICS removed = ROW_COUNT;

@@ -1,6 +1,5 @@
--- Whether a memory has not expired and matches the filters of a search or a list. A null filter matches all memories. The planner inlines
--- this function.
-CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
+-- Whether a memory, expired or not, matches filters. A null filter matches all memories. The planner inlines this function.
+CREATE OR REPLACE FUNCTION matches_conditions(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).before IS NULL OR (m)."timestamp" < (f).before)
@@ -13,8 +12,12 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).metadata IS NULL OR (((f).metadata_keys IS NULL OR (m).metadata_keys && (f).metadata_keys)
         AND jsonb_path_exists((m).metadata, (f).metadata, '{}', true)))
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
-    AND is_unexpired((m).expires_at)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
+
+-- Whether a memory has not expired and matches the filters of a search or a list. The planner inlines this function.
+CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN matches_conditions(m, f) AND is_unexpired((m).expires_at);
 
 -- Read the filters from JSON. Unknown names are ignored, and a missing filter matches all memories. Tags and metadata
 -- terms are converted to index keys of the session's namespace. Every filter by metadata includes the key 'metadata',
@@ -55,4 +58,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION matches_filters, parse_filters, require_session_namespace FROM PUBLIC;
+REVOKE ALL ON FUNCTION matches_conditions, matches_filters, parse_filters, require_session_namespace FROM PUBLIC;

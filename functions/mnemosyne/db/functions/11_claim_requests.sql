@@ -131,9 +131,9 @@ BEGIN
 END
 $$;
 
--- Call claim_requests. If p_to_store is true, add the usage and quota of the namespace to the result. If p_forget is
--- true, delete some old requests afterwards. A delivery that will look up further requests sets p_forget to false,
--- because one of those could be deleted.
+-- Call claim_requests. If p_to_store is true, add the usage, quota and forgettings of the namespace to the result. If
+-- p_forget is true, delete some old requests afterwards. A delivery that will look up further requests sets p_forget to
+-- false, because one of those could be deleted.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -142,7 +142,8 @@ DECLARE
     answer jsonb := claim_requests(p_namespace, p_requests, p_to_store);
 BEGIN
     IF p_to_store THEN
-        answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u));
+        answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u))
+            || standing_forgettings(p_namespace);
     END IF;
     IF p_forget THEN
         PERFORM forget_requests(p_namespace);

@@ -9,8 +9,9 @@
 -- One call deletes about p_limit memories at most, so that no transaction is long. The result is {"recorded":
 -- [outcomes of the finished deletions, in the form of already_final in claim_requests], "busy": [request_id, …],
 -- "conflicting": [request_id, …]}. The caller commits, and calls the function again with the unfinished deletions. A
--- deletion is busy while a delivery holds the lock of its request id. A deletion is conflicting, and is not carried
--- out, if its request id belongs to a stored memory or to the deletion of another record.
+-- deletion is busy while a delivery holds the lock of its request id. A deletion fails, and deletes nothing, if a hold keeps
+-- one of the memories. A deletion is conflicting, and is not carried out, if its request id belongs to a stored memory or to
+-- the deletion of another record.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -21,6 +22,7 @@ DECLARE
     deleted_ids uuid[];
     deleted bigint := 0;
     result record;
+    held record;
     recorded jsonb := '[]';
     busy uuid[] := '{}';
     conflicting uuid[] := '{}';
@@ -46,6 +48,26 @@ BEGIN
         ) THEN
             conflicting := conflicting || deletion.request_id;
             CONTINUE;
+        END IF;
+        IF EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace) THEN
+            SELECT m.id, hold_on(m) AS hold INTO held
+            FROM versions_of(p_namespace, deletion.source, deletion.key) i
+            JOIN memories m ON m.id = i.memory_id
+            WHERE (i.version_at <= deletion.deleted_at OR i.version_published < deletion.published) AND is_held(m)
+            LIMIT 1;
+            IF FOUND THEN
+                INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, source, key, error)
+                VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'failed'), 1, deletion.source,
+                    deletion.key, held_error(held.id, held.hold))
+                ON CONFLICT (namespace, request_id) DO UPDATE
+                SET state = next_request_state(i.state, 'failed'), attempts = i.attempts + 1, error = EXCLUDED.error,
+                    updated_at = clock_timestamp(), announced_at = NULL
+                WHERE next_request_state(i.state, 'failed') IS NOT NULL;
+                SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
+                FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
+                recorded := recorded || to_jsonb(result);
+                CONTINUE;
+            END IF;
         END IF;
         INSERT INTO source_keys AS k (namespace, key_id, deleted_at, deleted_published)
         VALUES (p_namespace, deletion.key_id, deletion.deleted_at, deletion.published)

@@ -246,6 +246,41 @@ CREATE TABLE retention (
     maximum_lifetime bigint CHECK (maximum_lifetime > 0)  -- of all memories
 );
 
+-- A hold keeps memories: what it selects cannot be deleted or forgotten and does not expire. ../functions/04_selections.sql
+-- describes a selection.
+CREATE TABLE holds (
+    namespace text NOT NULL CHECK (namespace <> ''),
+    id        uuid NOT NULL DEFAULT gen_random_uuid(),
+    selection jsonb NOT NULL,
+    reason    text NOT NULL CHECK (reason <> ''),
+    placed_by text NOT NULL,
+    placed_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (namespace, id)
+);
+
+-- A forgetting deletes the memories of a selection, and their texts in requests and dead letters. Memories of messages
+-- that were published before started_at and match the selection are not stored later.
+CREATE TABLE forgettings (
+    namespace    text NOT NULL,
+    id           uuid NOT NULL,
+    selection    jsonb NOT NULL,
+    requested_by text NOT NULL,
+    started_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at  timestamptz,
+    counts       jsonb NOT NULL DEFAULT '{}',  -- removed rows by table
+    PRIMARY KEY (namespace, id)
+);
+
+-- The memories of each forgetting. The content hash recognises the same content in messages published before.
+CREATE TABLE forgotten_memories (
+    namespace     text NOT NULL,
+    forgetting_id uuid NOT NULL,
+    memory_id     uuid NOT NULL,
+    content_hash  bytea NOT NULL,
+    removed       boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, forgetting_id, memory_id)
+);
+
 -- Statistics of a sample of each namespace's newest memories: the share of memories that contain each word (as a
 -- hash), the mean number of distinct words, and the number of memories in each detected language.
 CREATE TABLE namespace_words (
@@ -475,6 +510,10 @@ CREATE INDEX ingest_requests_without_key ON ingest_requests (namespace, updated_
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE state IN ('queued', 'dead_lettered');
+CREATE INDEX ingest_requests_unstored ON ingest_requests (namespace, content_hash)
+    WHERE memory_id IS NULL AND content_hash IS NOT NULL;
+CREATE INDEX forgotten_contents ON forgotten_memories (namespace, content_hash);
+CREATE INDEX forgotten_memories_left ON forgotten_memories (namespace, forgetting_id, memory_id) WHERE NOT removed;
 CREATE INDEX dead_letters_newest ON dead_letters (namespace, dead_lettered_at, message_id);
 CREATE INDEX dead_letters_changed ON dead_letters (namespace, changed_in) WHERE lost;
 
@@ -493,8 +532,8 @@ CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_id);
 
 -- Row-level security. A transaction sees only the rows of the namespace in its setting mnemosyne.namespace, even if a
--- query does not compare the namespace. The tables api_keys, namespace_words, memory_words and retention have no policy,
--- so only their owner sees their rows.
+-- query does not compare the namespace. The tables without a policy, such as api_keys and
+-- holds, show their rows to their owner only.
 DO $$
 DECLARE
     name text;
@@ -530,3 +569,13 @@ CREATE POLICY namespace_isolation ON audit_events FOR INSERT TO mnemosyne_runtim
 ALTER TABLE audit_retention ENABLE ROW LEVEL SECURITY;
 ALTER TABLE namespace_words ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memory_words ENABLE ROW LEVEL SECURITY;
+ALTER TABLE holds ENABLE ROW LEVEL SECURITY;
+ALTER TABLE forgettings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE forgotten_memories ENABLE ROW LEVEL SECURITY;
+
+-- No statistics of texts, because ANALYZE would copy texts into the catalogue, where they outlive their rows. No query
+-- plan uses them.
+ALTER TABLE memories ALTER content SET STATISTICS 0, ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
+ALTER TABLE memory_ratings ALTER reason SET STATISTICS 0;
+ALTER TABLE ingest_requests ALTER error SET STATISTICS 0, ALTER note SET STATISTICS 0, ALTER provenance SET STATISTICS 0;
+ALTER TABLE dead_letters ALTER data SET STATISTICS 0, ALTER attributes SET STATISTICS 0, ALTER cause SET STATISTICS 0;

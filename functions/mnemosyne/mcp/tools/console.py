@@ -4,6 +4,7 @@ from typing import Any
 
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
+from mnemosyne.mcp.tools.forget import FORGET_MEMORIES
 from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
 from mnemosyne.mcp.tools.similar import SIMILAR_MEMORIES
 from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
@@ -18,6 +19,7 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     LIST_DEAD_LETTERS,
     REDRIVE,
     DROP_DEAD_LETTERS,
+    FORGET_MEMORIES,
     IMPORT_MEMORIES,
     EXPORT_MEMORIES,
     CHANGE_TAG,

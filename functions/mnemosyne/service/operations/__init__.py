@@ -8,7 +8,18 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations import access, audit, dead_letters, export, keys, outcomes, retention, system
+from mnemosyne.service.operations import (
+    access,
+    audit,
+    dead_letters,
+    export,
+    forgetting,
+    holds,
+    keys,
+    outcomes,
+    retention,
+    system,
+)
 from mnemosyne.service.operations.operation import Operation
 
 log = EventLog(__name__)
@@ -29,6 +40,15 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     retention.SetRetention,
     retention.ClearRetention,
     retention.ApplyRetention,
+    forgetting.PreviewForgetting,
+    forgetting.BeginForgetting,
+    forgetting.ContinueForgetting,
+    forgetting.IssueReceipt,
+    forgetting.ListForgotten,
+    holds.ListHolds,
+    holds.PlaceHold,
+    holds.SuspendExpiry,
+    holds.ReleaseHold,
     audit.ListAudit,
     dead_letters.ListDeadLetters,
     dead_letters.CountDeadLetters,
@@ -84,7 +104,7 @@ def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]
 
 def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any]) -> None:
     """Record an operation that has not recorded itself. It is done, so a failure is logged and not raised."""
-    ids = [about[name] for name in ("key", "person", "client", "message_id") if about.get(name)]
+    ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])
     fields = {"namespace": about.get("namespace"), "ids": ids, "count": about.get("count", len(ids))}

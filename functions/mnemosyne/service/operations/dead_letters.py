@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mnemosyne.domain.dead_letter import DeadLetterCause, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.memory import DeadLetter, KeysetCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import NotFound
@@ -58,14 +58,14 @@ class ListDeadLetters(Choosing):
         """Return a page of letters."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         rows: list[dict[str, Any]] = []
-        after = _cursor(*self.after) if self.after else None
+        after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
         while len(rows) < PAGE and time.monotonic() < deadline:
             page = memories.dead_letters(READ_AT_ONCE, after=after, choice=self.choice)
             rows += [letter_fields(letter, self.namespace) for letter in page]
             if len(page) < READ_AT_ONCE:
                 return {"letters": rows}
-            after = page[-1]
-        return {"letters": rows, "after": [rfc3339(after.dead_lettered_at), after.message_id] if after else None}
+            after = KeysetCursor(timestamp=page[-1].dead_lettered_at, key=page[-1].message_id)
+        return {"letters": rows, "after": [rfc3339(after.timestamp), after.key] if after else None}
 
 
 class CountDeadLetters(Choosing):
@@ -177,10 +177,6 @@ class RedriveDeadLetters(Operation):
 def not_found(namespace: str, message_id: str) -> NotFound:
     """Return the error about a letter that does not exist."""
     return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
-
-
-def _cursor(time_: str, message_id: str) -> DeadLetter:
-    return DeadLetter(message_id=message_id, data=b"", attributes={}, cause="", dead_lettered_at=instant(time_))
 
 
 def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:

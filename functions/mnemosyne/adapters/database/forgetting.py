@@ -1,0 +1,161 @@
+"""Forgetting in PostgreSQL. The functions are in db/functions/15_forgetting.sql."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from mnemosyne.adapters.database import ingest_sql
+from mnemosyne.adapters.database.claim import forgotten_requests
+from mnemosyne.adapters.database.memory_database import NamespaceStore
+from mnemosyne.adapters.database.rows import json_text
+from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Hold, Preview, SelectedMemory, Selection, Standing
+from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest
+from mnemosyne.domain.visible import one_line
+from mnemosyne.errors import StatementTimeout
+
+FORGOTTEN_AT_ONCE: Final = 500
+"""Most memories that one transaction deletes. After a statement timeout, the limit is a tenth of this."""
+
+_PREVIEW: Final = """
+SELECT preview_forgetting(
+    :namespace, CAST(:selection AS jsonb), CAST(:after AS timestamptz), CAST(:after_id AS uuid), CAST(:limit AS integer)
+) AS preview
+"""
+_BEGIN: Final = """
+SELECT begin_forgetting(:namespace, CAST(:id AS uuid), CAST(:selection AS jsonb), :token, :requested_by) AS memories
+"""
+_FORGET_SOME: Final = "SELECT forget_some(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) AS memories"
+_FORGET_IN_LETTER: Final = """
+SELECT forget_in_letter(
+    :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), CAST(:requests AS jsonb)
+)
+"""
+_FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
+_REFRESH: Final = "SELECT refresh_statistics()"
+_READ: Final = "SELECT read_forgetting(:namespace, CAST(:id AS uuid)) AS forgetting"
+_IDS: Final = """
+SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:limit AS integer)) AS ids
+"""
+
+
+class PostgresForgetting(NamespaceStore):
+    """The ForgettingStore of a MemoryStore on PostgreSQL."""
+
+    def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
+        """Return what a forgetting would delete, with a page of the memories, oldest first."""
+        with self._transaction() as connection:
+            found = connection.one(
+                _PREVIEW,
+                namespace=self.namespace,
+                selection=selection_json(selection),
+                after=after.timestamp if after else None,
+                after_id=after.id if after else None,
+                limit=limit + 1,
+            )["preview"]
+        page = [
+            SelectedMemory(
+                id=UUID(row["id"]),
+                timestamp=datetime.fromisoformat(row["timestamp"]),
+                beginning=one_line(row["beginning"])[:BEGINNING],
+            )
+            for row in found["page"]
+        ]
+        onward = Cursor(timestamp=page[limit - 1].timestamp, id=page[limit - 1].id) if len(page) > limit else None
+        holds = [Hold(id=UUID(hold["id"]), reason=hold["reason"]) for hold in found["holds"]]
+        return Preview(**found["set"], page=page[:limit], holds=holds, after=onward)
+
+    def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
+        """Begin a forgetting and return the number of its memories."""
+        with self._transaction() as connection:
+            memories: int = connection.one(
+                _BEGIN,
+                namespace=self.namespace,
+                id=forgetting_id,
+                selection=selection_json(selection),
+                token=token,
+                requested_by=requested_by,
+            )["memories"]
+            self._record_action(connection, [forgetting_id], count=memories)
+        return memories
+
+    def forget_some(self, forgetting_id: UUID) -> int:
+        """Delete some of its memories in a transaction, or fewer if the database needs too long."""
+        limit = FORGOTTEN_AT_ONCE
+        while True:
+            try:
+                with self._transaction() as connection:
+                    row = connection.one(_FORGET_SOME, namespace=self.namespace, id=forgetting_id, limit=limit)
+            except StatementTimeout:
+                if limit == 1:
+                    raise
+                limit = max(1, limit // 10)
+            else:
+                memories: int = row["memories"]
+                return memories
+
+    def forget_in_letter(
+        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[IngestRequest]
+    ) -> None:
+        """Replace the data of a dead letter, or delete it (None), and record the forgotten requests as deleted."""
+        requests = [{"request_id": each.request_id, "content_hash": each.content_hash} for each in forgotten]
+        with self._transaction() as connection:
+            connection.run(
+                _FORGET_IN_LETTER,
+                namespace=self.namespace,
+                id=forgetting_id,
+                message_id=letter.message_id,
+                message=sha256(letter.data).digest(),
+                data=data,
+                requests=json_text(requests),
+            )
+
+    def finish_forgetting(self, forgetting_id: UUID) -> None:
+        """Record that a forgetting is finished. Statistics that take too long are left to autovacuum."""
+        with suppress(StatementTimeout), self._transaction() as connection:
+            connection.run(_REFRESH)
+        with self._transaction() as connection:
+            connection.run(_FINISH, namespace=self.namespace, id=forgetting_id)
+
+    def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
+        """Return a forgetting."""
+        with self._transaction() as connection:
+            found = connection.one(_READ, namespace=self.namespace, id=forgetting_id)["forgetting"]
+        if found is None:
+            return None
+        finished = found.pop("finished_at")
+        return Forgetting(
+            **found
+            | {
+                "id": UUID(found["id"]),
+                "started_at": datetime.fromisoformat(found["started_at"]),
+                "finished_at": datetime.fromisoformat(finished) if finished else None,
+            }
+        )
+
+    def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
+        """Return ids of its memories in order."""
+        with self._transaction() as connection:
+            ids: Sequence[UUID] = connection.one(
+                _IDS, namespace=self.namespace, id=forgetting_id, after=after, limit=limit
+            )["ids"]
+        return ids
+
+    def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
+        """Return which of these requests the forgettings of the namespace cover, or this one does."""
+        with self._transaction() as connection:
+            found = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
+            covered = (
+                forgotten_requests(connection, self.namespace, requests, forgetting_id)
+                if requests and found["forgettings"]
+                else ()
+            )
+        before = found["all_before"]
+        return Standing(
+            covered=covered,
+            forgettings=found["forgettings"],
+            all_before=datetime.fromisoformat(before) if before else None,
+        )

@@ -1,0 +1,59 @@
+"""Legal holds in PostgreSQL, as the schema's owner. The triggers are in db/functions/05_holds.sql."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Final
+from uuid import UUID
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.domain.forgetting import PlacedHold, Selection
+
+SUSPENDED_AT_ONCE: Final = 500
+"""Most memories whose expiry one transaction suspends."""
+
+_LIST: Final = """
+SELECT id, namespace, selection, reason, placed_by, placed_at FROM holds
+WHERE CAST(:namespace AS text) IS NULL OR namespace = :namespace
+ORDER BY placed_at, id
+"""
+_PLACE: Final = """
+INSERT INTO holds (namespace, selection, reason, placed_by)
+VALUES (:namespace, CAST(:selection AS jsonb), :reason, :placed_by)
+RETURNING id
+"""
+_SUSPEND: Final = """
+SELECT suspend_expiries(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) AS suspended
+"""
+_RELEASE: Final = "DELETE FROM holds WHERE namespace = :namespace AND id = CAST(:id AS uuid) RETURNING id"
+
+
+class PostgresHolds:
+    """Holds, for the operator."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
+        """Return the holds of a namespace, or all, the oldest first."""
+        with closing(self._open()) as connection:
+            return [PlacedHold(**row.named) for row in connection.run(_LIST, namespace=namespace)]
+
+    def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
+        """Place a hold and return its id. `suspend` makes it valid for stored memories that expire."""
+        values = {"namespace": namespace, "reason": reason, "placed_by": placed_by}
+        with closing(self._open()) as connection:
+            hold_id: UUID = connection.one(_PLACE, selection=selection_json(selection), **values)["id"]
+        return hold_id
+
+    def suspend(self, namespace: str, hold_id: UUID) -> int:
+        """Suspend the expiry of some memories that the hold keeps, and return their number: 0 when none is left."""
+        with closing(self._open()) as connection:
+            row = connection.one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
+        suspended: int = row["suspended"]
+        return suspended
+
+    def release(self, namespace: str, hold_id: UUID) -> bool:
+        """Release a hold; return whether it existed. The memories expire again when retention is applied."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_RELEASE, namespace=namespace, id=hold_id))

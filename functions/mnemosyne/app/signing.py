@@ -1,0 +1,33 @@
+"""The signing key that a setting names."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+from mnemosyne.errors import Misconfigured
+from mnemosyne.ports.identity import Signer
+from mnemosyne.settings import Settings, variable
+
+_FILE = "file://"
+_KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
+
+
+def signer(key: str, setting: str, settings: Settings) -> Signer:
+    """Return the signer with the key of a setting: a key of Cloud KMS, or a directory of key files on one machine.
+
+    Raises Misconfigured.
+    """
+    name = variable(setting)
+    if key.startswith(_FILE):
+        if settings.k_service:
+            raise Misconfigured(f"{name} must be a key of Cloud KMS: no file outlasts an instance")
+        from mnemosyne.adapters.signing.key_files import KeyFiles
+
+        return KeyFiles(Path(key.removeprefix(_FILE)))
+    if not _KMS_KEY.fullmatch(key):
+        raise Misconfigured(
+            f"{name} must be projects/P/locations/L/keyRings/R/cryptoKeys/K or file:///directory, got {key!r}"
+        )
+    from mnemosyne.adapters.signing import cloud_kms
+
+    return cloud_kms.CloudKmsKeys(key, partial(cloud_kms.connect, settings.kms_endpoint))

@@ -1,0 +1,113 @@
+"""`mnemosyne forget`: delete memories with their texts everywhere, and write a receipt."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+
+from mnemosyne.cli.private import private
+from mnemosyne.cli.receipt import fetched
+from mnemosyne.cli.selecting import selection, selection_options
+from mnemosyne.cli.system import System, memory_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import Conflict, InvalidRequest
+from mnemosyne.service.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
+
+SHOWN = 20
+"""Memories that are shown before the question."""
+
+
+@click.command()
+@selection_options
+@click.option("--dry-run", is_flag=True, help="List all memories that would go, with the token for --confirm.")
+@click.option("--confirm", metavar="TOKEN", help="Do not ask: the token of a dry run of exactly these memories.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--continue", "continued", type=click.UUID, metavar="ID", help="Continue a forgetting that was interrupted."
+)
+@click.option(
+    "--receipt", type=click.Path(path_type=Path), metavar="FILE", help="Write the signed receipt to this file."
+)
+@target(DATA_DIR, PROJECT)
+def forget(
+    dry_run: bool,
+    confirm: str | None,
+    yes: bool,
+    continued: UUID | None,
+    receipt: Path | None,
+    **options: Any,
+) -> None:
+    """Delete selected memories for good, with their texts everywhere.
+
+    Memories, embeddings, words, ratings, dead letters and texts of requests go. Messages that were sent before do not
+    store the memories again. A legal hold prevents it.
+    """
+    place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
+    with memory_system(**place) as system:
+        namespace = options["namespace"]
+        if continued is None:
+            chosen = selection(**options)
+            found = system.run(PreviewForgetting(**chosen))
+            if dry_run:
+                _list(system, chosen, found)
+                return
+            _ask(found, confirm, yes=yes)
+            continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or found["token"]))["id"])
+        forgotten = _run(system, namespace, continued)
+        if receipt is not None:
+            with private(receipt) as file:
+                file.write(json.dumps(fetched(system, namespace, continued), indent=1) + "\n")
+    say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
+    if receipt is None:
+        say(f"`mnemosyne receipt show --namespace {namespace} {continued}` writes the receipt.")
+
+
+def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
+    try:
+        *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
+    except BaseException:
+        say(f"Interrupted: `mnemosyne forget --namespace {namespace} --continue {forgetting_id}` continues.", err=True)
+        raise
+    forgotten: int = last["memories"]
+    return forgotten
+
+
+def _ask(found: Mapping[str, Any], confirm: str | None, *, yes: bool) -> None:
+    """Ask whether to forget the memories of a preview, unless it was said already. Raises Conflict for a hold."""
+    for hold in found["holds"]:
+        named = f"the legal hold {hold['id']} ({hold['reason']})"
+        raise Conflict(f"{named} keeps some of these memories; nothing was changed")
+    if confirm is not None:
+        if confirm != found["token"]:
+            raise InvalidRequest("--confirm is not the token of these memories: make another dry run")
+        return
+    if yes:
+        return
+    _show(found["page"][:SHOWN])
+    if found["memories"] > SHOWN:
+        say(f"… and {found['memories'] - SHOWN:,} more; --dry-run lists all.")
+    count = counted(found["memories"], "memory", "memories")
+    click.confirm(f"Forget {count} for good, and what earlier messages would still store?", abort=True)
+
+
+def _list(system: System, chosen: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    for hold in found["holds"]:
+        say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of these memories.")
+    page = found
+    while True:
+        _show(page["page"])
+        if not page["cursor"]:
+            break
+        page = system.run(PreviewForgetting(**chosen, cursor=page["cursor"]))
+    say(f"{counted(found['memories'], 'memory', 'memories')}; nothing was deleted.")
+    say(f"The same command with --confirm {found['token']} deletes them.")
+
+
+def _show(page: Sequence[Mapping[str, str]]) -> None:
+    for memory in page:
+        say(f"{memory['timestamp'][:10]}  {memory['id']}  {plain(memory['beginning'])}")

@@ -1,0 +1,69 @@
+"""`mnemosyne holds`: legal holds, which keep memories from being deleted, forgotten or expiring."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import click
+
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.selecting import selection, selection_options
+from mnemosyne.cli.system import owners_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
+from mnemosyne.service.operations.retention import ApplyRetention
+
+
+@click.group(cls=FullHelpGroup)
+def holds() -> None:
+    """Show, place and release legal holds."""
+
+
+@holds.command(name="list")
+@click.option("--namespace", help="Only of this namespace [default: all].")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@target(DATA_DIR, PROJECT)
+def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
+    """Show the holds."""
+    with owners_system(**place) as system:
+        found = system.run(ListHolds(namespace=namespace))["holds"]
+    if as_json:
+        say(json.dumps(found))
+        return
+    for hold in found:
+        chosen = plain(json.dumps(hold["selection"], ensure_ascii=False))
+        since = f"since {hold['placed_at'][:10]}, placed by {plain(hold['placed_by'])}"
+        say(f"{hold['id']}  {plain(hold['namespace'])}  {chosen}  {since}")
+        say(f"    {plain(hold['reason'])}")
+    if not found:
+        say("There are no holds.")
+
+
+@holds.command(name="place")
+@selection_options
+@click.option("--reason", required=True, help="Shown to everybody whose deletion it prevents.")
+@target(DATA_DIR, PROJECT)
+def place_(reason: str, **options: Any) -> None:
+    """Keep selected memories, also those that are stored later, until the hold is released."""
+    place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
+    with owners_system(**place) as system:
+        hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
+        suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
+        suspended = sum(page["suspended"] for page in suspending)
+    expiring = counted(suspended, "memory expires", "memories expire")
+    say(f"Placed the hold {hold_id}. While it stands, {expiring} no more.")
+
+
+@holds.command()
+@click.argument("hold", type=click.UUID)
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@target(DATA_DIR, PROJECT)
+def release(hold: UUID, namespace: str, **place: Any) -> None:
+    """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""
+    with owners_system(**place) as system:
+        system.run(ReleaseHold(namespace=namespace, id=hold))
+        changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    say(f"Released the hold {hold}. {counted(changed, 'memory has', 'memories have')} an expiry again.")

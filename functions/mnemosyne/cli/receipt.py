@@ -1,0 +1,66 @@
+"""`mnemosyne receipt`: signed receipts of forgettings."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import click
+
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.system import System, memory_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.parsing import read_json
+from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgotten
+
+
+@click.group(cls=FullHelpGroup)
+def receipt() -> None:
+    """Show and verify signed receipts of forgettings."""
+
+
+@receipt.command()
+@click.argument("forgetting", type=click.UUID)
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@target(DATA_DIR, PROJECT)
+def show(forgetting: UUID, namespace: str, **place: Any) -> None:
+    """Write the receipt of a finished forgetting as JSON."""
+    with memory_system(**place) as system:
+        say(json.dumps(fetched(system, namespace, forgetting), indent=1))
+
+
+@receipt.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option(
+    "--key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The public key to trust, as a JWK."
+)
+def verify(file: Path, key: Path | None) -> None:
+    """Check offline that a receipt and its ids are as they were signed."""
+    from mnemosyne.adapters.signing.receipts import verify as verified
+
+    document = _json(file)
+    thumbprint = verified(document, [_json(key)] if key else [])
+    content = document["receipt"]
+    count, namespace = counted(content["memories"], "memory", "memories"), plain(content["namespace"])
+    when = f"from {content['started_at']} to {content['finished_at']}"
+    say(f"Valid: {count} of the namespace {namespace} forgotten {when}.")
+    say(f"Signed by the key {thumbprint}." + ("" if key else " Compare it with your deployment's, or give --key."))
+
+
+def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
+    """Return a receipt with the ids of its memories."""
+    document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
+    listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))
+    return document | {"ids": [each for page in listing for each in page["ids"]]}
+
+
+def _json(file: Path) -> dict[str, Any]:
+    with click.open_file(str(file), "rb") as opened:
+        document = read_json(opened.read(), of=str(file))
+    if not isinstance(document, dict):
+        raise InvalidRequest(f"{file} must be a JSON object")
+    return document

@@ -1,0 +1,68 @@
+"""The options that select memories, for `mnemosyne forget` and `mnemosyne holds`."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import click
+
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.domain.time.window import bounds
+from mnemosyne.errors import InvalidRequest
+
+Command = Callable[..., Any]
+_METADATA: Final = "PATH=VALUE"
+_OPTIONS: Final = (
+    click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace."),
+    click.option("--id", "ids", multiple=True, type=click.UUID, help="Memories with these ids; repeat for several."),
+    click.option("--tag", "tags", multiple=True, help="Memories with one of these tags; repeat for several."),
+    click.option("--session", help="Memories of this session."),
+    click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD or RFC 3339."),
+    click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),
+    click.option("--metadata", multiple=True, metavar=_METADATA, help="Memories with this metadata; all must hold."),
+    click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),
+)
+
+
+def selection_options(command: Command) -> Command:
+    """Add the options that select memories of a namespace."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def selection(
+    namespace: str,
+    ids: Sequence[UUID],
+    tags: Sequence[str],
+    session: str | None,
+    after: str | None,
+    before: str | None,
+    metadata: Sequence[str],
+    everything: bool,
+) -> dict[str, Any]:
+    """Return the arguments of an operation for the values of these options, without absent ones."""
+    window = bounds(after, before, timezone="UTC") if after or before else None
+    given = {
+        "namespace": namespace,
+        "ids": list(map(str, ids)),
+        "tags": list(tags),
+        "session": session,
+        "after": _text(window.after if window else None),
+        "before": _text(window.before if window else None),
+        "metadata": [_condition(text) for text in metadata],
+        "all": everything,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.astimezone(UTC).isoformat()
+
+
+def _condition(text: str) -> dict[str, Any]:
+    path, equals, value = text.partition("=")
+    if not (path and equals):
+        raise InvalidRequest(f"--metadata must be {_METADATA}, got {text[:60]!r}")
+    return {"path": path, "values": [value]}

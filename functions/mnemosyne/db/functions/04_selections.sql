@@ -1,0 +1,51 @@
+-- Selections of memories, for forgetting and for holds. A selection is {"ids": [memory id, …]}, {"all": true}, or
+-- {"filters": {…}} with the fields of `memory_filters`. It also selects superseded and expired memories.
+
+-- The filters of a selection without ids, for memories of the namespace.
+CREATE OR REPLACE FUNCTION selection_filters(p_selection jsonb, p_namespace text) RETURNS memory_filters
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    filters memory_filters;
+BEGIN
+    filters := jsonb_populate_record(CAST(NULL AS memory_filters), coalesce(p_selection -> 'filters', '{}'));
+    filters.include_superseded := true;
+    filters.own_any := CASE WHEN filters.any_tags IS NOT NULL THEN namespaced_tags(p_namespace, filters.any_tags) END;
+    filters.own_all := CASE WHEN filters.all_tags IS NOT NULL THEN namespaced_tags(p_namespace, filters.all_tags) END;
+    RETURN filters;
+END
+$$;
+
+-- Whether a selection in the memory's namespace selects the memory.
+CREATE OR REPLACE FUNCTION selects(p_selection jsonb, m memories) RETURNS boolean
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF p_selection ? 'ids' THEN
+        RETURN p_selection -> 'ids' ? CAST(m.id AS text);
+    END IF;
+    RETURN matches_conditions(m, selection_filters(p_selection, m.namespace));
+END
+$$;
+
+-- The ids of the selected memories.
+CREATE OR REPLACE FUNCTION selected_ids(p_namespace text, p_selection jsonb) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    filters memory_filters;
+BEGIN
+    IF p_selection ? 'ids' THEN
+        RETURN QUERY SELECT m.id FROM memories m
+            WHERE m.namespace = p_namespace
+                AND m.id = ANY (ARRAY(SELECT CAST(jsonb_array_elements_text(p_selection -> 'ids') AS uuid)));
+    ELSIF p_selection ? 'all' THEN
+        RETURN QUERY SELECT m.id FROM memories m WHERE m.namespace = p_namespace;
+    ELSE
+        filters := selection_filters(p_selection, p_namespace);
+        RETURN QUERY SELECT m.id FROM memories m WHERE m.namespace = p_namespace AND matches_conditions(m, filters);
+    END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION selection_filters, selects, selected_ids FROM PUBLIC;

@@ -1,0 +1,108 @@
+-- Legal holds. Triggers on `memories` enforce them, whatever deletes or changes a memory. The error has the SQLSTATE MH001.
+
+-- The hold that keeps a memory, or null. Most namespaces have no hold, which one look into an index tells.
+CREATE OR REPLACE FUNCTION hold_on(m memories) RETURNS holds
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    found holds;
+BEGIN
+    SELECT h.* INTO found FROM holds h WHERE h.namespace = m.namespace AND selects(h.selection, m)
+    ORDER BY h.placed_at, h.id LIMIT 1;
+    RETURN found;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION is_held(m memories) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN (hold_on(m)).id IS NOT NULL;
+
+CREATE OR REPLACE FUNCTION held_error(p_memory_id uuid, p_hold holds) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN format('memory %s is under the legal hold %s (%s) and must be kept; nothing was changed', p_memory_id,
+    (p_hold).id, (p_hold).reason);
+
+CREATE OR REPLACE FUNCTION raise_held(p_memory_id uuid, p_hold holds) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'MH001', MESSAGE = held_error(p_memory_id, p_hold);
+END
+$$;
+
+-- Refuse a deletion that includes a held memory.
+CREATE OR REPLACE FUNCTION keep_held_rows() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    held record;
+BEGIN
+    IF NOT EXISTS (SELECT FROM holds) THEN
+        RETURN NULL;
+    END IF;
+    FOR held IN
+        SELECT d.id, h AS hold FROM holds h JOIN deleted d ON d.namespace = h.namespace
+        WHERE selects(h.selection, CAST(d AS memories)) LIMIT 1
+    LOOP
+        PERFORM raise_held(held.id, held.hold);
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER keep_held_rows AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
+    FOR EACH STATEMENT EXECUTE FUNCTION keep_held_rows();
+
+-- A held memory has no expiry.
+CREATE OR REPLACE FUNCTION suspend_expiry() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    IF is_held(NEW) THEN
+        NEW.expires_at := NULL;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE OR REPLACE TRIGGER suspend_expiry BEFORE INSERT OR UPDATE OF expires_at ON memories
+    FOR EACH ROW WHEN (NEW.expires_at IS NOT NULL) EXECUTE FUNCTION suspend_expiry();
+
+-- Refuse a change after which no hold would select the memory any more.
+CREATE OR REPLACE FUNCTION keep_held_labels() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    hold holds := hold_on(OLD);
+BEGIN
+    IF hold.id IS NOT NULL AND NOT is_held(NEW) THEN
+        PERFORM raise_held(OLD.id, hold);
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE OR REPLACE TRIGGER keep_held_labels BEFORE UPDATE OF tags, metadata, session, "timestamp" ON memories
+    FOR EACH ROW EXECUTE FUNCTION keep_held_labels();
+
+-- Suspend the expiry of at most p_limit memories that a hold selects; return how many were changed.
+CREATE OR REPLACE FUNCTION suspend_expiries(p_namespace text, p_hold uuid, p_limit integer) RETURNS bigint
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    PERFORM set_config('mnemosyne.namespace', p_namespace, true);
+    WITH chosen AS MATERIALIZED (
+        SELECT m.id FROM holds h, memories m
+        WHERE h.namespace = p_namespace AND h.id = p_hold AND m.namespace = p_namespace AND m.expires_at IS NOT NULL
+            AND selects(h.selection, m)
+        ORDER BY m.id LIMIT p_limit FOR UPDATE OF m
+    )
+    UPDATE memories m SET expires_at = NULL FROM chosen WHERE m.id = chosen.id;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
+
+REVOKE ALL ON FUNCTION hold_on, is_held, held_error, raise_held, keep_held_rows, suspend_expiry, keep_held_labels, suspend_expiries
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION hold_on, is_held, held_error, raise_held TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter;

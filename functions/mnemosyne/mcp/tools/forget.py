@@ -1,0 +1,132 @@
+"""`forget_memories`: delete memories with their texts everywhere, after a dry run."""
+
+import time
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
+from mnemosyne.domain.parsing import Id, Text
+from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.mcp import cursors
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit
+from mnemosyne.ports.services import Services
+from mnemosyne.service import forgetting
+
+SECONDS = 10.0
+"""Time after which a call ends; the next one continues."""
+
+
+class ForgetArguments(FilterArguments):
+    """The memories to forget: by ids, by filters, or all. Superseded memories are included."""
+
+    ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE, description="Only these.")] = None
+    all: Annotated[bool, Field(description="Every memory; only without the other selections.")] = False
+    token: Annotated[
+        Text | None, Field(description="Of a dry run of exactly these memories. Without it, the call is a dry run.")
+    ] = None
+    limit: Limit = 50
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the answer before.")] = None
+    forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
+
+
+class Selected(Result):
+    """A memory that would be forgotten."""
+
+    id: UUID
+    timestamp: datetime
+    beginning: str
+
+
+class Hold(Result):
+    """A legal hold, and why it was placed."""
+
+    id: UUID
+    reason: str
+
+
+class Preview(Result):
+    """What would be forgotten: all memories by number, and a page of them, oldest first."""
+
+    memories: int
+    token: str
+    page: list[Selected]
+    holds: list[Hold]
+    """Holds that keep some of the memories, so that none can be forgotten."""
+    next_cursor: str | None = None
+
+
+class Forgotten(Result):
+    """State of a forgetting. Until `finished`, call again with `forgetting_id`, and with `next_cursor` if it is set."""
+
+    forgetting_id: UUID
+    memories: int
+    left: int
+    finished: bool
+    next_cursor: str | None = None
+
+
+def _forget(arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
+    memories = services.memories_of(principal.namespace)
+    if arguments.forgetting_id is not None:
+        if arguments.ids or arguments.all or arguments.token:
+            raise InvalidRequest("forgetting_id cannot be combined with a selection or a token")
+        forgetting_id = arguments.forgetting_id
+        forgetting.read(forgetting_id, memories=memories)
+    else:
+        filters = arguments.filters(arguments.window(services.clock()))
+        selection = Selection.of(arguments.ids, filters, everything=arguments.all)
+        if arguments.token is None:
+            return _preview(selection, arguments, principal, services)
+        forgetting_id = forgetting.begin(selection, arguments.token, principal.id, memories=memories)
+    letter = cursors.read_key(arguments.cursor) if arguments.forgetting_id else None
+    deadline = time.monotonic() + SECONDS
+    after = forgetting.proceed(forgetting_id, memories=memories, deadline=deadline, after=letter)
+    state = forgetting.read(forgetting_id, memories=memories)
+    finished = state.finished_at is not None
+    result = Forgotten(
+        forgetting_id=forgetting_id,
+        memories=state.memories,
+        left=state.left,
+        finished=finished,
+        next_cursor=cursors.encode(after),
+    )
+    done = counted(state.memories - state.left, "memory", "memories")
+    onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
+    return Reply(result, text=f"Forgot {done}{onward}")
+
+
+def _preview(selection: Selection, arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
+    found = services.memories_of(principal.namespace).preview_forgetting(
+        selection, arguments.limit, after=cursors.read_id(arguments.cursor)
+    )
+    return Reply(
+        Preview(
+            memories=found.memories,
+            token=found.token,
+            page=[Selected(**vars(each)) for each in found.page],
+            holds=[Hold(**vars(hold)) for hold in found.holds],
+            next_cursor=cursors.encode(found.after),
+        )
+    )
+
+
+FORGET_MEMORIES = Tool(
+    name="forget_memories",
+    title="Forget memories",
+    description="Delete memories with their texts everywhere, also in messages that were sent before. "
+    "The first call is a dry run, which returns a token.",
+    arguments=ForgetArguments,
+    result=Forgotten,
+    gives_stored=True,
+    units=lambda arguments: rate_limit.FORGETTING,
+    run=_forget,
+    operates=True,
+    destructive=True,
+)

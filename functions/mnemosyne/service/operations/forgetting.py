@@ -1,0 +1,146 @@
+"""Operations that forget memories and issue receipts."""
+
+import time
+from hashlib import sha256
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemosyne.domain.audit import current_action
+from mnemosyne.domain.memory import Cursor, KeysetCursor
+from mnemosyne.domain.parsing import Id, Text
+from mnemosyne.domain.receipt import receipt_of
+from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.errors import Conflict
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service import forgetting
+from mnemosyne.service.operations.operation import Operation
+from mnemosyne.service.operations.selecting import Selecting
+
+PAGE = 100
+IDS = 2_000
+"""Ids in a page."""
+SECONDS = 30.0
+"""Time after which an operation ends its page."""
+
+
+class PreviewForgetting(Selecting):
+    """List what a forgetting would delete, a page at a time, with a token that confirms exactly this set."""
+
+    action = "forget_preview"
+
+    cursor: list[Text] | None = None
+    """Time and id of the last memory of the page before."""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return token, number of memories, holds, and a page of memories."""
+        after = Cursor(timestamp=instant(self.cursor[0]), id=UUID(self.cursor[1])) if self.cursor else None
+        memories = operator.memories_of(self.namespace)
+        found = memories.preview_forgetting(self.selection, PAGE, after=after)
+        return {
+            "token": found.token,
+            "memories": found.memories,
+            "holds": [{"id": str(hold.id), "reason": hold.reason} for hold in found.holds],
+            "page": [
+                {"id": str(each.id), "timestamp": rfc3339(each.timestamp), "beginning": each.beginning}
+                for each in found.page
+            ],
+            "cursor": [rfc3339(found.after.timestamp), str(found.after.id)] if found.after else None,
+        }
+
+
+class BeginForgetting(Selecting):
+    """Begin to forget the set that a preview's token confirms. ContinueForgetting must follow."""
+
+    action = "forget"
+    changes = True
+
+    token: Text
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the id of the forgetting. Raises Conflict."""
+        action = current_action()
+        by = action.principal.id if action else ""
+        memories = operator.memories_of(self.namespace)
+        return {"id": str(forgetting.begin(self.selection, self.token, by, memories=memories))}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the forgetting."""
+        return {"namespace": self.namespace, "forgetting": answer["id"]}
+
+
+class ContinueForgetting(Operation):
+    """Continue a forgetting, a page at a time."""
+
+    action = "forget_continue"
+    changes = True
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    id: Id
+    after: list[Text] | None = None
+    """Time and message id of the dead letter after which to continue; empty texts while memories are left."""
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the state of the forgetting, and where to continue."""
+        memories = operator.memories_of(self.namespace)
+        forgetting.read(self.id, memories=memories)
+        at = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after and self.after[1] else None
+        deadline = time.monotonic() + SECONDS
+        at = forgetting.proceed(self.id, memories=memories, deadline=deadline, after=at)
+        state = forgetting.read(self.id, memories=memories)
+        onward = [rfc3339(at.timestamp), at.key] if at else ["", ""]
+        return {
+            "memories": state.memories,
+            "left": state.left,
+            "finished_at": rfc3339(state.finished_at) if state.finished_at else None,
+            "after": None if state.finished_at else onward,
+        }
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace, the forgetting and the number of deleted memories."""
+        return {"namespace": self.namespace, "forgetting": str(self.id), "count": answer["memories"] - answer["left"]}
+
+
+class IssueReceipt(Operation):
+    """Issue the signed receipt of a finished forgetting, without the ids of its memories."""
+
+    action = "receipt"
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    id: Id
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the receipt, its signature and the public key. Raises NotFound, and Conflict before the end."""
+        memories = operator.memories_of(self.namespace)
+        state = forgetting.read(self.id, memories=memories)
+        if state.finished_at is None:
+            raise Conflict(f"the forgetting {self.id} is not finished: run `mnemosyne forget --continue {self.id}`")
+        receipt = receipt_of(state, _digest(self.id, memories))
+        return {"receipt": receipt, **operator.sign(receipt)}
+
+
+class ListForgotten(Operation):
+    """List the ids of the memories of a forgetting, a page at a time."""
+
+    action = "forgotten_ids"
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    id: Id
+    after: Text | None = None
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of ids in order."""
+        after = UUID(self.after) if self.after else None
+        ids = [str(each) for each in operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)]
+        return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
+
+
+def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
+    """Return the SHA-256 of the ids in order, each with a line feed."""
+    digest, after = sha256(), None
+    while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
+        digest.update("".join(f"{each}\n" for each in ids).encode())
+        after = ids[-1]
+    return digest.hexdigest()

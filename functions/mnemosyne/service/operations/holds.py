@@ -1,0 +1,90 @@
+"""Operations on legal holds."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mnemosyne.domain.audit import current_action
+from mnemosyne.domain.parsing import Filled, Id, Text
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import NotFound
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.operations.operation import Operation
+from mnemosyne.service.operations.selecting import Selecting
+
+REASON_LIMIT = 500
+
+
+class ListHolds(Operation):
+    """List the holds of a namespace, or all."""
+
+    action = "hold_list"
+    as_owner = True
+
+    namespace: Annotated[Text, Field(max_length=200)] | None = None
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the holds, the oldest first."""
+        holds = [
+            vars(hold) | {"id": str(hold.id), "placed_at": rfc3339(hold.placed_at)}
+            for hold in operator.holds.every(self.namespace)
+        ]
+        return {"holds": holds}
+
+
+class PlaceHold(Selecting):
+    """Place a hold. SuspendExpiry must follow."""
+
+    action = "hold_place"
+    changes = True
+    as_owner = True
+
+    reason: Annotated[Filled, Field(max_length=REASON_LIMIT)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the id of the hold."""
+        action = current_action()
+        by = action.principal.id if action else ""
+        return {"id": str(operator.holds.place(self.namespace, self.selection, self.reason, by))}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the hold."""
+        return {"namespace": self.namespace, "hold": answer["id"]}
+
+
+class SuspendExpiry(Operation):
+    """Suspend the expiry of stored memories that a hold keeps, a page at a time."""
+
+    action = "hold_suspend"
+    changes = True
+    as_owner = True
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    id: Id
+    after: bool = False
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the number of memories, and whether to continue."""
+        suspended = operator.holds.suspend(self.namespace, self.id)
+        return {"suspended": suspended, "after": suspended > 0}
+
+
+class ReleaseHold(Operation):
+    """Release a hold. ApplyRetention must follow."""
+
+    action = "hold_release"
+    changes = True
+    as_owner = True
+
+    namespace: Annotated[Text, Field(max_length=200)]
+    id: Id
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the id. Raises NotFound."""
+        if not operator.holds.release(self.namespace, self.id):
+            raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
+        return {"id": str(self.id)}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the hold."""
+        return {"namespace": self.namespace, "hold": answer["id"]}

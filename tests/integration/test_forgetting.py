@@ -1,0 +1,316 @@
+"""Forgetting: what goes, what stays, and what no message brings back."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.domain.forgetting import Selection
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.message import decode, encode, unstored
+from mnemosyne.domain.metadata_filter import Operator, condition
+from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
+from mnemosyne.domain.search import Filters
+from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
+from mnemosyne.service import dead_letters, forgetting
+from mnemosyne.service.deliveries import Push, give_up
+from mnemosyne.service.deliveries import store as deliver
+from tests.fakes import FakeServices, request
+from tests.memories import EMBEDDER, list_memories, rate, status_of, store, store_content
+from tests.shared_database import SharedDatabase
+from tests.tools import answer_of, error_of
+
+ALL = Selection()
+TEA = Selection(filters=Filters(tags=("tea",), include_superseded=True))
+BEFORE, AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def forget(services: FakeServices, selection: Selection = ALL) -> UUID:
+    """Forget a selection, and return the forgetting's id."""
+    memories = services.memories
+    token = memories.preview_forgetting(selection, 1).token
+    forgetting_id = forgetting.begin(selection, token, "somebody", memories=memories)
+    proceed(services, forgetting_id)
+    return forgetting_id
+
+
+def proceed(services: FakeServices, forgetting_id: UUID) -> None:
+    forgetting.proceed(forgetting_id, memories=services.memories, deadline=time.monotonic() + 60)
+
+
+def push(*requests: IngestRequest, published: datetime = BEFORE, message_id: str = "1") -> Push:
+    """A delivery of a message that was published at that time."""
+    data, attributes = encode("ns", requests, "")
+    named = attributes | {FIRST_PUBLISHED: published.isoformat()}
+    return Push(Published(message_id=message_id, data=data, attributes=named), 1)
+
+
+def titles(services: FakeServices) -> list[str]:
+    return sorted(memory.title for memory in list_memories(services.memories))
+
+
+SELECTIONS = {
+    "ids": lambda ids: Selection(ids=(ids["oolong"],)),
+    "tags": lambda ids: TEA,
+    "session": lambda ids: Selection(filters=Filters(session="kitchen", include_superseded=True)),
+    "time": lambda ids: Selection(filters=Filters(before=datetime(2021, 1, 1, tzinfo=UTC), include_superseded=True)),
+    "metadata": lambda ids: Selection(
+        filters=Filters(metadata=(condition("shop.name", Operator.EQUAL, ["Ada's"]),), include_superseded=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("by", SELECTIONS)
+def test_exactly_the_selected_memories_go(by: str, services: FakeServices) -> None:
+    ids = {
+        "oolong": store_content(
+            services.memories,
+            "oolong",
+            tags=("Tea",),
+            session="kitchen",
+            timestamp=datetime(2020, 5, 1, tzinfo=UTC),
+            metadata={"shop": {"name": "Ada's"}},
+        ),
+        "espresso": store_content(services.memories, "espresso", tags=("coffee",), session="bar"),
+    }
+    selection = SELECTIONS[by](ids)
+    preview = services.memories.preview_forgetting(selection, 10)
+    assert [memory.id for memory in preview.page] == [ids["oolong"]]
+    forget(services, selection)
+    assert titles(services) == ["espresso"]
+
+
+def test_superseded_and_expired_memories_are_selected_too(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    old, new, expired = (store_content(services.memories, content, tags=("tea",)) for content in ("a", "b", "c"))
+    services.memories.update(old, MemoryChange(superseded_by=new))
+    shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
+    forget(services, TEA)
+    assert shared_database.owner.one("SELECT count(*) AS n FROM memories")["n"] == 0
+
+
+def test_what_depends_on_a_memory_goes_and_is_counted(services: FakeServices, shared_database: SharedDatabase) -> None:
+    long = store_content(services.memories, "oolong " * 400)
+    store_content(services.memories, "sencha")
+    rate(services.memories, long, 1, "useful")
+    chunks = shared_database.owner.one("SELECT count(*) AS n FROM memory_chunks")["n"]
+    state = forgetting.read(forget(services), memories=services.memories)
+    assert state.counts == {"memories": 2, "memory_words": 2, "memory_ratings": 1, "memory_chunks": chunks}
+    for table in ("memories", "memory_chunks", "memory_words", "memory_ratings"):
+        assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
+
+
+def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: FakeServices) -> None:
+    first, second, third, fourth = (store_content(services.memories, content) for content in "abcd")
+    for old, new in ((first, second), (second, third), (third, fourth)):
+        services.memories.update(old, MemoryChange(superseded_by=new))
+    forget(services, Selection(ids=(second, third)))
+    memory = services.memories.fetch(first)
+    assert memory
+    assert memory.superseded_by == fourth
+
+
+def test_another_namespace_is_not_touched(services: FakeServices) -> None:
+    kept = store_content(services.memories_of("other"), "oolong")
+    store_content(services.memories, "oolong")
+    forget(services)
+    assert [memory.id for memory in list_memories(services.memories_of("other"))] == [kept]
+
+
+CHANGES: dict[str, Callable[[FakeServices, UUID], object]] = {
+    "a memory was stored": lambda services, _: store_content(services.memories, "assam", tags=("tea",)),
+    "a memory was deleted": lambda services, memory_id: services.memories.delete(memory_id),
+    "a tag was removed": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(tags=())),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_token_fits_no_other_set_of_memories(change: str, services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong", tags=("tea",))
+    store_content(services.memories, "sencha", tags=("tea",))
+    token = services.memories.preview_forgetting(TEA, 1).token
+    CHANGES[change](services, memory_id)
+    left = titles(services)
+    with pytest.raises(Conflict, match="make another dry run"):
+        forgetting.begin(TEA, token, "", memories=services.memories)
+    assert titles(services) == left
+
+
+def test_a_token_fits_no_other_selection_of_the_same_memories_and_no_other_namespace(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong", tags=("tea",))
+    token = services.memories.preview_forgetting(TEA, 1).token
+    for namespace, selection in (("ns", ALL), ("ns", Selection(ids=(memory_id,))), ("other", TEA)):
+        with pytest.raises(Conflict):
+            forgetting.begin(selection, token, "", memories=services.memories_of(namespace))
+
+
+def test_a_selection_is_by_ids_or_filters_or_all() -> None:
+    nothing = Filters(include_superseded=True)
+    for ids, filters, everything in (([], nothing, False), ([UUID(int=1)], nothing, True), ([], TEA.filters, True)):
+        with pytest.raises(InvalidRequest, match="give either ids, or filters"):
+            Selection.of(ids, filters, everything=everything)
+
+
+@pytest.mark.parametrize("deliveries", [1, 2])
+def test_a_memory_published_before_is_not_stored_later(services: FakeServices, deliveries: int) -> None:
+    forget(services, TEA)
+    made = request("a tea that was on its way", tags=("tea",))
+    for _ in range(deliveries):
+        deliver(push(made, request("coffee", tags=("coffee",))), services)
+    assert titles(services) == ["coffee"]
+    status = status_of(services.memories, made.request_id)
+    assert (status.state, "was forgotten" in (status.error or "")) == (IngestState.DELETED, True)
+    assert services.memories.dead_letters(10) == []
+
+
+def test_the_content_of_a_forgotten_memory_is_not_stored_by_a_message_published_before(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    forget(services, Selection(ids=(memory_id,)))
+    deliver(push(request("oolong"), request("sencha")), services)
+    assert titles(services) == ["sencha"]
+
+
+def test_what_is_published_afterwards_is_stored(services: FakeServices) -> None:
+    made = request("oolong", tags=("tea",))
+    store(services.memories, made)
+    forget(services, TEA)
+    deliver(push(request("oolong", tags=("tea",)), published=AFTER), services)
+    assert titles(services) == ["oolong"]
+
+
+def test_the_same_request_again_does_not_bring_its_memory_back(services: FakeServices) -> None:
+    made = request("oolong")
+    deliver(push(made), services)
+    forget(services)
+    for published in (BEFORE, AFTER):
+        deliver(push(made, published=published), services)
+    assert titles(services) == []
+
+
+def test_a_memory_that_is_embedded_while_a_forgetting_begins_is_not_stored(services: FakeServices) -> None:
+    made = request("oolong", published=BEFORE)
+    with services.memories.claim([made]) as claim:
+        forget(services)
+        with pytest.raises(Unavailable, match="a forgetting has begun"):
+            claim.store(claim.new, [EMBEDDER.embed_documents([made.content])], EMBEDDER.model)
+    deliver(push(made), services)
+    assert titles(services) == []
+
+
+def test_requests_without_text_remain_of_what_was_never_stored(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    made = request("a secret recipe for oolong")
+    services.memories.record_attempt([unstored(made, "the model has no quota for a secret recipe")])
+    forget(services)
+    row = shared_database.owner.one("SELECT state, error, note, provenance FROM ingest_requests")
+    assert "secret" not in json.dumps(row.named)
+    assert row["state"] == "deleted"
+
+
+class Letters(FakeServices):
+    """Services with a message that was given up."""
+
+    def give_up(self, sent: Push) -> None:
+        self.embedder.fault = ItemUnavailable("the model fails at this text")
+        try:
+            with suppress(ItemUnavailable):
+                give_up(sent, self)
+            give_up(sent, self)
+        finally:
+            self.embedder.fault = None
+
+
+@pytest.fixture
+def letters(services: FakeServices) -> Letters:
+    return Letters(services.memories)
+
+
+def _requests_in(letter: DeadLetter) -> list[str]:
+    message = Published(message_id="1", data=letter.data, attributes=letter.attributes)
+    return [each.content for each in decode(message).requests]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: str) -> None:
+    tea, coffee = request("a pot of tea", tags=("tea",)), request("a cup of coffee")
+    steps: list[Callable[[], object]] = [lambda: letters.give_up(push(tea, coffee)), lambda: forget(letters, TEA)]
+    for step in steps if when == "before" else reversed(steps):
+        step()
+    (letter,) = letters.memories.dead_letters(10)
+    assert _requests_in(letter) == ["a cup of coffee"]
+    assert b"pot of tea" not in letter.data
+    dead_letters.redrive(letter.message_id, memories=letters.memories, queue=letters.queue)
+    ((data, attributes),) = letters.queue.messages
+    deliver(Push(Published(message_id="2", data=data, attributes=attributes), 1), letters)
+    assert titles(letters) == ["a cup of coffee"]
+    assert status_of(letters.memories, tea.request_id).state is IngestState.DELETED
+    assert status_of(letters.memories, coffee.request_id).state is IngestState.STORED
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_dead_letter_of_forgotten_memories_only_is_gone(letters: Letters, when: str) -> None:
+    steps: list[Callable[[], object]] = [
+        lambda: letters.give_up(push(request("a pot of tea", tags=("tea",)))),
+        lambda: forget(letters, TEA),
+    ]
+    for step in steps if when == "before" else reversed(steps):
+        step()
+    assert letters.memories.dead_letters(10) == []
+
+
+@pytest.mark.parametrize(("selection", "left"), [(ALL, 0), (TEA, 1)])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_unreadable_message_goes_with_all_memories_only(
+    letters: Letters, selection: Selection, left: int, when: str
+) -> None:
+    sent = Published(
+        message_id="1", data=b"not JSON", attributes={"namespace": "ns", FIRST_PUBLISHED: BEFORE.isoformat()}
+    )
+    steps: list[Callable[[], object]] = [lambda: deliver(Push(sent, 1), letters), lambda: forget(letters, selection)]
+    for step in steps if when == "before" else reversed(steps):
+        step()
+    assert len(letters.memories.dead_letters(10)) == left
+
+
+def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.adapters.database.forgetting.FORGOTTEN_AT_ONCE", 2)
+    for number in range(5):
+        store_content(services.memories, f"tea {number}", tags=("tea",))
+    token = services.memories.preview_forgetting(TEA, 1).token
+    forgetting_id = forgetting.begin(TEA, token, "", memories=services.memories)
+    forgetting.proceed(forgetting_id, memories=services.memories, deadline=0)
+    state = forgetting.read(forgetting_id, memories=services.memories)
+    assert (state.left, state.finished_at) == (3, None)
+    proceed(services, forgetting_id)
+    state = forgetting.read(forgetting_id, memories=services.memories)
+    assert (state.left, state.counts["memories"], bool(state.finished_at)) == (0, 5, True)
+
+
+def test_an_unknown_forgetting_is_said(services: FakeServices) -> None:
+    with pytest.raises(NotFound, match="no forgetting has the id"):
+        forgetting.read(UUID(int=7), memories=services.memories)
+
+
+def test_the_tool_makes_a_dry_run_and_forgets_with_its_token(services: FakeServices) -> None:
+    for number in range(3):
+        store_content(services.memories, f"tea {number}", tags=("tea",), timestamp=BEFORE + timedelta(days=number))
+    arguments: dict[str, Any] = {"tags": ["tea"], "limit": 2}
+    dry = answer_of(services, "forget_memories", **arguments)
+    assert ([each["beginning"] for each in dry["page"]], dry["memories"]) == (["tea 0", "tea 1"], 3)
+    onward = answer_of(services, "forget_memories", **arguments, cursor=dry["next_cursor"])
+    assert ([each["beginning"] for each in onward["page"]], onward["token"]) == (["tea 2"], dry["token"])
+    assert len(titles(services)) == 3
+    done = answer_of(services, "forget_memories", **arguments, token=dry["token"])
+    assert (done["memories"], done["left"], done["finished"]) == (3, 0, True)
+    again = answer_of(services, "forget_memories", forgetting_id=done["forgetting_id"])
+    assert again == done
+    assert "make another dry run" in error_of(services, "forget_memories", all=True, token=dry["token"])
+    assert "give either ids, or filters" in error_of(services, "forget_memories")

@@ -1,0 +1,161 @@
+"""Legal holds: what they keep, from whom, and until when."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.app.operator import OwnerStores
+from mnemosyne.cli.system import LocalSystem, pages
+from mnemosyne.domain.forgetting import Selection
+from mnemosyne.domain.memory import Deletion, ExternalId, IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.search import Filters
+from mnemosyne.errors import Conflict
+from mnemosyne.ids import deletion_id
+from mnemosyne.service import forgetting
+from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
+from mnemosyne.service.operations.retention import ApplyRetention
+from tests.fakes import FakeServices, request
+from tests.integration.test_forgetting import forget, proceed, titles
+from tests.memories import list_memories, store, store_content
+from tests.shared_database import SharedDatabase
+from tests.tools import answer_of, error_of
+
+HELD = Selection(filters=Filters(tags=("case 7",), include_superseded=True))
+REASON = "case 7 is before the court"
+
+
+@pytest.fixture
+def holds(shared_database: SharedDatabase) -> PostgresHolds:
+    return PostgresHolds(shared_database.connect_as_owner)
+
+
+@pytest.fixture
+def held(services: FakeServices, holds: PostgresHolds) -> UUID:
+    """A memory under a hold."""
+    holds.place("ns", HELD, REASON, "somebody")
+    return store_content(services.memories, "oolong", tags=("case 7",))
+
+
+REMOVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
+    "delete": lambda services, memory_id: services.memories.delete(memory_id),
+    "delete several": lambda services, memory_id: services.memories.delete_many([memory_id]),
+    "forget": lambda services, memory_id: forget(services, Selection(ids=(memory_id,))),
+    "forget all": lambda services, _: forget(services),
+    "remove its tag": lambda services, memory_id: services.memories.update(memory_id, MemoryChange(tags=())),
+    "rename its tag": lambda services, _: services.memories.change_tag("case 7", "case 8", 10),
+    "remove its tag from several": lambda services, memory_id: services.memories.change_tags(
+        [memory_id], added=(), removed=("case 7",)
+    ),
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_a_held_memory_stays_and_the_error_has_the_reason(removal: str, services: FakeServices, held: UUID) -> None:
+    other = store_content(services.memories, "sencha")
+    with pytest.raises(Conflict, match=f"{held} is under the legal hold .*{REASON}"):
+        REMOVALS[removal](services, held)
+    memory = services.memories.fetch(held)
+    assert memory
+    assert memory.tags == ("case 7",)
+    assert services.memories.delete(other)
+
+
+def test_tools_say_why(services: FakeServices, held: UUID) -> None:
+    assert REASON in error_of(services, "delete_memory", id=str(held))
+    dry = answer_of(services, "forget_memories", all=True)
+    assert [hold["reason"] for hold in dry["holds"]] == [REASON]
+    assert REASON in error_of(services, "forget_memories", all=True, token=dry["token"])
+
+
+@pytest.mark.parametrize("when", ["before the hold", "under the hold"])
+def test_a_held_memory_does_not_expire(
+    when: str, services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
+) -> None:
+    def make() -> UUID:
+        expires_at = datetime.now(UTC) + timedelta(days=1)
+        return store_content(services.memories, "oolong", tags=("case 7",), expires_at=expires_at)
+
+    memory_id = make() if when == "before the hold" else None
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    while holds.suspend("ns", hold_id):
+        pass
+    memory_id = memory_id or make()
+    memory = services.memories.fetch(memory_id)
+    assert memory
+    assert memory.expires_at is None
+    assert holds.release("ns", hold_id)
+    shared_database.owner.run("UPDATE memories SET given_expiry = now() - interval '1 hour'")
+    PostgresRetention(shared_database.connect_as_owner).apply("ns")
+    assert list_memories(services.memories) == []
+
+
+def test_an_expired_memory_that_is_not_removed_yet_comes_back_under_a_hold(
+    services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
+) -> None:
+    memory_id = store_content(services.memories, "oolong", tags=("case 7",))
+    shared_database.owner.run("UPDATE memories SET expires_at = now() - interval '1 minute'")
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    assert PostgresRetention(shared_database.connect_as_owner).remove_expired() == 0
+    made = request("oolong", tags=("case 7",))
+    assert store(services.memories, made)[made.request_id].memory_id == memory_id
+    while holds.suspend("ns", hold_id):
+        pass
+    assert [memory.id for memory in list_memories(services.memories)] == [memory_id]
+
+
+def test_a_deletion_by_key_fails_under_a_hold_and_can_be_repeated_after_it(
+    services: FakeServices, holds: PostgresHolds
+) -> None:
+    name = ExternalId("notes", "7")
+    store(services.memories, request("oolong", external_id=name, tags=("case 7",), published=datetime.now(UTC)))
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    now = datetime.now(UTC)
+    request_id = deletion_id(name.source, name.key, now)
+    deletion = Deletion(request_id=request_id, external_id=name, timestamp=now, published=now)
+    outcome = services.memories.delete_records([deletion]).outcomes[deletion.request_id]
+    assert (outcome.state, REASON in (outcome.error or "")) == (IngestState.FAILED, True)
+    assert REASON in error_of(services, "delete_memory", source="notes", key="7")
+    assert titles(services) == ["oolong"]
+    holds.release("ns", hold_id)
+    outcome = services.memories.delete_records([deletion]).outcomes[deletion.request_id]
+    assert outcome.state is IngestState.DELETED
+    assert titles(services) == []
+
+
+def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServices, holds: PostgresHolds) -> None:
+    store_content(services.memories, "oolong", tags=("case 7",))
+    token = services.memories.preview_forgetting(HELD, 1).token
+    forgetting_id = forgetting.begin(HELD, token, "", memories=services.memories)
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    with pytest.raises(Conflict, match=REASON):
+        proceed(services, forgetting_id)
+    assert titles(services) == ["oolong"]
+    holds.release("ns", hold_id)
+    proceed(services, forgetting_id)
+    assert titles(services) == []
+
+
+def test_a_hold_keeps_no_other_memory_and_no_other_namespace(services: FakeServices, held: UUID) -> None:
+    other = services.memories_of("other")
+    assert other.delete(store_content(other, "oolong", tags=("case 7",)))
+    assert services.memories.delete(store_content(services.memories, "sencha", tags=("case 8",)))
+
+
+def test_operators_place_list_and_release_holds(services: FakeServices, shared_database: SharedDatabase) -> None:
+    memory_id = store_content(services.memories, "oolong", expires_at=datetime.now(UTC) + timedelta(days=1))
+    system = LocalSystem(OwnerStores(shared_database.connect_as_owner))
+    placed = system.run(PlaceHold(namespace="ns", ids=[memory_id], reason=REASON))
+    suspended = [page["suspended"] for page in pages(system, SuspendExpiry(namespace="ns", id=UUID(placed["id"])))]
+    assert suspended == [1, 0]
+    (hold,) = system.run(ListHolds(namespace="ns"))["holds"]
+    assert (hold["id"], hold["selection"], hold["reason"]) == (placed["id"], {"ids": [str(memory_id)]}, REASON)
+    assert hold["placed_by"].startswith("local:")
+    assert system.run(ListHolds(namespace="other"))["holds"] == []
+    system.run(ReleaseHold(namespace="ns", id=UUID(placed["id"])))
+    assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 1
+    assert system.run(ListHolds())["holds"] == []

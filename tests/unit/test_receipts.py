@@ -1,0 +1,119 @@
+"""Receipts: what they say, and that no change passes verification."""
+
+import copy
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.adapters.signing import receipts
+from mnemosyne.adapters.signing.key_files import KeyFiles
+from mnemosyne.cli.main import cli
+from mnemosyne.domain.forgetting import Forgetting
+from mnemosyne.domain.receipt import receipt_of
+from mnemosyne.errors import InvalidRequest
+
+IDS = [str(UUID(int=number)) for number in (1, 2)]
+FORGETTING = Forgetting(
+    id=UUID(int=9),
+    namespace="ada",
+    selection={"filters": {"any_tags": ["tea"]}},
+    requested_by="key:1",
+    started_at=datetime(2026, 5, 20, 12, tzinfo=UTC),
+    finished_at=datetime(2026, 5, 20, 12, 1, tzinfo=UTC),
+    counts={"memories": 2, "memory_words": 2},
+    memories=2,
+    left=0,
+)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> KeyFiles:
+    return KeyFiles(tmp_path / "keys")
+
+
+@pytest.fixture
+def document(keys: KeyFiles) -> dict[str, Any]:
+    receipt = receipt_of(FORGETTING, sha256("".join(f"{each}\n" for each in IDS).encode()).hexdigest())
+    return {"receipt": receipt, **receipts.sign(receipt, keys), "ids": IDS}
+
+
+def test_a_receipt_says_what_was_removed_and_what_remains_until_when(document: dict[str, Any]) -> None:
+    receipt = document["receipt"]
+    assert (receipt["memories"], receipt["removed"]) == (2, FORGETTING.counts)
+    assert receipt["selection"] == FORGETTING.selection
+    assert {each["until"] for each in receipt["remains"]} == {"2026-05-27T12:01:00Z", "2026-06-03T12:01:00Z"}
+
+
+def test_a_receipt_is_verified_offline_with_its_own_or_a_trusted_key(document: dict[str, Any], keys: KeyFiles) -> None:
+    thumbprint = document["key"]["kid"]
+    read = json.loads(json.dumps(document))
+    assert receipts.verify(read) == receipts.verify(read, keys.public_keys()) == thumbprint
+
+
+def test_a_receipt_stays_valid_when_the_key_is_rotated(document: dict[str, Any], keys: KeyFiles) -> None:
+    keys.rotate()
+    assert receipts.verify(document, keys.public_keys()) == document["key"]["kid"]
+
+
+def _set(*path: str, to: object) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        for name in path[:-1]:
+            document = document[name]
+        document[path[-1]] = to
+
+    return change
+
+
+ALTERATIONS: dict[str, Callable[[dict[str, Any]], object]] = {
+    **{name: _set("receipt", name, to="x") for name in receipt_of(FORGETTING, "")},
+    "a field more": _set("receipt", "more", to=1),
+    "a count": _set("receipt", "removed", "memories", to=3),
+    "an id less": _set("ids", to=IDS[:1]),
+    "an id more": _set("ids", to=[*IDS, str(UUID(int=3))]),
+    "another id": _set("ids", to=[IDS[0], str(UUID(int=3))]),
+    "another order": _set("ids", to=IDS[::-1]),
+    "no ids": lambda document: document.pop("ids"),
+    "no signature": lambda document: document.pop("signature"),
+    "another signature": lambda document: document.update(signature=document["signature"][:-8] + "AAAAAAAA"),
+    "an unsigned token": _set("signature", to="eyJhbGciOiJub25lIn0.e30."),
+    "no key": lambda document: document.pop("key"),
+}
+
+
+@pytest.mark.parametrize("alteration", ALTERATIONS)
+def test_an_altered_receipt_is_refused(alteration: str, document: dict[str, Any]) -> None:
+    altered = copy.deepcopy(document)
+    ALTERATIONS[alteration](altered)
+    with pytest.raises(InvalidRequest):
+        receipts.verify(altered)
+
+
+def test_a_receipt_of_another_key_is_refused(document: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest, match="another key has signed it"):
+        receipts.verify(document, KeyFiles(tmp_path / "others").public_keys())
+
+
+def test_an_access_token_of_the_same_key_is_no_receipt(document: dict[str, Any], keys: KeyFiles) -> None:
+    with pytest.raises(InvalidRequest, match="not that of a receipt"):
+        receipts.verify(document | {"signature": keys.sign(document["receipt"])})
+
+
+def test_the_command_says_valid_or_why_not(document: dict[str, Any], tmp_path: Path) -> None:
+    file, key = tmp_path / "receipt.json", tmp_path / "key.json"
+    file.write_text(json.dumps(document))
+    key.write_text(json.dumps(document["key"]))
+    result = CliRunner().invoke(cli, ["receipt", "verify", str(file), "--key", str(key)])
+    assert result.output == (
+        "Valid: 2 memories of the namespace ada forgotten from 2026-05-20T12:00:00Z to 2026-05-20T12:01:00Z.\n"
+        f"Signed by the key {document['key']['kid']}.\n"
+    )
+    file.write_text(json.dumps(document | {"ids": []}))
+    result = CliRunner().invoke(cli, ["receipt", "verify", str(file)])
+    assert (result.exit_code, str(result.exception)) == (1, "the ids were altered after the receipt was signed")
