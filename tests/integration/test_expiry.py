@@ -143,7 +143,7 @@ def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(servi
     (outcome,) = stored.outcomes.values()
     assert (outcome.state, outcome.error) == (
         IngestState.DELETED,
-        "it expired at 2020-01-01T00:00:00Z, before it was stored",
+        "it had expired at 2020-01-01T00:00:00Z",
     )
 
 

@@ -215,8 +215,7 @@ class _Storing:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-            why = "it expired at {}, before it was stored"
-            gone = [unstored(each, why.format(rfc3339(each.expires_at))) for each in expired]
+            gone = [unstored(each, f"it had expired at {rfc3339(each.expires_at)}") for each in expired]
             gone += [without_text(unstored(each, FORGOTTEN)) for each in claim.forgotten]
         if gone:
             self.memories.record_deleted(gone)

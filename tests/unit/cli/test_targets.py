@@ -16,6 +16,7 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.settings import PREFIX
 
 SERVERS = ("dev", "stdio")  # they are the system, and work on none
+OFFLINE = (("receipt", "verify"),)
 TARGETS = {"--url": "http://127.0.0.1:9/mcp", "--data-dir": "/proc/nowhere", "--project": "some-project"}
 REACHED = {
     "--url": "called http://127.0.0.1:9/mcp",
@@ -40,7 +41,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
-        elif name not in SERVERS:
+        elif name not in SERVERS and (*path, name) not in OFFLINE:
             yield (*path, name), command
 
 
