@@ -87,9 +87,10 @@ class DevServer(ToolClient):
                 keep_port("127.0.0.1", self.port)
 
     def close(self) -> None:
-        """Stop it and its front end."""
+        """Stop it and its front end, and close the connections to it."""
         self.stop()
         self._serving.close()
+        self.client.close()
 
     def kill_everything(self) -> None:
         """Kill -9 all that runs on the directory, PostgreSQL included."""
@@ -103,19 +104,8 @@ class DevServer(ToolClient):
         wait_until(lambda: not self.processes(), "all processes are gone")
 
     def processes(self) -> list[int]:
-        """Every living process that names the data directory in its command line or environment."""
-        mine = str(self.directory).encode()
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) != os.getpid():
-                try:
-                    words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-                    state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-                except OSError:
-                    continue
-                if mine in words and state != "Z":
-                    found.append(int(entry.name))
-        return found
+        """Every living process of the system."""
+        return processes_of(self.directory)
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
         """POST JSON to the endpoint, as it comes through Cloud Run's front end."""
@@ -123,6 +113,22 @@ class DevServer(ToolClient):
             deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
             self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
         return self.client.post(f"{self._fronted}/mcp", json=body, headers=headers)
+
+
+def processes_of(directory: Path) -> list[int]:
+    """Every living process that names the directory in its command line or environment."""
+    name = str(directory).encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+                state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if name in words and state != "Z":
+                found.append(int(entry.name))
+    return found
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -33,11 +34,19 @@ def test_a_memory_from_ingest_to_delete(dev: DevServer) -> None:
     assert dev.call("memory_search", {"query": "tea", "tags": ["ada"]})["memories"] == []
 
 
+@pytest.fixture
+def client() -> Iterator[httpx.Client]:
+    """The client of a script that names no accepted content types."""
+    with httpx.Client(timeout=30) as opened:
+        del opened.headers["accept"]
+        yield opened
+
+
 @pytest.mark.parametrize("session_header", [None, "", "an-old-session"])
-def test_the_scripts_of_earlier_users_work_unchanged(dev: DevServer, session_header: str | None) -> None:
+def test_the_scripts_of_earlier_users_work_unchanged(
+    dev: DevServer, client: httpx.Client, session_header: str | None
+) -> None:
     headers = {"Content-Type": "application/json"}
-    client = httpx.Client(timeout=30)
-    del client.headers["accept"]
     hello = {
         "protocolVersion": "2024-11-05",
         "capabilities": {},

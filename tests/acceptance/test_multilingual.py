@@ -37,7 +37,7 @@ def test_a_question_in_another_language_finds_a_memory_also_after_a_restart(tmp_
                 assert found["memories"][0]["id"] == ids[language], question
                 assert "degraded" not in found
     finally:
-        server.stop()
+        server.close()
 
 
 @pytest.mark.parametrize("embedder", ["offline", "gemini"])
@@ -45,7 +45,7 @@ def test_the_directory_keeps_its_embedder(tmp_path: Path, embedder: str) -> None
     server = DevServer(tmp_path, environment={"GEMINI_API_KEY": "key"})
     server.arguments = ("--embedder", "multilingual")
     server.start()
-    server.stop()
+    server.close()
     server.arguments = ("--embedder", embedder)
     with pytest.raises(AssertionError, match="in the space of multilingual-e5-small-q4 at dimension 384, not of"):
         server.start()

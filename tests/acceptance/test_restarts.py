@@ -15,7 +15,7 @@ import pytest
 
 from mnemosyne.cli.local.data_dir import is_root
 from mnemosyne.cli.local.functions import free_port
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, processes_of
 from tests.fakes_wire.gemini import GeminiServer
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
@@ -119,6 +119,7 @@ def test_an_import_s_memories_arrive_once_each_while_everything_dies(
 def test_any_path_and_any_locale_will_do() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
         server = DevServer(Path(directory), environment={"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"})
+        server.client.close()
         server.client = httpx.Client(timeout=30, trust_env=False)
         server.start()
         try:
@@ -126,7 +127,7 @@ def test_any_path_and_any_locale_will_do() -> None:
             found = server.call("memory_search", {"query": "ärger", "mode": "exact"})
             assert found["total"] == 1
         finally:
-            server.stop()
+            server.close()
 
 
 def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
@@ -153,7 +154,7 @@ def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
         for process in started:
             process.terminate()
             process.wait(30)
-        wait_until(lambda: not DevServer(Path(home)).processes(), "no process of theirs is left")
+        wait_until(lambda: not processes_of(Path(home)), "no process of theirs is left")
 
 
 def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:
@@ -164,7 +165,7 @@ def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:
             assert server.outcome(server.ingest("through the emulator"))["state"] == "stored"
             assert not (Path(directory) / "data" / "queue.db").exists()
         finally:
-            server.stop()
+            server.close()
 
 
 def test_an_ordinary_user_needs_no_privilege() -> None:
@@ -236,7 +237,7 @@ def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
             assert refused.returncode == 1
             assert "in the space of gemini-embedding-2 at dimension 768, not of" in refused.stderr
         finally:
-            server.stop()
+            server.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -251,7 +252,7 @@ def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path,
         wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun")
         process.send_signal(number)
         assert process.wait(60) == 128 + number
-    wait_until(lambda: not DevServer(tmp_path).processes(), "no process of it is left")
+    wait_until(lambda: not processes_of(tmp_path), "no process of it is left")
 
 
 def test_a_dimension_that_cannot_be_is_refused_before_a_directory_is_made(tmp_path: Path) -> None:

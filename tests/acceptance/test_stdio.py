@@ -11,7 +11,7 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, processes_of
 from tests.waiting import wait_until
 
 
@@ -47,7 +47,7 @@ def test_alone_it_starts_all_it_needs_and_leaves_nothing_running() -> None:
         assert "memory_search" in names
         assert found["memories"][0]["content"] == "told over stdio"
         # The client waits two seconds for the end, and no longer.
-        wait_until(lambda: DevServer(Path(home)).processes() == [], "nothing runs any more")
+        wait_until(lambda: processes_of(Path(home)) == [], "nothing runs any more")
 
 
 def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
@@ -163,4 +163,4 @@ def test_a_client_that_closes_its_end_ends_the_server(tmp_path: Path) -> None:
         process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n')
         process.stdin.flush()
         assert process.wait(60) == 1
-    assert DevServer(tmp_path).processes() == []
+    assert processes_of(tmp_path) == []

@@ -14,6 +14,8 @@ from tests.dev import DevServer
 from tests.packages import environment
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.nightly  # ADK's installation takes half a minute
+
 
 @pytest.fixture(scope="module")
 def adk() -> list[str | Path]:

@@ -8,10 +8,16 @@ import pytest
 from tests.conformance.clients.run import CLIENTS, DOCUMENT, HERE, STEPS, Client, drive
 from tests.dev import DevServer
 
-QUICK = [one for one in CLIENTS if one.quick]
+QUICK = [
+    pytest.param(
+        one, marks=[pytest.mark.nightly] if one.nightly else [], id=f"{one.script} {' '.join(one.packages)}".strip()
+    )
+    for one in CLIENTS
+    if one.quick
+]
 
 
-@pytest.mark.parametrize("client", QUICK, ids=lambda one: f"{one.script} {' '.join(one.packages)}".strip())
+@pytest.mark.parametrize("client", QUICK)
 def test_a_client_goes_through_every_step(dev: DevServer, javascript: str, client: Client) -> None:
     _, steps = drive(client, dev.url, javascript)
     assert steps == dict.fromkeys(STEPS, "yes")

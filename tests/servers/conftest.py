@@ -24,6 +24,10 @@ CLOUD_SQL: dict[str, Callable[[], Path]] = {
 SERVERS = [*EMBEDDED, *CLOUD_SQL]
 OTHERS = SERVERS[1:]
 """The servers that tests in other folders do not use."""
+DEFAULT = "Cloud SQL 17"
+"""The version of a new deployment."""
+DEFAULT_BY_DAY = [one if one == DEFAULT else pytest.param(one, marks=pytest.mark.nightly) for one in OTHERS]
+"""The other servers, of which `make test` uses one: for claims that hardly depend on the version."""
 
 
 @pytest.fixture(scope="session")

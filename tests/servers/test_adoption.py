@@ -3,6 +3,6 @@
 import pytest
 
 from tests.integration.test_adoption import *  # noqa: F403
-from tests.servers.conftest import OTHERS
+from tests.servers.conftest import DEFAULT_BY_DAY
 
-pytestmark = pytest.mark.parametrize("server", OTHERS, indirect=True)
+pytestmark = pytest.mark.parametrize("server", DEFAULT_BY_DAY, indirect=True)

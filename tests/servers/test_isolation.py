@@ -4,9 +4,9 @@ import pytest
 
 from tests.abuse.test_isolation import *  # noqa: F403
 from tests.integration.test_isolation import *  # noqa: F403
-from tests.servers.conftest import OTHERS
+from tests.servers.conftest import DEFAULT_BY_DAY
 
-pytestmark = pytest.mark.parametrize("server", OTHERS, indirect=True)
+pytestmark = pytest.mark.parametrize("server", DEFAULT_BY_DAY, indirect=True)
 
 # Two need no database: how far the claims reach, and the offline embedder. The third measures durations.
 del test_every_tool_was_tried, test_the_offline_embedder_answers_alike_whatever_others_store  # noqa: F821

@@ -287,3 +287,5 @@ def _answer(
     finally:
         process.terminate()
         process.wait(20)
+        if process.stdout:
+            process.stdout.close()

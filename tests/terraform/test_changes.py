@@ -126,19 +126,24 @@ def test_a_second_plan_is_empty(deployed: Workspace) -> None:
     assert again.status == 0, again.printed
 
 
-def _alone(variable: str) -> bool:
-    """Whether the variable is refused, or does not go together with the others."""
+def _group(variable: str) -> str:
+    """The group of variables that are changed in one plan. A variable that is refused is changed alone."""
     given, refusal = FLIPS[variable]
-    return bool(refusal) or bool(given.keys() & {"auth_mode", "iap", "sql_edition", "embedding_location"})
+    if refusal or given.keys() & {"sql_edition", "embedding_location"}:
+        return variable
+    if "auth_mode" in given:
+        mode = str(given["auth_mode"])
+        return mode if mode in ("oauth", "oidc") else variable
+    return "iap" if "iap" in given else "all others at once"
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [*([one] for one in sorted(FLIPS) if _alone(one)), [one for one in sorted(FLIPS) if not _alone(one)]],
-    ids=lambda variables: variables[0] if len(variables) == 1 else "all others at once",
-)
+GROUPS = {_group(one): [other for other in sorted(FLIPS) if _group(other) == _group(one)] for one in sorted(FLIPS)}
+
+
+@pytest.mark.parametrize("variables", GROUPS.values(), ids=GROUPS)
 def test_no_variable_makes_anew_what_holds_data(deployed: Workspace, variables: list[str]) -> None:
     given = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
+    given |= {variable: FLIPS[variable][0][variable] for variable in variables}
     if "source_dir" in given:
         given["source_dir"] = str(deployed.directory.parent)
     planned = deployed.plan("-refresh=false", "-json", **given)
@@ -227,9 +232,17 @@ def test_a_bare_project_is_looked_up_after_its_api_was_enabled() -> None:
         assert read["change"]["actions"] == ["read"]  # not before the apply
 
 
-@pytest.mark.parametrize(
-    "example", sorted(one.name for one in (TERRAFORM / "examples").iterdir() if one.name != "pipeline")
-)
+EXAMPLES = sorted(one.name for one in (TERRAFORM / "examples").iterdir() if one.name != "pipeline")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example_is_valid(example: str) -> None:
+    with workspace(TERRAFORM / "examples" / example) as own:
+        own.run("validate")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_the_example_plans_and_applies(example: str) -> None:
     with workspace(TERRAFORM / "examples" / example) as own:
         own.apply(host_project="host-project")

@@ -27,6 +27,8 @@ class Client:
     javascript: bool = False
     quick: bool = True
     """Whether its installation fits into CI's time."""
+    nightly: bool = False
+    """Whether its installation fits into CI's time at night only."""
 
 
 CLIENTS = (
@@ -36,16 +38,16 @@ CLIENTS = (
     Client("mcp for Python", "mcp 1.x", ("mcp==1.30.0",), quick=False),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.26.0",)),
     Client("mcp for Python", "mcp 1.x", ("mcp==1.12.4", "pydantic==2.11.7"), quick=False),
-    Client("mcp for Python", "mcp 1.x", ("mcp==1.9.4", "pydantic==2.11.7")),
+    Client("mcp for Python", "mcp 1.x", ("mcp==1.9.4", "pydantic==2.11.7"), nightly=True),
     Client("@modelcontextprotocol/sdk", "sdk", javascript=True),
     Client("@modelcontextprotocol/client", "client", javascript=True),
     Client("mcp-remote", "mcp-remote", javascript=True),
     Client("MCP Inspector, its command line", "inspector", javascript=True),
     Client("Vercel's AI SDK (@ai-sdk/mcp)", "ai-sdk", javascript=True),
     Client("Vercel's AI SDK (@ai-sdk/mcp)", "ai-sdk-1", javascript=True),
-    Client("OpenAI Agents SDK, strict", "openai-agents", ("openai-agents==0.24.0",)),
+    Client("OpenAI Agents SDK, strict", "openai-agents", ("openai-agents==0.24.0",), nightly=True),
     Client("Anthropic's SDK", "anthropic", ("anthropic[mcp]==2.12.0",), quick=False),
-    Client("Google ADK", "google-adk", ("google-adk[mcp]==2.13.0",)),
+    Client("Google ADK", "google-adk", ("google-adk[mcp]==2.13.0",), nightly=True),
     Client("LangChain (langchain-mcp-adapters)", "langchain", ("langchain-mcp-adapters==0.3.2",), quick=False),
     Client("Pydantic AI", "pydantic-ai", ("pydantic-ai-slim[mcp]==2.68.0",), quick=False),
     Client("LlamaIndex (llama-index-tools-mcp)", "llama-index", ("llama-index-tools-mcp==0.6.0",), quick=False),

@@ -166,6 +166,7 @@ class Cloud:
         self.gemini.requests.clear()
 
     def close(self) -> None:
+        self.system.close()
         self._exits.close()
         self.postgres.stop()
 
