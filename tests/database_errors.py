@@ -22,7 +22,7 @@ FAULTS = {
         "ALTER DATABASE {database} SET default_transaction_read_only = on",
         "ALTER DATABASE {database} RESET default_transaction_read_only",
         "the database is read-only",
-        "read replica",
+        "default_transaction_read_only",
     ),
     "a revoked right": (
         "REVOKE INSERT ON memories FROM mnemosyne_runtime",

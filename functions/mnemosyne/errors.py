@@ -56,7 +56,11 @@ class Conflict(MnemosyneError):
 
 
 class Unauthorized(MnemosyneError):
-    """Raised when the caller is unknown or may not do this."""
+    """Raised when the caller is unknown or may not do this. `detail` is for the log: callers do not see it."""
+
+    def __init__(self, message: str, *, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
 
 
 class ServiceError(MnemosyneError):
@@ -123,3 +127,7 @@ class MigrationFailed(Misconfigured):
         self.file = file
         self.sqlstate = sqlstate
         self.message = message
+        self.next_step = (
+            "the earlier version keeps running; open an issue in Mnemosyne's repository with this line, or, if `error` "
+            'says "password authentication failed", raise owner_password_version and run `make deploy`'
+        )

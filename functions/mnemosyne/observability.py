@@ -15,14 +15,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TextIO
 
 from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+(?:[.,][0-9]+)*", re.IGNORECASE
+    # The second alternative keeps the numbers of names, dimensions and versions: gemini-embedding-001, dimension 768.
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
+    r"|[0-9]{5,}",
+    re.IGNORECASE,
 )
+CAUSE_LENGTH = 500
+"""Most characters of a cause. The label of a metric takes 1,024 bytes:
+https://cloud.google.com/logging/quotas#log-based-metrics."""
+WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
+"""Next step of an error that may end without an operator."""
+DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
+"""Next step of an error that lasts and whose message says what to change."""
+BUG = "a fault of our own"
+"""First words of the cause of a bug. `mnemosyne redrive --cause` finds the dead letters of bugs by it."""
+REPORT = (
+    "if it began with a deployment, roll back: docs/deployment.md, Roll back; else open an issue in Mnemosyne's "
+    "repository with the stack_trace"
+)
+"""Next step of a bug."""
 _TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -90,8 +109,25 @@ class JsonFormatter(logging.Formatter):
 
 
 def grouped(cause: str) -> str:
-    """Replace ids and numbers in a cause by `#`, so that equal causes have equal texts."""
-    return _VARIES.sub("#", cause)[:200]
+    """Replace ids and counts in a cause by `#`, so that equal causes have equal texts.
+
+    The numbers of models, dimensions and versions stay, because they tell two causes apart.
+    """
+    return _VARIES.sub("#", cause)[:CAUSE_LENGTH]
+
+
+def bug(exc: BaseException | None) -> dict[str, str]:
+    """Return `cause`, `error` and `next_step` of a bug. `error` is the place: the message may quote a memory."""
+    frames = traceback.extract_tb(exc.__traceback__) if exc else []
+    ours = [frame for frame in frames if "mnemosyne" in frame.filename] or frames
+    place = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}, in {ours[-1].name}" if ours else "no traceback"
+    return {"cause": f"{BUG}: {type(exc).__name__}", "error": place, "next_step": REPORT}
+
+
+def fault_fields(exc: ServiceError, *, otherwise: str = WAIT) -> dict[str, str]:
+    """Return `cause`, `error` and `next_step` of a service error. `otherwise` is the step if the error names none."""
+    next_step = exc.next_step or (DO_WHAT_IT_SAYS if exc.needs_operator else otherwise)
+    return {"cause": grouped(exc.cause), "error": str(exc), "next_step": next_step}
 
 
 def milliseconds(since: float) -> float:
@@ -134,25 +170,26 @@ class EventLog:
         self._log(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Log a retry or a rejected request."""
+        """Log a retry or a rejected request, with `cause`, `error` and `next_step`."""
         self._log(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Log a permanent failure."""
+        """Log a failure that an operator must fix, with `cause`, `error` and `next_step`."""
         self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """Log an internal error with its traceback, which callers do not see."""
-        self._log(logging.ERROR, event, fields, exc_info=True)
+        """Log an internal error with its place and traceback, which callers do not see."""
+        self._log(logging.ERROR, event, bug(sys.exc_info()[1]) | fields, exc_info=True)
 
-    def fault(self, event: str, exc: ServiceError, **fields: object) -> None:
-        """Log a service error as a warning, and also as the error `operator_needed` if an operator must act."""
-        cause = grouped(exc.cause)
-        known = {"next_step": exc.next_step} if exc.next_step else {}
-        self.warning(event, **fields, cause=cause, error=str(exc), **known)
+    def fault(self, event: str, exc: ServiceError, otherwise: str = WAIT, /, **fields: object) -> None:
+        """Log a service error as a warning, and also as the error `operator_needed` if an operator must act.
+
+        `otherwise` is the next step of a temporary error that names none.
+        """
+        about = fields | fault_fields(exc, otherwise=otherwise)
+        self.warning(event, **about)
         if exc.needs_operator:
-            next_step = exc.next_step or "do what the error says"
-            self.error("operator_needed", during=event, **fields, cause=cause, error=str(exc), next_step=next_step)
+            self.error("operator_needed", during=event, **about)
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):

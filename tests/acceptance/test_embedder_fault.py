@@ -12,7 +12,7 @@ from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
 CAUSE = "the project has a problem with its billing"
-CURE = "check its billing account"
+CURE = "to an open billing account"
 TEXTS = ["The sencha is on shelf 3.", "The matcha is in the drawer.", "The puerh is in the cellar."]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

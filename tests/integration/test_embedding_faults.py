@@ -193,16 +193,16 @@ FAULTS: Mapping[str, tuple[Any, str, str]] = {
     "400 billing": (
         _answers(400, "Billing account for project 1 is not found."),
         "a problem with its billing",
-        "check its billing account",
+        "open billing account",
     ),
     "400 unknown": (_answers(400, "Request contains an invalid argument."), "refuses every text", "check the project"),
     "401": (_answers(401, "Request had invalid authentication credentials."), "credentials", "let the key call"),
     "403": (_answers(403, "The caller does not have permission"), "may not be used", "let the key call the Gemini API"),
     "404": (_answers(404, "models/m is not found for API version v1beta"), "not available", "set embedding_model"),
-    "429": (_answers(429, "Resource has been exhausted (e.g. check quota)."), "is exhausted", "request more"),
+    "429": (_answers(429, "Resource has been exhausted (e.g. check quota)."), "is exhausted", "request a higher quota"),
     "500": (_answers(500, "An internal error has occurred."), "does not work", ""),
     "hang": (_hangs, "cannot be reached", ""),
-    "dimension": (_wrong_dimension, "does not support dimension 64", "set embedding_dimension"),
+    "dimension": (_wrong_dimension, "does not support dimension 64", "first run `mnemosyne reembed"),
 }
 PASSING = ("429", "500", "hang")
 

@@ -65,15 +65,20 @@ def test_passing_faults_are_retried(server: GeminiServer) -> None:
 
 
 FAULTS = [
-    (error(400, "API key not valid"), Misconfigured, "answered 400: API key not valid", "put a valid key"),
-    (error(400, "Billing account for project 1 is not found."), Broken, "answered 400: Billing", "check its billing"),
+    (error(400, "API key not valid"), Misconfigured, "answered 400: API key not valid", "add a valid key"),
+    (
+        error(400, "Billing account for project 1 is not found."),
+        Broken,
+        "answered 400: Billing",
+        "open billing account",
+    ),
     (error(401, "Invalid credentials"), Broken, "answered 401: Invalid credentials", "let the key call"),
     (error(402, "Payment required"), Unavailable, "answered 402: Payment required", ""),
     (error(403, "no permission"), Broken, "answered 403: no permission", "let the key call the Gemini API"),
     (error(403, "API has not been used in project 1"), Broken, "not enabled", "enable generativelanguage"),
     (error(404, "models/x is not found"), Misconfigured, "answered 404: models/x", "set embedding_model"),
-    (error(429, "quota"), Unavailable, "answered 429: quota", "request more"),
-    (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request more"),
+    (error(429, "quota"), Unavailable, "answered 429: quota", "lower max_instances.ingest"),
+    (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request a quota"),
     (error(500, "boom"), Unavailable, "answered 500: boom", ""),
     ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
     ((200, "no JSON"), Unavailable, "answered no embeddings", ""),

@@ -25,9 +25,10 @@ MODEL = "gemini-embedding-001"
 SPACE = EmbeddingSpace("gemini", MODEL, 768)
 PROJECT = "test-project"
 REGION = "europe-west12"
+ANOTHER = "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL"
 ELSEWHERE = (
-    "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it, or embedding_model "
-    "(MNEMOSYNE_EMBEDDING_MODEL) to another model"
+    "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "
+    f"`make deploy`; else {ANOTHER}"
 )
 
 # Messages of the services, as people report them.
@@ -47,28 +48,28 @@ ON_VERTEX = [
         403,
         "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p' (or it "
         "may not exist).",
-        "grant this service account roles/aiplatform.user, or set embedding_model",
+        f"run `make deploy`, which grants roles/aiplatform.user; else {ANOTHER}",
     ),
     (
         403,
         "Vertex AI API has not been used in project 123 before or it is disabled. Enable it by visiting the console.",
-        f"the embedding API is not enabled in project {PROJECT}: enable aiplatform.googleapis.com",
+        f"the embedding API is not enabled in project {PROJECT}: run `make deploy`, which enables aiplatform",
     ),
     (
         403,
         f"{MODEL} is a legacy model and is not open to new projects.",
-        f"the model {MODEL} is restricted in this project: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to another",
+        f"the model {MODEL} is restricted in this project: {ANOTHER}",
     ),
     (
         429,
         "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_base_model with base model: "
         "gemini-embedding. Please submit a quota increase request.",
-        f"the quota of {MODEL} at {REGION} is exhausted or zero: request more, or {ELSEWHERE}",
+        f"the quota of {MODEL} at {REGION} is exhausted or zero: request a higher quota, or lower",
     ),
     (
         400,
         "Unable to submit request because output_dimensionality must be in the range [1, 512].",
-        f"the model {MODEL} does not support dimension 768: set embedding_dimension",
+        f"the model {MODEL} does not support dimension 768: {ANOTHER}",
     ),
     (500, "Internal error encountered.", f"{MODEL} could not embed one word: the embedding service does not work"),
 ]
@@ -76,18 +77,18 @@ WITH_A_KEY = [
     (
         400,
         "API key not valid. Please pass a valid API key.",
-        "put a valid key into gemini_api_key_secret (GEMINI",
+        "add a valid key to the secret gemini_api_key_secret (GEMINI",
     ),
     (
         400,
         "User location is not supported for the API use.",
-        "not available at the location of this caller: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to another "
-        "model, or leave gemini_api_key_secret empty to use Vertex AI",
+        "not available at the location of this caller: leave gemini_api_key_secret empty to use Vertex AI and run "
+        f"`make deploy`; else {ANOTHER}",
     ),
     (
         404,
         f"models/{MODEL} is not found for API version v1beta, or is not supported for embedContent.",
-        f"the model {MODEL} is not available with this API key: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL)",
+        f"the model {MODEL} is not available with this API key: {ANOTHER}",
     ),
 ]
 

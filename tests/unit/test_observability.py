@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.observability import EventLog, configure_logging, grouped
 
 
 @pytest.fixture(autouse=True)
@@ -32,3 +32,39 @@ def test_a_logger_that_the_framework_has_silenced_speaks_again() -> None:
     configure_logging("INFO", written)
     log.info("it_happened")
     assert json.loads(written.getvalue())["event"] == "it_happened"
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        ("the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2",
+         "the database holds embeddings of gemini-embedding-001 at dimension 768, the settings say gemini-embedding-2"),
+        ("schema_version 9 is newer than this reader, which knows 1",
+         "schema_version 9 is newer than this reader, which knows 1"),
+        ("the request 01a21807-d082-728f-948e-999a8fc13768 failed", "the request # failed"),
+        ("5 of 1,032 texts in 2.5 s", "# of # texts in # s"),
+        ("message 12345678901234567, project-123456789012", "message #, project-#"),
+        ("0001_baseline.sql failed", "#_baseline.sql failed"),
+    ],
+)  # fmt: skip
+def test_a_cause_keeps_models_dimensions_and_versions_but_no_ids_or_counts(cause: str, expected: str) -> None:
+    assert grouped(cause) == expected
+
+
+def test_a_long_cause_is_not_cut_within_what_differs() -> None:
+    cause = f"the database holds embeddings of {'m' * 100} at dimension 768, the settings say {'n' * 100}"
+    assert grouped(cause) == cause
+
+
+def test_a_bug_is_logged_with_its_place_and_without_its_message() -> None:
+    written = io.StringIO()
+    configure_logging("INFO", written)
+    try:
+        raise RuntimeError("a secret")
+    except RuntimeError:
+        EventLog("mnemosyne.bug").exception("it_crashed")
+    line = json.loads(written.getvalue())
+    assert line["cause"] == "a fault of our own: RuntimeError"
+    assert "test_observability.py, line " in line["error"]
+    assert "secret" not in line["cause"] + line["error"] + line["next_step"]
+    assert "roll back" in line["next_step"]

@@ -57,7 +57,7 @@ class WebDocuments:
                 async with asyncio.timeout(SECONDS):
                     return await self._fetch(client_id, host)
             except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
-                log.warning("client_document_unreachable", client=client_id, error=repr(exc)[:200])
+                log.info("client_document_unreachable", client=client_id, error=repr(exc)[:200])
                 reason = type(exc).__name__
                 raise Unavailable(f"the document of the client {client_id} cannot be read: {reason}") from exc
 
@@ -81,7 +81,12 @@ class WebDocuments:
             f"host {host}": AT_ONCE_OF_HOST,
         }
         if full := [name for name, limit in limits.items() if self._in_flight[name] >= limit]:
-            log.warning("client_documents_full", limits=full)
+            log.warning(
+                "client_documents_full",
+                cause="too many documents of clients are being read",
+                error=f"full: {', '.join(full)}",
+                next_step="wait; if it lasts, look for an address that sends many log-ins of unknown clients",
+            )
             raise Unavailable("too many documents of clients are being read: try again in a moment")
         with ExitStack() as exits:
             for name in limits:

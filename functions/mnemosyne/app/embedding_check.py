@@ -32,9 +32,12 @@ def check_embedding(
             embedder.embed_query(WORD)
         except (InvalidRequest, Unavailable) as exc:
             if time.monotonic() >= deadline:
-                next_step = "" if getattr(exc, "next_step", "") else "; apply again"
-                raise Misconfigured(f"{space.model} could not embed one word: {exc}{next_step}") from exc
-            log.warning("embedding_not_ready", error=str(exc))
+                next_step = getattr(exc, "next_step", "") or "run `make deploy` again"
+                cause, detail = getattr(exc, "cause", str(exc)), getattr(exc, "detail", "")
+                raise Misconfigured(
+                    f"{space.model} could not embed one word: {cause}", next_step=next_step, detail=detail
+                ) from exc
+            log.info("embedding_not_ready", error=str(exc))
             time.sleep(pause)
         else:
             return

@@ -35,7 +35,13 @@ def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> Configure
     settings = Settings.from_environment()
     configure_logging(settings.log_level, project=settings.google_cloud_project)
     if unknown := unknown_variables():
-        log.warning("settings_unknown", variables=unknown, next_step="correct or remove them: docs/settings.md")
+        log.warning(
+            "settings_unknown",
+            variables=unknown,
+            cause="variables with our prefix are no settings, and have no effect",
+            error=", ".join(unknown),
+            next_step="correct or remove them (docs/settings.md), then run `make deploy`",
+        )
     if settings.otel_exporter_otlp_endpoint:
         from mnemosyne.adapters.telemetry import export
 

@@ -14,7 +14,7 @@ from mnemosyne.adapters.database.server_errors import server_error, server_messa
 from mnemosyne.app.container import connection_factory_for, embedding_space
 from mnemosyne.app.embedding_check import PATIENCE_SECONDS, check_embedding
 from mnemosyne.errors import MnemosyneError, Unavailable
-from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
 _AUDIT_DAYS: Final = "UPDATE audit_retention SET days = CAST(:days AS integer)"
@@ -51,7 +51,11 @@ def report(event: str, exc: Exception) -> str:
     cause = _cause(exc)
     # The traceback of PostgreSQL's error would quote rows and statements.
     expected = isinstance(exc, MnemosyneError) or server_error(exc)
-    (log.error if expected else log.exception)(event, error=cause)
+    if not expected:
+        log.exception(event, error=cause)
+        return cause
+    next_step = getattr(exc, "next_step", "") or "do what `error` says, then run `make deploy` again"
+    log.error(event, cause=grouped(getattr(exc, "cause", cause)), error=cause, next_step=next_step)
     return cause
 
 

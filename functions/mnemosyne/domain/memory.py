@@ -211,6 +211,8 @@ class DeadLetter:
     """Set for stored dead letters; see DeadLetterSummary."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
     """Logged when the dead letter is stored, and not stored itself."""
+    subscription: str = field(default="", compare=False)
+    """Subscription whose publisher sent the message; logged, and not stored itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ log = EventLog(__name__)
 RETRY_AFTER_SECONDS = "10"
 """Sent with 429 and 503. Pub/Sub ignores it and slows down on errors."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
+DEPLOY_PUSH = "run `make deploy`, which sets the account, the audience and the format of each subscription's pushes"
 PUSH_BYTES = 16 * 1024 * 1024
 """A message has at most 10 MB, and base64 adds a third: https://cloud.google.com/pubsub/quotas."""
 
@@ -67,7 +68,15 @@ def build_app(
             authorization = request.headers.get("authorization")
             await anyio.to_thread.run_sync(identify, authorization, limiter=identifying)
         except Unauthorized as exc:
-            log.error("audit", action="push", outcome="refused", reason=str(exc))
+            log.error(
+                "audit",
+                action="push",
+                outcome="refused",
+                reason=str(exc),
+                cause=str(exc),
+                error=exc.detail or str(exc),
+                next_step=DEPLOY_PUSH,
+            )
             return JSONResponse({"error": str(exc)}, status_code=401)
         except Unavailable as exc:
             return _retry(503, str(exc))
@@ -92,7 +101,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
         push = read_push(body, path)
     except InvalidRequest as exc:
         # Not a message: it has no namespace to record it in, and a redelivery cannot succeed.
-        log.error("push_malformed", error=str(exc))
+        log.error("push_malformed", cause="the push is no message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {
         "message_id": push.message.message_id,

@@ -58,6 +58,8 @@ def read_push(body: bytes, path: str) -> Push:
     published = Published(
         message_id=message.message_id, data=data, attributes=message.attributes, publish_time=message.publish_time
     )
+    subscription = envelope.subscription.rpartition("/")[2]
     if endpoint is None:
-        return Push(published, envelope.delivery_attempt)
-    return Push(published, envelope.delivery_attempt, endpoint[2], of_bucket=endpoint[1] == "objects")
+        return Push(published, envelope.delivery_attempt, subscription=subscription)
+    of_bucket = endpoint[1] == "objects"
+    return Push(published, envelope.delivery_attempt, endpoint[2], of_bucket=of_bucket, subscription=subscription)

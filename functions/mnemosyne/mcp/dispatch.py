@@ -10,7 +10,14 @@ import mcp_types
 from mnemosyne.domain import audit
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, ServiceError, Uncertain
+from mnemosyne.errors import (
+    EmbeddingModelChanged,
+    Misconfigured,
+    MnemosyneError,
+    ServiceError,
+    StatementTimeout,
+    Uncertain,
+)
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.hits import stored_by_someone
 from mnemosyne.mcp.tool import Reply, Tool
@@ -77,7 +84,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
     """Log an error; return the outcome for the log, and the tool error for the agent."""
     about = {"tool": tool.name, "namespace": principal.namespace}
     if isinstance(error, Uncertain):
-        log.warning("tool_uncertain", **about, error=str(error))
+        log.fault("tool_uncertain", error, **about)
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
@@ -93,7 +100,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
             f"unavailable until the server's operator acts, nothing was changed: {error.cause}; the log has the next "
             f"step under trace id {_trace_id()}"
             if error.needs_operator
-            else f"temporarily unavailable, nothing was changed, try again shortly: {error}"
+            else f"temporarily unavailable, nothing was changed, try again shortly: {_for_caller(error, tool)}"
         )
     elif isinstance(error, MnemosyneError):
         log.info("tool_refused", **about, error=type(error).__name__)
@@ -106,6 +113,13 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
             f"same way. Trace id: {_trace_id()}"
         )
     return outcome, failure(message, error_code(error))
+
+
+def _for_caller(error: ServiceError, tool: Tool[Any]) -> str:
+    """Return the cause with what the caller can do; for an operator, the log has the next step."""
+    if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
+        return f"{error.cause}: narrow the search by time or tags, or ask for less"
+    return error.cause if isinstance(error, StatementTimeout) else str(error)
 
 
 def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:

@@ -50,5 +50,5 @@ async def outcome_within(
             if reply := await turns.run(caller, look, accepted, caller, services):
                 return reply
         except MnemosyneError as exc:  # the request was accepted, and the answer says so
-            log.warning("outcome_not_seen", namespace=caller.namespace, error=str(exc))
+            log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

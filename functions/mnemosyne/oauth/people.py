@@ -20,7 +20,7 @@ def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:
         raise Unauthorized("the identity provider sent no valid subject")
     rule = next((rule for rule in rules if rule.fits(claims)), None)
     if rule is None:
-        log.warning("audit", action="log_in", outcome="refused", subject=subject)
+        log.warning("audit", action="log_in", outcome="refused", subject=subject, reason="no rule admits this account")
         raise Unauthorized("this account may not use this memory: ask its operator for access")
     name = verified_email(claims) or str(claims.get("name") or subject)
     return Person(

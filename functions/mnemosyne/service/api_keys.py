@@ -8,11 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
 
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
 """Letters and digits: 43 characters of an alphabet of 62 have 256 bits."""
+REPLACE_KEY = (
+    "create a key with the same namespace and scopes with `mnemosyne keys create --project MY-PROJECT`, give it to the "
+    "owner, then revoke the old key with `mnemosyne keys revoke ID --project MY-PROJECT`"
+)
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
 
@@ -49,6 +56,19 @@ def split_token(token: str) -> tuple[str | None, str]:
 def key_id(authorization: str | None) -> str | None:
     """Return the id of an Authorization header's API key, for logs; None without an API key."""
     return split_token((authorization or "").partition(" ")[2].strip())[0]
+
+
+def log_expiry(key: ApiKey) -> None:
+    """Log that a key that is in use expires soon."""
+    log.error(
+        "key_expires_soon",
+        key=key.id,
+        namespace=key.namespace,
+        expires_at=key.expires_at,
+        cause="an API key that is in use expires within seven days",
+        error=f"the key {key.id} of the namespace {key.namespace} expires at {key.expires_at}",
+        next_step=REPLACE_KEY,
+    )
 
 
 def public_fields(key: ApiKey) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
 from mnemosyne.ports.services import Clock
-from mnemosyne.service.api_keys import hash_secret, split_token
+from mnemosyne.service.api_keys import hash_secret, log_expiry, split_token
 
 log = EventLog(__name__)
 
@@ -127,10 +127,7 @@ class ApiKeyAuthenticator:
         """Log once per instance that a key in use expires soon."""
         if key.expires_at and key.id not in self._expiring and key.expires_at - self._clock() < EXPIRES_SOON:
             self._expiring.add(key.id)
-            next_step = "create another key with `mnemosyne keys create`, and give it to the owner of this key"
-            log.warning(
-                "key_expires_soon", key=key.id, namespace=key.namespace, expires_at=key.expires_at, next_step=next_step
-            )
+            log_expiry(key)
 
     def _look_up(self, key_id: str) -> ApiKey | None:
         now = time.monotonic()
@@ -144,10 +141,10 @@ class ApiKeyAuthenticator:
             raise Unavailable("the database is not responding")
         try:
             key = self._find(key_id)
-        except ServiceError:
+        except ServiceError as exc:
             self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
             if cached is not None and believed:
-                log.warning("api_key_believed", key=key_id)
+                log.warning("api_key_believed", key=key_id, **fault_fields(exc))
                 return cached.key
             raise
         self._remember(key_id, _CachedKey(key, now))
@@ -240,8 +237,10 @@ class PushIdentity:
     def check(self, authorization: str | None) -> None:
         """Raise Unauthorized if the token is not the subscription's, Unavailable if it cannot be checked."""
         claims = self._verifier.verify(bearer(authorization))
-        if claims.get("email") not in self._emails or claims.get("email_verified") is not True:
-            raise Unauthorized("the push is not our subscription's")
+        email = claims.get("email")
+        if email not in self._emails or claims.get("email_verified") is not True:
+            detail = f"received the account {str(email)[:100]}, expected {' or '.join(sorted(self._emails))}"
+            raise Unauthorized("the push is not our subscription's", detail=detail)
 
 
 class OperatorIdentity:

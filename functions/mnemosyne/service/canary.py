@@ -28,6 +28,10 @@ LEFT_OVER = 100
 """Canary memories older than OLD that a check deletes: earlier checks have failed after they were published."""
 
 
+_READ_INGEST = "read the log of ingest: push_postponed, push_crashed or a refused push has the cause"
+_READ_MCP = "read the log of mcp: embedder_failed, tool_unavailable or tool_crashed has the cause"
+
+
 class _FailedStepError(Exception):
     def __init__(self, step: str, cause: str, next_step: str) -> None:
         super().__init__(cause)
@@ -42,7 +46,8 @@ def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
     try:
         stored_ms = _run(services, wait)
     except _FailedStepError as exc:
-        log.error("canary_failed", step=exc.step, cause=grouped(exc.cause), error=exc.cause, next_step=exc.next_step)
+        cause = f"{exc.step}: {exc.cause}"
+        log.error("canary_failed", step=exc.step, cause=grouped(cause), error=cause, next_step=exc.next_step)
         return Check("canary", f"{exc.step}: {exc.cause}", exc.next_step)
     log.info("canary_passed", stored_ms=stored_ms, duration_ms=milliseconds(started))
     return Check("canary", f"stored within {stored_ms:.0f} ms, found and deleted")
@@ -55,19 +60,21 @@ def _run(services: Services, wait: float) -> float:
     request = IngestRequest.of(
         request_id, content=content, timestamp=services.clock(), tags=("canary",), title=None, metadata=None
     )
-    with _Step("publish", "see the checks of this function, and the topic's grants"):
+    with _Step("publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"):
         ingest.accept(NAMESPACE, [request], services)
-    with _Step("store", "read the log of ingest: push_postponed has the cause"):
+    with _Step("store", _READ_INGEST):
         memory_id = _stored(request_id, memories, time.monotonic() + wait)
     stored_ms = milliseconds(started)
-    with _Step("search", "read the log of mcp"):
+    with _Step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
         result = search.search(query, memories=memories, embedder=services.embedder, reranker=services.reranker)
         if result.degraded:
-            raise _FailedStepError("search", result.degraded, "read the log of mcp: embedder_failed has the cause")
+            raise _FailedStepError("search", result.degraded, _READ_MCP)
         if memory_id not in [hit.id for hit in result.hits]:
-            raise _FailedStepError("search", "a search does not find a stored memory", "run `mnemosyne doctor`")
-    with _Step("delete", "read the log of mcp"):
+            raise _FailedStepError(
+                "search", "a search does not find a stored memory", "run `mnemosyne doctor --project MY-PROJECT`"
+            )
+    with _Step("delete", _READ_MCP):
         old = memories.list(Filters(before=request.timestamp - OLD), LEFT_OVER)
         manage.delete_many([memory_id, *(memory.id for memory in old)], memories=memories)
     return stored_ms
@@ -80,10 +87,10 @@ def _stored(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
         if status and status.state is IngestState.STORED and status.memory_id:
             return status.memory_id
         if status and status.state is not IngestState.QUEUED:
-            raise _FailedStepError("store", f"{status.state}: {status.error}", "do what the error says")
+            raise _FailedStepError("store", f"{status.state}: {status.error}", _READ_INGEST)
         if time.monotonic() >= deadline:
             cause = (status and status.error) or "no delivery has reached the database"
-            raise _FailedStepError("store", f"still queued: {cause}", "read the log of ingest: push_postponed")
+            raise _FailedStepError("store", f"still queued: {cause}", _READ_INGEST)
         time.sleep(PAUSE_SECONDS)
 
 

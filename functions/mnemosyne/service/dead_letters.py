@@ -14,17 +14,18 @@ from uuid import UUID
 
 from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
+from mnemosyne.domain.dead_letter_kind import DeadLetterKind
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
-from mnemosyne.service import ingest
 from mnemosyne.service.forgetting import without_forgotten
+from mnemosyne.service.rejection import INVALID_RECORD, reject
 
 log = EventLog(__name__)
 
@@ -45,9 +46,18 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
 
 
 def _log(dead_letter: DeadLetter, namespace: str) -> None:
-    """Log a dead letter, without its cause, which may quote the message."""
-    kept = {"namespace": namespace, "message_id": dead_letter.message_id, "cause": dead_letter.kind}
-    if dead_letter.kind.is_of_sender:
+    """Log a dead letter; its cause only if the kind cannot quote the message."""
+    kind = dead_letter.kind
+    quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
+    kept = {
+        "namespace": namespace,
+        "message_id": dead_letter.message_id,
+        "subscription": dead_letter.subscription,
+        "cause": kind,
+        "error": kind.meaning if quotes else dead_letter.cause,
+        "next_step": kind.next_step,
+    }
+    if kind.is_of_sender:
         log.warning("message_refused", **kept)
     else:
         log.error("dead_lettered", **kept)
@@ -61,7 +71,7 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """
     kept, forgettings = without_forgotten(dead_letter, memories=memories)
     newly = bool(kept and memories.store_dead_letter(kept, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
-    log.warning("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
+    log.info("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
@@ -71,7 +81,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
     same content. Returns the dead letter as it is stored.
     """
     if not message.retry_reason:
-        ingest.reject(message.rejected, memories=memories)
+        reject(message.rejected, memories=memories, cause=INVALID_RECORD)
     kept, forgettings = without_forgotten(dead_letter, memories=memories)
     if kept is None:
         return None
@@ -153,7 +163,8 @@ class Redrive:
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
-                log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, error=str(exc))
+                about = fault_fields(exc, otherwise="redrive it again after 24 hours")
+                log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, **about)
             raise
         log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
 

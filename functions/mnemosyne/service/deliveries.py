@@ -18,6 +18,8 @@ from mnemosyne.service.slices import DELIVERY_SECONDS
 
 log = EventLog(__name__)
 
+SOURCE_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
+"""Attribute of a message in a dead-letter topic: https://cloud.google.com/pubsub/docs/handling-failures."""
 LAST_DAY = timedelta(days=1)
 """Last part of a message's retention. A message that old becomes a dead letter, so that it is not lost."""
 
@@ -32,6 +34,8 @@ class Push:
     """Namespace of the subscription. Its publisher may write to no other namespace."""
     of_bucket: bool = False
     """Whether the subscription is a bucket's, whose messages are notifications about objects."""
+    subscription: str = ""
+    """Name of the subscription."""
 
     @property
     def age(self) -> timedelta | None:
@@ -60,6 +64,7 @@ class Push:
             dead_lettered_at=datetime.now(UTC),
             letter_id=self.message.letter_id,
             kind=kind,
+            subscription=self.message.attributes.get(SOURCE_SUBSCRIPTION) or self.subscription,
         )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, IngestStatus, Reading
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Reading
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, unstored, without_text
 from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
@@ -21,6 +21,7 @@ from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Clock, Services
 from mnemosyne.service import quotas
 from mnemosyne.service.group_commit import GroupCommit
+from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject
 from mnemosyne.service.slices import slices
 
 log = EventLog(__name__)
@@ -124,7 +125,7 @@ def store(
     try:
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
-        reject(message.rejected, memories=memories)
+        reject(message.rejected, memories=memories, cause=INVALID_RECORD)
         deleted = memories.delete_records(message.deletions) if message.deletions else None
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if stored.postponed:
@@ -201,7 +202,7 @@ class _Storing:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
         failed = unstored(request, str(error))
-        reject([failed], memories=self.memories)
+        reject([failed], memories=self.memories, cause=cause_of(error))
         return Stored(dict(self.memories.statuses([request.request_id])))
 
     def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
@@ -222,8 +223,8 @@ class _Storing:
             outcomes |= self.memories.statuses([request.request_id for request in gone])
         if refused:
             failed = [unstored(request, reason) for request, reason in refused]
-            reject(failed, memories=self.memories)
-            log.warning("quota_exceeded", namespace=self.memories.namespace, count=len(refused), reason=refused[0][1])
+            reject(failed, memories=self.memories, cause=OVER_QUOTA)
+            log_over_quota(self.memories.namespace, len(refused), refused[0][1])
             stored.over_quota = {request.request_id: reason for request, reason in refused}
             outcomes |= self.memories.statuses([request.request_id for request in failed])
         return stored
@@ -254,22 +255,7 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
     try:
         memories.record_attempt(message.waiting(error))
     except ServiceError:
-        log.warning(
-            "ingest_attempt_unrecorded",
-            namespace=message.namespace,
-            request_id=message.request_ids[0],
-            error=error,
-        )
-
-
-def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
-    """Record that requests can never be stored, each with its cause."""
-    if not failed:
-        return
-    memories.record_failures(failed)
-    for request in failed:
-        # Leave out the cause, which may quote the request. The request's status has it.
-        log.warning("ingest_failed", namespace=memories.namespace, request_id=request.request_id)
+        log.info("ingest_attempt_unrecorded", namespace=message.namespace, request_id=message.request_ids[0])
 
 
 def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:

@@ -12,7 +12,7 @@ from cachetools import TTLCache
 from mnemosyne.domain.oauth import StandingGrant
 from mnemosyne.domain.principal import Principal, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
 from mnemosyne.service.api_keys import PREFIX
 from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authenticator, bearer
@@ -79,10 +79,10 @@ class OAuthAuthenticator:
             raise Unavailable("the database is not responding")
         try:
             grant = self._find(grant_id)
-        except ServiceError:
+        except ServiceError as exc:
             self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
             if believed:
-                log.warning("grant_believed", grant=str(grant_id))
+                log.warning("grant_believed", grant=str(grant_id), **fault_fields(exc))
                 return believed
             raise
         with self._lock:
@@ -100,7 +100,15 @@ def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
     """
     claimed = claims["sub"], claims.get("namespace"), claims.get("client_id")
     if claimed != (grant.subject, grant.namespace, grant.client_id):
-        log.error("audit", action="authenticate", outcome="refused", reason="claims differ from the grant")
+        log.error(
+            "audit",
+            action="authenticate",
+            outcome="refused",
+            reason="claims differ from the grant",
+            cause="claims differ from the grant",
+            error=f"a valid token of the grant {claims.get('grant')} names another person, namespace or client",
+            next_step="somebody may have the signing key: disable its version: docs/deployment.md, Another signing key",
+        )
         raise Unauthorized("the token is not valid")
     scopes = scopes_of(str(claims.get("scope", "")).split()) & grant.scopes
     return Principal(

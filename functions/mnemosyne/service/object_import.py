@@ -28,7 +28,8 @@ from mnemosyne.ids import derived_id
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.imports import ObjectImports
 from mnemosyne.ports.services import ImportServices
-from mnemosyne.service import ingest, outcomes
+from mnemosyne.service import outcomes
+from mnemosyne.service.rejection import INVALID_RECORD, reject
 
 log = EventLog(__name__)
 
@@ -157,7 +158,7 @@ class _Reading:
 
     def _fail(self) -> None:
         """Record refused records as failed, and announce them: they never reach `ingest`."""
-        ingest.reject(self.failed, memories=self.services.memories_of(self.namespace))
+        reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
         if self.services.outcome_topic:
             outcomes.announce(
                 [request.request_id for request in self.failed],

@@ -17,6 +17,8 @@ from mnemosyne.ports.memories import CandidateSource, MemoryStore
 
 log = EventLog(__name__)
 
+WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the way out of the network (vpc_egress)"
+WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
 """Fewest candidates by vector, and fewest by words. Three times the limit is used if that is more."""
 COMPLETIONS = 8
@@ -171,10 +173,10 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
     try:
         return embedder.for_namespace(namespace).embed_query(text), None
     except ServiceError as exc:
-        log.fault("embedder_failed", exc, namespace=namespace)
+        log.fault("embedder_failed", exc, WAIT_FOR_EMBEDDER, namespace=namespace)
         return None, f"searched by words only: {exc.cause}"
     except InvalidRequest as exc:
-        log.warning("query_refused", namespace=namespace, error=str(exc))
+        log.info("query_refused", namespace=namespace, error=str(exc))
         return None, "searched by words only: the embedding model refuses this query"
 
 
@@ -189,7 +191,7 @@ def _reranked(
     try:
         relevances = reranker.score(query.query or "", texts)
     except ServiceError as exc:
-        log.fault("reranker_failed", exc, namespace=memories.namespace)
+        log.fault("reranker_failed", exc, WAIT_FOR_RERANKER, namespace=memories.namespace)
         return list(ranked), f"not reranked: {exc.cause}"
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
     return ranking.reranked(top, by_id, query.quality_weight), None
@@ -197,7 +199,7 @@ def _reranked(
 
 def _log(namespace: str, query: SearchQuery, result: SearchResult) -> None:
     if result.degraded:
-        log.warning("search_degraded", namespace=namespace, error=result.degraded)
+        log.info("search_degraded", namespace=namespace, reason=result.degraded)
     log.info(
         "searched",
         namespace=namespace,

@@ -43,6 +43,16 @@ resource "google_monitoring_uptime_check_config" "mcp" {
   depends_on = [google_cloud_run_v2_service_iam_member.mcp]
 }
 
+locals {
+  next_page = "INSTANCE is ${google_sql_database_instance.this.name}, REGION is ${var.region}. docs/runbook.md of Mnemosyne's repository says what to do next: \"%s\"."
+
+  # Cloud Monitoring replaces these variables: https://cloud.google.com/monitoring/alerts/doc-variables
+  labels_of = {
+    for key, alert in local.alerts :
+    key => join("", [for label in try(alert.group_by, []) : "${element(split(".", label), 2)}: $${${label}}\n\n"])
+  }
+}
+
 resource "google_monitoring_alert_policy" "this" {
   for_each              = local.alerts
   project               = var.project
@@ -81,7 +91,7 @@ resource "google_monitoring_alert_policy" "this" {
   }
 
   documentation {
-    content   = "First command:\n\n    ${each.value.command}\n\ndocs/runbook.md of Mnemosyne's repository says what to do next: \"${each.value.title}\"."
+    content   = "First command:\n\n    ${each.value.command}\n\n${local.labels_of[each.key]}${format(local.next_page, each.value.title)}"
     mime_type = "text/markdown"
   }
 
@@ -104,6 +114,8 @@ locals {
     "jsonPayload.event=\"migration_failed\"",
     "(resource.labels.job_name=\"${var.name}-migrate\" OR resource.labels.service_name=\"${var.name}-migrate\")",
   ])
+  # One line for each of both: a backup has a methodName, a migration has an event.
+  read_maintenance = "gcloud logging read --project=${var.project} --freshness=1d --limit=5 --format='table(timestamp,protoPayload.methodName,protoPayload.metadata,jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step)' '(${local.failed_backup}) OR (${local.failed_migration})'"
 }
 
 resource "google_monitoring_alert_policy" "maintenance" {
@@ -131,7 +143,7 @@ resource "google_monitoring_alert_policy" "maintenance" {
   }
 
   documentation {
-    content   = "First command:\n\n    gcloud sql operations list --instance=${google_sql_database_instance.this.name} --project=${var.project} --limit=5\n\ndocs/runbook.md of Mnemosyne's repository says what to do next: \"${local.maintenance}\"."
+    content   = "First command:\n\n    ${local.read_maintenance}\n\n${format(local.next_page, local.maintenance)}"
     mime_type = "text/markdown"
   }
 

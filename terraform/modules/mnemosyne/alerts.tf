@@ -25,11 +25,13 @@ locals {
   of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
   of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})(-dead-letter)?\")"
 
-  # Commands of the alerts' documentation.
-  read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,jsonPayload.event,jsonPayload.cause,jsonPayload.next_step)'"
+  # Commands of the alerts' documentation. A test compares their columns with the fields that the runbook names.
+  read_log  = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,resource.labels.service_name,%s)' '${local.of_log} AND %s'"
   of_log    = "resource.labels.service_name=~\"^${var.name}-\""
+  of_fault  = "jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step"
+  of_audit  = "jsonPayload.action,jsonPayload.reason,jsonPayload.principal,jsonPayload.key,jsonPayload.address,jsonPayload.wait_s"
   check_all = "gcloud workflows run ${var.name}-check --project=${var.project} --location=${var.region}"
-  instance  = "gcloud sql instances describe ${google_sql_database_instance.this.name} --project=${var.project} --format='yaml(state,settings.tier,settings.dataDiskSizeGb,settings.databaseFlags)'"
+  instance  = "gcloud sql instances describe ${google_sql_database_instance.this.name} --project=${var.project} --format='yaml(state,settings.tier,settings.dataDiskSizeGb,settings.storageAutoResizeLimit,settings.databaseFlags)'"
 
   # Each alert fires if a value stays above a threshold for a duration. With a denominator, the value is a ratio.
   # docs/runbook.md has a section for each title, and `command` is the first command to run.
@@ -42,7 +44,7 @@ locals {
       group_by  = ["metric.label.event", "metric.label.cause"]
       threshold = 0
       duration  = "0s"
-      command   = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"operator_needed\" OR \"dead_lettered\" OR \"quota_exceeded\" OR \"key_expires_soon\")'"
+      command   = format(local.read_log, "jsonPayload.namespace,jsonPayload.key,jsonPayload.expires_at,jsonPayload.subscription,${local.of_fault}", "jsonPayload.event=(\"operator_needed\" OR \"dead_lettered\" OR \"quota_exceeded\" OR \"key_expires_soon\")")
     }
     tools = {
       title       = "One tool call in twenty fails"
@@ -52,7 +54,7 @@ locals {
       reducer     = "REDUCE_SUM"
       threshold   = 0.05
       duration    = "300s"
-      command     = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"tool_unavailable\" OR \"tool_crashed\" OR \"tool_uncertain\")'"
+      command     = format(local.read_log, local.of_fault, "jsonPayload.event=(\"tool_unavailable\" OR \"tool_crashed\" OR \"tool_uncertain\")")
     }
     degraded = {
       title       = "One search in twenty is degraded"
@@ -62,7 +64,7 @@ locals {
       reducer     = "REDUCE_SUM"
       threshold   = 0.05
       duration    = "300s"
-      command     = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"embedder_failed\" OR \"reranker_failed\" OR \"query_refused\")'"
+      command     = format(local.read_log, local.of_fault, "jsonPayload.event=(\"embedder_failed\" OR \"reranker_failed\" OR \"query_refused\")")
     }
     delayed = {
       title     = "A message waits longer than ten minutes"
@@ -72,7 +74,7 @@ locals {
       group_by  = ["resource.label.subscription_id"]
       threshold = 600
       duration  = "300s"
-      command   = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"push_postponed\" OR \"push_crashed\" OR \"start_failed\")'"
+      command   = format(local.read_log, local.of_fault, "(jsonPayload.event=(\"push_postponed\" OR \"push_crashed\" OR \"push_malformed\" OR \"start_failed\") OR (jsonPayload.event=\"audit\" AND jsonPayload.action=\"push\" AND jsonPayload.outcome=\"refused\"))")
     }
     lag = {
       title     = "Memories are stored two minutes late"
@@ -81,7 +83,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 120000
       duration  = "900s"
-      command   = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"push_postponed\" OR \"embedding_throttled\")'"
+      command   = format(local.read_log, "jsonPayload.lag_ms,${local.of_fault}", "(jsonPayload.event=(\"push_postponed\" OR \"embedding_throttled\") OR jsonPayload.lag_ms>120000)")
     }
     dead_letters = {
       title     = "Twenty messages became dead letters"
@@ -91,7 +93,7 @@ locals {
       group_by  = ["metric.label.event", "metric.label.cause"]
       threshold = 20
       duration  = "0s"
-      command   = "${local.read_log} '${local.of_log} AND jsonPayload.event=(\"dead_lettered\" OR \"message_refused\")'"
+      command   = format(local.read_log, "jsonPayload.namespace,jsonPayload.message_id,jsonPayload.subscription,${local.of_fault}", "jsonPayload.event=(\"dead_lettered\" OR \"message_refused\")")
     }
     refused = {
       title     = "Many calls are refused"
@@ -101,7 +103,7 @@ locals {
       group_by  = ["metric.label.reason"]
       threshold = 300
       duration  = "300s"
-      command   = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,jsonPayload.reason,jsonPayload.principal,jsonPayload.address)' '${local.of_log} AND jsonPayload.event=\"audit\" AND jsonPayload.outcome=\"refused\"'"
+      command   = format(local.read_log, local.of_audit, "jsonPayload.event=\"audit\" AND jsonPayload.outcome=\"refused\"")
     }
     pool = {
       title     = "Calls are refused because no database connection is free"
@@ -110,7 +112,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = 10
       duration  = "0s"
-      command   = local.instance
+      command   = format(local.read_log, local.of_audit, "jsonPayload.event=\"audit\" AND jsonPayload.reason=\"database\"")
     }
     server_errors = {
       title       = "One answer in a hundred is a 5xx"
@@ -121,7 +123,7 @@ locals {
       group_by    = ["resource.label.service_name"]
       threshold   = 0.01
       duration    = "300s"
-      command     = "${local.read_log} '${local.of_log} AND severity>=ERROR'"
+      command     = format(local.read_log, local.of_fault, "jsonPayload.event=(\"authentication_unavailable\" OR \"authentication_crashed\" OR \"issuer_unreachable\" OR \"start_failed\" OR \"auth_unavailable\" OR \"auth_crashed\" OR \"key_versions_stale\")")
     }
     latency = {
       title     = "One call in twenty takes longer than two seconds"
@@ -130,7 +132,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 2000
       duration  = "600s"
-      command   = "gcloud logging read --project=${var.project} --freshness=1h --limit=20 --format='table(timestamp,jsonPayload.embed_ms,jsonPayload.database_ms,jsonPayload.rerank_ms)' '${local.of_log} AND jsonPayload.event=\"searched\"'"
+      command   = format(local.read_log, "jsonPayload.tool,jsonPayload.duration_ms,jsonPayload.embed_ms,jsonPayload.database_ms,jsonPayload.rerank_ms,textPayload", "(jsonPayload.event=(\"searched\" OR \"tool_called\") OR textPayload:\"Starting new instance\")")
     }
     instances = {
       title     = "mcp has almost reached its maximum number of instances"
@@ -139,7 +141,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = max(1, var.max_instances.mcp - 1)
       duration  = "900s"
-      command   = "terraform -chdir=terraform output connections_needed"
+      command   = format(local.read_log, "jsonPayload.principal,jsonPayload.tool,jsonPayload.duration_ms", "jsonPayload.event=\"tool_called\"")
     }
     memory = {
       title     = "A function is running out of memory"
@@ -149,7 +151,7 @@ locals {
       group_by  = ["resource.label.service_name"]
       threshold = 0.9
       duration  = "600s"
-      command   = "gcloud logging read --project=${var.project} --freshness=1d --limit=20 --format='table(timestamp,resource.labels.service_name,textPayload)' '${local.of_log} AND textPayload:\"Memory limit\"'"
+      command   = format(local.read_log, "textPayload", "textPayload:\"Memory limit\"")
     }
     database_cpu = {
       title     = "The database's processor is busy"
@@ -185,7 +187,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 86400
       duration  = "300s"
-      command   = "${local.read_log} 'resource.labels.service_name=\"${var.name}-import-object\" AND severity>=WARNING'"
+      command   = format(local.read_log, local.of_fault, "resource.labels.service_name=\"${var.name}-import-object\" AND jsonPayload.event=(\"push_postponed\" OR \"push_crashed\" OR \"operator_needed\")")
     }
     canary = {
       title     = "A memory cannot be stored and found"

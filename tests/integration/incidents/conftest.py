@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.observability import CAUSE_LENGTH
 from tests.fakes import FakeServices
 from tests.incidents import World
+from tests.log_events import LISTED, WITHOUT_ERROR
 from tests.terraform.monitoring import Monitoring
 from tests.terraform.test_alerts import ENTRIES, NOTIFIED, as_if_domain_only
 from tests.terraform.workspace import ROOT, workspace
@@ -15,6 +17,18 @@ from tests.terraform.workspace import ROOT, workspace
 INCIDENTS = (ROOT / "docs" / "runbook.md").read_text().partition("## Incidents")[2]
 SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in INCIDENTS.split("\n### ")[1:])}
 """The runbook's sections of incidents by title."""
+
+
+def check_faults(world: World) -> None:
+    """Check that each line of a fault has the cause, the details and the next step, and no line is cut."""
+    for fields in world.entries:
+        event, severity = fields.get("jsonPayload.event"), fields["severity"]
+        if severity not in ("WARNING", "ERROR") or event is None or (event in LISTED and severity == "WARNING"):
+            continue
+        missing = [name for name in ("cause", "error", "next_step") if not fields.get(f"jsonPayload.{name}")]
+        assert missing in ([], ["error"] if event in WITHOUT_ERROR else []), fields
+        assert len(str(fields["jsonPayload.cause"])) < CAUSE_LENGTH, fields
+        assert "do what the error says" not in str(fields["jsonPayload.next_step"])
 
 
 def named_alerts(incident: str) -> set[str]:
@@ -60,6 +74,7 @@ def check(monitoring: Monitoring, _checked: set[str]) -> Callable[..., None]:
         if cause:
             logged = {str(fields.get("jsonPayload.cause")) for fields in world.entries}
             assert any(cause in one for one in logged), logged
+        check_faults(world)
         _checked.add(incident)
 
     return checked

@@ -20,7 +20,7 @@ from mnemosyne.service.authenticate import ApiKeyAuthenticator, OidcAuthenticato
 from mnemosyne.service.canary import check_canary
 from mnemosyne.settings import Settings
 from tests.fakes import NOW
-from tests.incidents import World
+from tests.incidents import KEY, World
 from tests.integration.incidents.conftest import SECTIONS
 from tests.terraform.monitoring import Monitoring, entry
 
@@ -77,9 +77,17 @@ def test_the_identity_provider_is_unreachable(idle: World, check: Check) -> None
     check("The identity provider is unreachable", idle, "issuer_unreachable")
 
 
-def test_somebody_guesses_keys(idle: World, check: Check) -> None:
+def test_wrong_credentials_are_sent(idle: World, check: Check) -> None:
     assert idle.post(ApiKeyAuthenticator(_unknown, lambda: NOW), times=340) == 429
-    check("Somebody guesses keys", idle, "audit")
+    refused = [fields for fields in idle.entries if fields["jsonPayload.event"] == "audit"]
+    assert {fields["jsonPayload.reason"] for fields in refused} == {
+        "rate",
+        "the key is not known, expired or revoked",
+    }
+    assert {(fields["jsonPayload.action"], fields["jsonPayload.key"]) for fields in refused} == {
+        ("authenticate", KEY.split("_")[1])
+    }
+    check("Wrong credentials are sent", idle, "audit")
 
 
 class Everybody:
@@ -89,13 +97,14 @@ class Everybody:
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
-        return Principal(id="loop", namespace="ns", scopes=frozenset({Scope.READ}))
+        return Principal(id="key:loop", credential="key:loop", namespace="ns", scopes=frozenset({Scope.READ}))
 
     cached_principal = authenticate
 
 
 def test_one_caller_sends_too_many_calls(idle: World, check: Check) -> None:
-    assert idle.post(Everybody(), charged="loop", times=301) == 429
+    assert idle.post(Everybody(), charged="key:loop", times=301) == 429
+    assert {fields.get("jsonPayload.key") for fields in idle.entries} == {"loop"}
     check("One caller sends too many calls", idle, "audit")
 
 

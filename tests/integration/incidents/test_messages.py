@@ -12,8 +12,8 @@ from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.message import encode
-from mnemosyne.errors import Unauthorized
 from mnemosyne.service import ingest
+from mnemosyne.service.authenticate import PushIdentity
 from tests.fakes import FakeQueue, request
 from tests.incidents import World
 from tests.terraform.monitoring import Monitoring
@@ -45,11 +45,16 @@ def test_mcp_cannot_publish(idle: World, check: Check, incident: str, status: in
 
 
 def test_pushes_are_refused(idle: World, check: Check) -> None:
-    def identify(authorization: str | None) -> None:
-        raise Unauthorized("the push is not our subscription's")
+    class Verifier:
+        def verify(self, token: str) -> dict[str, object]:
+            return {"email": "other@p.iam.gserviceaccount.com", "email_verified": True}
 
-    assert idle.deliver(identify=identify) == 401
-    check("Pushes are refused", idle, "audit")
+    identify = PushIdentity(Verifier(), {"push@p.iam.gserviceaccount.com"}).check
+    assert idle.deliver(identify=identify, headers={"Authorization": "Bearer a.b.c"}) == 401
+    check("Pushes are refused", idle, "audit", "not our subscription's")
+    (refused,) = [fields for fields in idle.entries if fields["jsonPayload.event"] == "audit"]
+    for account in ("received the account other@p", "expected push@p"):
+        assert account in refused["jsonPayload.error"]
 
 
 def test_ingest_has_a_bug(world: World, check: Check, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_a_fault_of_the_embedding_service(
 def test_the_model_refuses_one_text(world: World, check: Check) -> None:
     world.services.embedder.fault = InvalidRequest("the model refuses this text")
     assert world.deliver() == 204
-    check("The model refuses one text", world, "ingest_failed")
+    check("The model refuses one text", world, "ingest_failed", "refuses the content")
 
 
 def test_the_reranker_fails(world: World, check: Check) -> None:

@@ -15,6 +15,7 @@ from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import dead_letters, ingest
+from mnemosyne.service.rejection import reject
 from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 from tests.memories import list_memories, status_of
@@ -127,7 +128,7 @@ def test_statuses_come_in_the_order_asked(services: FakeServices) -> None:
 
 def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> None:
     bad = request("a")
-    ingest.reject([FailedRequest(request_id=bad.request_id, error="no good")], memories=services.memories)
+    reject([FailedRequest(request_id=bad.request_id, error="no good")], memories=services.memories, cause="no good")
     status = status_of(services.memories, bad.request_id)
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
 
@@ -194,7 +195,7 @@ def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeSe
 
 def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id(services: FakeServices) -> None:
     mended = request("a")
-    ingest.reject([FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories)
+    reject([FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories, cause="no good")
     assert _store(services, mended) == [IngestState.STORED]
 
 

@@ -12,7 +12,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import json_text, text_array
 from mnemosyne.domain.audit import ACCESS, IDS, AuditEvent, AuditFilter
 from mnemosyne.errors import ServiceError
-from mnemosyne.observability import EventLog, listen
+from mnemosyne.observability import EventLog, fault_fields, listen
 
 log = EventLog(__name__)
 
@@ -87,7 +87,14 @@ class AuditTrail:
                 self._thread.start()
         self._wake.set()
         if not skipped:
-            log.error("audit_lost", action=fields["action"], principal=fields["principal"])
+            log.error(
+                "audit_lost",
+                action=fields["action"],
+                principal=fields["principal"],
+                cause="the database does not respond, and too many events of the audit trail wait",
+                error=f"{WAITING:,} events wait",
+                next_step="see `audit_postponed`; the log event `audit` has the lost changes",
+            )
 
     def flush(self) -> None:
         """Record all events that wait; one attempt."""
@@ -104,7 +111,7 @@ class AuditTrail:
                 except ServiceError as exc:
                     with self._lock:
                         self._used = used | self._used
-                    log.warning("audit_postponed", error=str(exc), waiting=len(self._events))
+                    log.warning("audit_postponed", **fault_fields(exc), waiting=len(self._events))
                     return
                 with self._lock:
                     del self._events[: len(events)]

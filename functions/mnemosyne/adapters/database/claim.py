@@ -224,12 +224,13 @@ class PostgresClaim:
         except StatementTimeout as exc:
             raise Unavailable(
                 "the database takes too long to store any memory",
-                next_step="look for its load and for long transactions",
+                next_step="look for its load and for long transactions in Query Insights",
             ) from exc
         except InvalidRequest as exc:
             raise Broken(
                 "the database refuses every memory",
-                next_step="run `mnemosyne migrate`, then `mnemosyne doctor`",
+                next_step="run `make deploy`, whose migration restores the schema, then "
+                "`mnemosyne doctor --project MY-PROJECT`",
                 detail=str(error),
             ) from exc
 

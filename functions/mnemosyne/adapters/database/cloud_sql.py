@@ -17,7 +17,7 @@ from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.connections import Connection, connect_error, session_options
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import MnemosyneError, ServiceError, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 if TYPE_CHECKING:
     from google.cloud.sql.connector import Connector
@@ -89,7 +89,7 @@ class CloudSql:
                 if refused:
                     raise
                 refused = True
-                log.warning("database_refused", instance=self._instance, attempt=attempt, error=str(exc))
+                log.warning("database_refused", instance=self._instance, attempt=attempt, **fault_fields(exc))
                 self._renew_token()
                 time.sleep(PAUSE_SECONDS)
                 continue
@@ -99,7 +99,8 @@ class CloudSql:
 
     def _pause_unreachable(self, attempt: int, exc: ServiceError) -> None:
         """Return when another attempt may be made, or raise the error."""
-        log.warning("database_unreachable", instance=self._instance, attempt=attempt, error=str(exc.__cause__))
+        about = fault_fields(exc) | {"error": str(exc.__cause__)}
+        log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
         if self._reached or time.monotonic() > (self._patient_until or 0.0):
             if attempt >= ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
                 raise exc
@@ -152,7 +153,13 @@ class CloudSql:
             if self._connector is not connector:
                 return
             self._connector = None
-        log.error("database_connector_abandoned", instance=self._instance)
+        log.error(
+            "database_connector_abandoned",
+            instance=self._instance,
+            cause="the Cloud SQL Connector hung, and was replaced",
+            error=f"no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s",
+            next_step="if it repeats, run `make deploy`, which starts new instances",
+        )
         threading.Thread(target=connector.close, name="abandoned-connector", daemon=True).start()
 
     def _translated(self, exc: Exception) -> MnemosyneError:
@@ -178,4 +185,9 @@ def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -
     the other.
     """
     exc = context.get("exception")
-    log.warning("database_connector_fault", error=f"{type(exc).__name__}: {exc}" if exc else context["message"])
+    log.warning(
+        "database_connector_fault",
+        cause="a call of the Cloud SQL Admin API failed",
+        error=f"{type(exc).__name__}: {exc}" if exc else context["message"],
+        next_step=WAIT,
+    )

@@ -17,7 +17,7 @@ from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Conflict, Misconfigured, MnemosyneError, NotFound, ServiceError, Unavailable, Uncertain
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 log = EventLog(__name__)
 
@@ -181,7 +181,9 @@ class Connection:
             message = str(detail.get("M", exc))
             if rule.kind is service_errors.Kind.ITEM:
                 raise rule.error(message, {}) from exc
-            log.warning("database_fault", state=state, error=message)
+            log.warning(
+                "database_fault", state=state, cause=rule.cause, error=message, next_step=rule.next_step or WAIT
+            )
             # Leave out PostgreSQL's message: agents read the error, and the message may name files and roles.
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
@@ -222,8 +224,10 @@ def connection_factory(
         try:
             return Connection(pg8000.dbapi.connect(**arguments), socket_timeout)
         except (pg8000.exceptions.Error, OSError) as exc:
-            log.warning("database_unreachable", error=str(exc))
-            raise connect_error(exc, "the database") from exc
+            error = connect_error(exc, "the database")
+            if isinstance(error, ServiceError):
+                log.warning("database_unreachable", **fault_fields(error))
+            raise error from exc
 
     return connect
 

@@ -15,15 +15,25 @@ def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None
     The previous space is accepted too, because a service is deployed again only after the move.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
-        raise Misconfigured("the database has no memories table of ours: run `mnemosyne migrate`")
+        raise Misconfigured(
+            "the database has no memories table of ours",
+            next_step="run `make deploy`, which applies the migrations; without Terraform, `mnemosyne migrate`",
+        )
     row = connection.one(memories_sql.EMBEDDING_SPACE)
     space = EmbeddingSpace(row["provider"], row["model"], row["dimension"])
     if expected is None or space == expected:
         return space
     if expected == EmbeddingSpace(row["previous_provider"], row["previous_model"], row["previous_dimension"]):
-        log.warning("embedding_settings_outdated", set=str(expected), memories=str(space))
+        log.warning(
+            "embedding_settings_outdated",
+            cause="the settings name the embedding model before the last `mnemosyne reembed`",
+            error=f"the database holds embeddings of {space}, the settings say {expected}",
+            next_step="set embedding_model and embedding_dimension to those of the database and run `make deploy`",
+        )
         return space
     raise Misconfigured(
-        f"the database holds embeddings of {space}, the settings say {expected}: set MNEMOSYNE_EMBEDDING_MODEL and "
-        "MNEMOSYNE_EMBEDDING_DIMENSION to the database's, or move the memories with `mnemosyne reembed`"
+        f"the database holds embeddings of {space}, the settings say {expected}",
+        next_step="set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension "
+        "(MNEMOSYNE_EMBEDDING_DIMENSION) back to those of the database and run `make deploy`; or move the memories "
+        "with `mnemosyne reembed --project MY-PROJECT`",
     )

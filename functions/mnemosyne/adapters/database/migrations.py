@@ -121,7 +121,7 @@ def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFi
     repeatables = {row["name"]: row for row in connection.run(_REPEATABLES)} if tables["repeatables"] else {}
     newer = sorted(migrations.keys() - {file.version for file in files})
     if newer:
-        log.warning("schema_is_newer", versions=newer)
+        log.info("schema_is_newer", versions=newer)
     result = []
     for file in files:
         row = repeatables.get(file.name) if file.version is None else migrations.get(file.version)

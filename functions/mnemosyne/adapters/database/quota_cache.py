@@ -6,8 +6,8 @@ from collections.abc import Callable
 from cachetools import TTLCache
 
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import MnemosyneError
-from mnemosyne.observability import EventLog
+from mnemosyne.errors import MnemosyneError, ServiceError
+from mnemosyne.observability import EventLog, fault_fields
 
 log = EventLog(__name__)
 
@@ -46,7 +46,8 @@ class QuotaCache:
             with self._lock:
                 self._quotas[namespace] = quota
         except MnemosyneError as exc:
-            log.warning("quota_unknown", namespace=namespace, error=str(exc))
+            about = fault_fields(exc) if isinstance(exc, ServiceError) else {}
+            log.warning("quota_unknown", namespace=namespace, **about)
         finally:
             with self._lock:
                 self._pending.discard(namespace)

@@ -20,9 +20,10 @@ from mnemosyne.errors import (
     ItemUnavailable,
     Misconfigured,
     MnemosyneError,
+    ServiceError,
     TextTooLong,
 )
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class GeminiEmbedder:
                 if not exc.refuses:
                     self._probe(exc, task)
                     raise ItemUnavailable(str(exc)) from exc
-                log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
+                log.info("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
         for number, text in enumerate(texts):
             if number:
                 check_time(deadline, number, len(texts))
@@ -254,7 +255,7 @@ class GeminiEmbedder:
             answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
         except APIError as exc:
             if exc.code == 429:
-                log.warning("embedding_throttled", model=self.model, texts=len(texts))
+                self._log_throttled(len(texts), exc)
             raise self._explanations.api_error(exc) from exc
         except httpx2.ReadTimeout as exc:
             raise self._explanations.doubt(service_errors.UNREACHABLE, "no answer in time") from exc
@@ -263,6 +264,11 @@ class GeminiEmbedder:
         except (ValueError, TypeError, AttributeError, LookupError) as exc:  # from an invalid response
             raise self._unusable(f"no embeddings ({type(exc).__name__})") from exc
         return self._vectors(answer, len(texts))
+
+    def _log_throttled(self, texts: int, exc: Exception) -> None:
+        error = self._explanations.error(429, str(getattr(exc, "message", exc)))
+        about = fault_fields(error) if isinstance(error, ServiceError) else {}
+        log.warning("embedding_throttled", model=self.model, texts=texts, **about)
 
     def _unusable(self, answer: str) -> Refused:
         return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answer}")

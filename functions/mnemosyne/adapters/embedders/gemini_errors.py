@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 # Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
-_MODEL_SETTING: Final = "embedding_model (MNEMOSYNE_EMBEDDING_MODEL)"
+# Another order stops all functions: the settings and the database would name different models.
+_ANOTHER_MODEL: Final = (
+    "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL --dimension DIMENSION`, "
+    "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
+    "run `make deploy`"
+)
 _DOUBTFUL: Final = re.compile(r"400|404|408|413|5\d\d")
 
 
@@ -48,7 +53,8 @@ class Explanations:
         """Look up the error in the table of rules."""
         vertex = self.vertex
         set_location = (
-            "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it, or "
+            "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it and run "
+            "`make deploy`; else "
         )
         elsewhere = set_location if vertex else ""
         return service_errors.error(
@@ -60,10 +66,13 @@ class Explanations:
             where=f"at {vertex.location or 'global'}" if vertex else "with this API key",
             project=vertex.project if vertex and vertex.project else "of the credentials",
             elsewhere=elsewhere,
-            another=f"{'' if vertex else 'set '}{_MODEL_SETTING} to another model",
-            model_setting=_MODEL_SETTING,
-            api="aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com",
-            rights="grant this service account roles/aiplatform.user" if vertex else "let the key call the Gemini API",
+            another=_ANOTHER_MODEL,
+            api="run `make deploy`, which enables aiplatform.googleapis.com"
+            if vertex
+            else "enable generativelanguage.googleapis.com in the project of the API key",
+            rights="run `make deploy`, which grants roles/aiplatform.user"
+            if vertex
+            else "let the key call the Gemini API, in the key's API restrictions",
         )
 
     def doubt(self, code: int | str, message: str) -> Refused:

@@ -197,7 +197,12 @@ class _TokenCounts:
                 with self._file.open("r+b", buffering=0) as file:
                     file.write(counts.data)
             except OSError as exc:
-                log.warning("tokens_not_counted", error=str(exc))
+                log.warning(
+                    "tokens_not_counted",
+                    cause="the file of word counts cannot be written",
+                    error=str(exc),
+                    next_step="make the data directory writable",
+                )
 
 
 def counts_file(directory: Path, namespace: str) -> Path:

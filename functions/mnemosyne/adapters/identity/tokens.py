@@ -15,7 +15,7 @@ from typing import Any
 import jwt
 
 from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 
 log = EventLog(__name__)
 
@@ -37,6 +37,8 @@ SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
 """Cloud Run replaces some signatures with this after checking them, so that other services cannot use the token:
 https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
 
+UNREACHABLE = "the identity provider does not respond correctly"
+CHECK_ISSUER = "check the issuer's address (MNEMOSYNE_OIDC_ISSUER, oauth_upstream_issuer) and the way to it"
 _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
 
 
@@ -87,8 +89,18 @@ class OidcVerifier:
             )
         except jwt.PyJWTError as exc:
             log.info("token_refused", error=type(exc).__name__)
-            raise Unauthorized("the token is not valid") from exc
+            raise Unauthorized("the token is not valid", detail=self._detail(token, exc)) from exc
         return claims
+
+    def _detail(self, token: str, exc: jwt.PyJWTError) -> str:
+        """Return what differs, for the log; a token's claims are quoted up to 100 characters."""
+        try:
+            claims = jwt.decode(token, options={"verify_signature": False})
+        except jwt.PyJWTError:
+            claims = {}
+        received, issuer = (str(claims.get(name))[:100] for name in ("aud", "iss"))
+        expected = " or ".join(audience for audience in self._audiences if not audience.endswith("/"))
+        return f"{exc}; received the audience {received} of {issuer}, expected {expected} of {self._issuer}"
 
     def check(self) -> int:
         """Fetch the issuer's keys and return their number. Raises Unavailable."""
@@ -116,8 +128,7 @@ class OidcVerifier:
         try:
             return self._client.get_signing_keys(refresh=True)
         except _JWKS_ERRORS as exc:
-            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not respond correctly") from exc
+            raise unreachable(self._issuer, exc) from exc
 
     @cached_property
     def _client(self) -> jwt.PyJWKClient:
@@ -134,8 +145,14 @@ class OidcVerifier:
                 problem = exc
                 if not isinstance(exc, urllib.error.HTTPError) or exc.code not in NO_METADATA:
                     break
-        log.warning("issuer_unreachable", issuer=self._issuer, error=str(problem))
-        raise Unavailable("the identity provider does not respond correctly") from problem
+        raise unreachable(self._issuer, problem) from problem
+
+
+def unreachable(issuer: str, problem: Exception | None) -> Unavailable:
+    """Log that an issuer does not respond correctly, and return the error to raise."""
+    error = Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
+    log.warning("issuer_unreachable", issuer=issuer, **fault_fields(error) | {"error": f"{issuer}: {problem}"})
+    return error
 
 
 def _metadata_urls(issuer: str) -> list[str]:
@@ -188,7 +205,7 @@ class _IssuerKeys:
             if self._cached_at >= started_at:  # another thread fetched them in the meantime
                 return
             if self._failed_at >= started_at:
-                raise Unavailable("the identity provider does not respond correctly")
+                raise Unavailable(UNREACHABLE, next_step=CHECK_ISSUER)
             self._cached = self._fetch()
             self._cached_at = time.monotonic()
         except Unavailable:

@@ -13,8 +13,8 @@ import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 
-from mnemosyne.adapters.identity.tokens import OidcVerifier
-from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.adapters.identity.tokens import OidcVerifier, unreachable
+from mnemosyne.errors import Unauthorized
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -66,11 +66,15 @@ class OpenIdLogIn:
                 )
             claims = self._verifier.verify(str(token.get("id_token", "")))
         except OAuthError as exc:
-            log.warning("log_in_refused", error=str(exc))
+            log.warning(
+                "log_in_refused",
+                cause="the identity provider refuses the code of a log-in",
+                error=str(exc),
+                next_step="check oauth_client_id, oauth_client_secret_version and the callback URL at the provider",
+            )
             raise Unauthorized("the identity provider did not let you in") from exc
         except (requests.RequestException, ValueError) as exc:
-            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not respond correctly") from exc
+            raise unreachable(self._issuer, exc) from exc
         # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.
         ours = claims.get("azp", self._client_id) == self._client_id
         if not ours or not hmac.compare_digest(
@@ -97,10 +101,9 @@ class OpenIdLogIn:
                 self._metadata = (time.monotonic(), metadata)
             except (requests.RequestException, ValueError) as exc:
                 if not metadata:
-                    log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-                    raise Unavailable("the identity provider does not respond correctly") from exc
+                    raise unreachable(self._issuer, exc) from exc
         if not isinstance(metadata, Mapping) or not isinstance(endpoint := metadata.get(name), str):
-            raise Unavailable("the identity provider does not respond correctly")
+            raise unreachable(self._issuer, ValueError(f"its metadata has no {name}"))
         return endpoint
 
 

@@ -28,7 +28,7 @@ from joserfc.jwk import ECKey
 
 from mnemosyne.adapters.signing.key_files import ALGORITHM
 from mnemosyne.errors import Misconfigured, Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import ACCESS_TOKEN
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ PUBLISHED_SECONDS = 600.0
 """Age at which a version begins to sign: longer than any cache of the key list."""
 CALL_SECONDS = 5.0
 """Timeout of a call including retries. The library's default of a minute is too long for a log-in."""
+_SEE_KEY = "see the versions of the key with `gcloud kms keys versions list`: docs/deployment.md, Another signing key"
+_RESTORE_GRANT = "run `make deploy`, which grants auth the rights on the key"
 _BOUNDS: Mapping[str, Any] = {
     "timeout": CALL_SECONDS,
     "retry": Retry(if_exception_type(ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
@@ -141,7 +143,7 @@ class CloudKmsKeys:
             except Unavailable as exc:
                 if not self._versions:
                     raise
-                log.warning("key_versions_stale", key=self._key, error=str(exc))
+                log.warning("key_versions_stale", key=self._key, **fault_fields(exc))
             self._listed_at = time.monotonic()
             return self._versions
 
@@ -153,7 +155,7 @@ class CloudKmsKeys:
             )
             versions = [cached.get(version.name) or self._read(client, version) for version in listed]
         if not versions:
-            raise Misconfigured(f"the key {self._key} must have an enabled version")
+            raise Misconfigured(f"the key {self._key} must have an enabled version", next_step=_SEE_KEY)
         return sorted(versions, key=lambda version: -version.created_at)
 
     def _read(self, client: "KeyManagementServiceClient", version: Any) -> _Version:
@@ -172,11 +174,13 @@ class CloudKmsKeys:
                 self._connection = self._connect()
             yield self._connection
         except BadRequest as exc:  # REST reports a failed precondition as a bad request
-            raise _Disabled(f"the key {self._key} cannot sign: {exc.message}") from exc
+            raise _Disabled(f"the key {self._key} cannot sign", next_step=_SEE_KEY, detail=str(exc.message)) from exc
         except (Forbidden, NotFound) as exc:
-            raise Misconfigured(f"the key {self._key} cannot be used: {exc.message}") from exc
+            raise Misconfigured(
+                f"the key {self._key} cannot be used", next_step=_RESTORE_GRANT, detail=str(exc.message)
+            ) from exc
         except (GoogleAPICallError, RetryError, GoogleAuthError) as exc:
-            raise Unavailable(f"Cloud KMS does not respond correctly: {exc}") from exc
+            raise Unavailable("Cloud KMS does not respond correctly", detail=str(exc)) from exc
 
 
 class _Disabled(Misconfigured):

@@ -104,7 +104,12 @@ class Delivery:
         try:
             step()
         except (sqlite3.Error, OSError) as exc:  # a full disk, a lock held for long, a damaged file
-            log.error("delivery_failed", error=str(exc))
+            log.error(
+                "delivery_failed",
+                cause="the queue file cannot be read or written",
+                error=str(exc),
+                next_step="check that the disk has room and that the data directory is writable",
+            )
             self._stop.wait(FAILURE_PAUSE_SECONDS)
         except Exception:  # a fault of our own must not end the only thread that delivers
             log.exception("delivery_crashed")
@@ -148,7 +153,14 @@ class Delivery:
             error = f"{type(exc).__name__}: {exc}"
         seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)
-        log.warning("delivery_postponed", message_id=message.message_id, seconds=seconds, error=error)
+        log.warning(
+            "delivery_postponed",
+            message_id=message.message_id,
+            seconds=seconds,
+            cause="a push was refused, and is repeated",
+            error=error,
+            next_step="read the log of the function for `push_postponed`",
+        )
         return False
 
 

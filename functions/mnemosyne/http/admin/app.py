@@ -48,7 +48,15 @@ def build_app(
             try:
                 await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
             except Unauthorized as exc:
-                log.error("audit", action=event, outcome="refused", reason=str(exc))
+                log.error(
+                    "audit",
+                    action=event,
+                    outcome="refused",
+                    reason=str(exc),
+                    cause=str(exc),
+                    error=exc.detail or str(exc),
+                    next_step="run `make deploy`, which sets the account and the audience of the workflow",
+                )
                 return JSONResponse({"error": str(exc)}, status_code=401)
             except Unavailable as exc:
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)

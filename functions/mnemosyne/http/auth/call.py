@@ -22,6 +22,7 @@ from mnemosyne.errors import (
     MnemosyneError,
     NotFound,
     OverBudget,
+    ServiceError,
     Unauthorized,
     Unavailable,
 )
@@ -30,7 +31,7 @@ from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.client_address import client_address
 from mnemosyne.http.common.rate_limit import NetworkBudgets
-from mnemosyne.observability import EventLog, trace
+from mnemosyne.observability import EventLog, bug, fault_fields, trace
 
 log = EventLog(__name__)
 
@@ -191,7 +192,8 @@ class Gateway:
         message = str(exc) if status < 500 else "the server cannot do this at the moment: try again later"
         headers = {"Retry-After": str(getattr(exc, "seconds", 5))} if status in (429, 503) else None
         if status >= 500:
-            log.error("auth_unavailable", error=str(exc))
+            about = fault_fields(exc) if isinstance(exc, ServiceError) else bug(exc)
+            log.error("auth_unavailable", **about)
         if as_page:
             page = pages.message(self.issuer, "This did not work", message, status)
             page.headers.update(headers or {})

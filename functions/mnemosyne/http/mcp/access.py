@@ -78,18 +78,17 @@ class Access:
         """Return the principal of the request, or the error response if authentication fails."""
         if isinstance(self._authenticator, NoAuthenticator):
             return LOCAL if _on_loopback(scope) else error_response(403, "AUTH_MODE=none serves this machine only")
-        address = client_address(scope, headers, self._proxies)
+        address, key = client_address(scope, headers, self._proxies), key_id(headers.get("authorization"))
         try:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
             if "authorization" in headers:  # a request without a credential is not a guess
                 self._rejected.spend(address)
-            key = key_id(headers.get("authorization"))
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
             return error_response(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
         except OverBudget as exc:
-            log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address)
+            log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address, key=key)
             return error_response(429, str(exc), headers={"Retry-After": str(exc.seconds)})
         except ServiceError as exc:
             log.fault("authentication_unavailable", exc)
@@ -140,9 +139,7 @@ class Access:
                 log.warning(
                     "audit",
                     action=_tool(call) or "request",
-                    **logged_caller(principal),
-                    namespace=principal.namespace,
-                    outcome="refused",
+                    **_refused(principal),
                     reason=f"scope {required or 'none held'}",
                 )
                 # Clients then ask for the scopes of the challenge only, so it also names the scopes they have.
@@ -186,14 +183,14 @@ class Access:
         """
         if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.spend(principal.id, units, paid)):
             return None
-        log.warning("audit", action="call", **logged_caller(principal), outcome="refused", reason="rate", units=units)
+        log.warning("audit", action="call", **_refused(principal), reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def crowded(self, principal: Principal) -> Response:
         """Return 429 for a principal with too many concurrent requests."""
-        log.warning("audit", action="call", **logged_caller(principal), outcome="refused", reason="concurrency")
+        log.warning("audit", action="call", **_refused(principal), reason="concurrency")
         message = (
             f"at most {self.concurrency.at_once} requests run at a time and {self.concurrency.waiting} wait; "
             "try again after one of them has finished"
@@ -202,9 +199,7 @@ class Access:
 
     def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
         """Return 429 for a call that would wait `wait` seconds for the database."""
-        log.warning(
-            "audit", action="call", **logged_caller(principal), outcome="refused", reason="database", wait_s=wait
-        )
+        log.warning("audit", action="call", **_refused(principal), reason="database", wait_s=wait)
         seconds = math.ceil(wait)
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
         return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
@@ -224,6 +219,13 @@ class Access:
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
+
+
+def _refused(principal: Principal) -> dict[str, object]:
+    """Return the fields of `audit` for a refused call: the caller, its namespace, and the id of its API key."""
+    kind, _, credential = principal.credential.partition(":")
+    key = {"key": credential} if kind == "key" else {}
+    return {**logged_caller(principal), **key, "namespace": principal.namespace, "outcome": "refused"}
 
 
 def _required_scope(call: Any) -> Scope | None:

@@ -6,7 +6,7 @@ from mnemosyne.domain import audit as audit_trail
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest, ServiceError
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations import (
     access,
@@ -111,4 +111,4 @@ def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any
     try:
         operator.audit.record({**action.columns, **fields, "outcome": "done"})
     except ServiceError as exc:
-        log.error("audit_lost", action=action.name, principal=action.principal.id, error=str(exc))
+        log.error("audit_lost", action=action.name, principal=action.principal.id, **fault_fields(exc))

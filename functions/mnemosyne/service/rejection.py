@@ -1,0 +1,46 @@
+"""Record and log requests that can never be stored."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mnemosyne.domain.memory import FailedRequest
+from mnemosyne.errors import InvalidRequest, TextTooLong
+from mnemosyne.observability import EventLog
+from mnemosyne.ports.memories import MemoryStore
+
+log = EventLog(__name__)
+
+INVALID_RECORD: Final = "the record is invalid"
+OVER_QUOTA: Final = "the namespace has reached its quota"
+_RAISE_QUOTA: Final = (
+    "raise it with `mnemosyne quota set --namespace NAME --memories NUMBER --project MY-PROJECT`, then run "
+    "`mnemosyne redrive --cause quota --project MY-PROJECT`"
+)
+_SEE_STATUS: Final = (
+    "none for an operator: the sender reads the error in the status of the request, and sends a corrected memory"
+)
+
+
+def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore, cause: str) -> None:
+    """Record that requests can never be stored, each with its error. `cause` has no content, and is logged."""
+    if not failed:
+        return
+    memories.record_failures(failed)
+    for request in failed:
+        # Leave out the error, which may quote the request. The request's status has it.
+        about = {"namespace": memories.namespace, "request_id": request.request_id}
+        log.warning("ingest_failed", **about, cause=cause, next_step=_SEE_STATUS)
+
+
+def cause_of(error: InvalidRequest) -> str:
+    """Return why a content was refused, without the content."""
+    if isinstance(error, TextTooLong):
+        return "the content is too long for the embedding model"
+    return "the embedding model or the database refuses the content"
+
+
+def log_over_quota(namespace: str, count: int, reason: str) -> None:
+    """Log that requests exceeded the quota. `reason` is the error for their sender."""
+    limit = reason.partition(":")[0]
+    about = {"namespace": namespace, "count": count}
+    log.error("quota_exceeded", **about, cause=OVER_QUOTA, error=f"{namespace}: {limit}", next_step=_RAISE_QUOTA)

@@ -1,0 +1,10 @@
+"""Log events that say less than other faults, with the reason."""
+
+LISTED = {
+    "audit": "refused calls: `reason` is the cause, and the runbook has the next step for each action and reason",
+}
+"""Events without cause, error and next step, unless an operator must act."""
+WITHOUT_ERROR = {
+    "ingest_failed": "the error may quote the memory; the status of the request has it",
+}
+"""Events without the field `error`."""

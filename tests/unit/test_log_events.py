@@ -1,0 +1,154 @@
+"""Log events of a fault: what each line says, and that the runbook has each event."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mnemosyne.adapters.service_error_tables import TABLES
+from mnemosyne.adapters.service_errors import Kind
+from mnemosyne.domain.dead_letter_kind import DeadLetterKind
+from tests.log_events import LISTED, WITHOUT_ERROR
+
+ROOT = Path(__file__).parents[2]
+CODE = ROOT / "functions" / "mnemosyne"
+RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
+SAID = ("cause", "error", "next_step")
+
+
+class Logged(NamedTuple):
+    """A call in the code that logs an event with the severity WARNING or ERROR."""
+
+    event: str
+    place: str
+    fields: frozenset[str]
+    outcome: str
+
+
+def _logged() -> Iterator[Logged]:
+    for file in sorted(CODE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            kind = node.func.attr
+            if ast.unparse(node.func.value) != "log" or kind not in ("warning", "error", "fault", "exception"):
+                continue
+            if not (node.args and isinstance(node.args[0], ast.Constant)):
+                continue
+            keywords = {keyword.arg or "" for keyword in node.keywords}
+            starred = " ".join(ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg is None)
+            has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b|\bkept\b", starred)
+            fields = keywords | (set(SAID) if has_all else set())
+            values = {keyword.arg: ast.unparse(keyword.value).strip("'") for keyword in node.keywords}
+            place = f"{file.relative_to(CODE)}:{node.lineno}"
+            yield Logged(str(node.args[0].value), place, frozenset(fields), values.get("outcome", ""))
+
+
+LOGGED = list(_logged())
+
+
+def test_each_line_of_a_fault_is_written_with_cause_error_and_next_step() -> None:
+    assert len(LOGGED) > 40
+    wrong = []
+    for line in LOGGED:
+        missing = set(SAID) - line.fields - ({"error"} if line.event in WITHOUT_ERROR else set())
+        if missing and line.event not in LISTED:
+            wrong.append((line.place, line.event, sorted(missing)))
+    assert wrong == []
+
+
+def test_the_lists_name_events_that_are_logged() -> None:
+    assert {line.event for line in LOGGED} >= LISTED.keys() | WITHOUT_ERROR.keys()
+
+
+def test_the_runbook_has_each_event_of_a_fault() -> None:
+    assert sorted({line.event for line in LOGGED if f"`{line.event}`" not in RUNBOOK}) == []
+
+
+def _next_steps() -> dict[str, str]:
+    """The next steps of the product by their place: of the tables, of dead letters, and constants of the code."""
+    rules = [(table, rule) for table, rules in TABLES.items() for rule in rules]
+    steps = {f"{table} {rule.codes} {rule.message}": rule.next_step for table, rule in rules}
+    steps |= {f"dead letter {kind}": kind.next_step for kind in DeadLetterKind}
+    for file in sorted(CODE.rglob("*.py")):
+        tree = ast.parse(file.read_text())
+        constants = {
+            target.id: ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _is_text(node.value)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.keyword) and node.arg in ("next_step", "otherwise"):
+                place = f"{file.relative_to(CODE)}:{node.value.lineno}"
+                if isinstance(node.value, ast.Name):
+                    steps[place] = constants.get(node.value.id, "")
+                elif _is_text(node.value):
+                    steps[place] = ast.literal_eval(node.value)
+    return {place: step for place, step in steps.items() if step}
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+NEXT_STEPS = _next_steps()
+LOCAL = ("`mnemosyne migrate`", "`mnemosyne dev`")
+"""Commands for people without Terraform, who have no project."""
+
+
+@pytest.mark.parametrize("place", NEXT_STEPS)
+def test_a_command_of_a_next_step_is_one_of_the_runbook_s_and_names_the_project(place: str) -> None:
+    step = NEXT_STEPS[place]
+    for command in re.findall(r"`((?:mnemosyne|make|gcloud) [^`]+)`", step):
+        words = re.match(r"(?:mnemosyne|make|gcloud)(?: [a-z][a-z-]*)+", command)
+        assert words
+        assert words[0] in RUNBOOK, command
+        if f"`{command}`" in LOCAL:
+            assert "without Terraform, " in step
+        elif command.startswith("mnemosyne "):
+            assert "--project MY-PROJECT" in command
+
+
+@pytest.mark.parametrize("place", NEXT_STEPS)
+def test_a_next_step_that_changes_a_variable_of_terraform_says_make_deploy(place: str) -> None:
+    step = NEXT_STEPS[place]
+    variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
+    named = {name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step) if name in variables}
+    changed = re.search(r"\b(set|raise|lower|correct|leave)\b", step)
+    assert not (named and changed) or "make deploy" in step
+
+
+def _variables() -> str:
+    return "\n".join(file.read_text() for file in (ROOT / "terraform" / "modules" / "mnemosyne").glob("variables*.tf"))
+
+
+LASTING = [
+    (service, rule)
+    for service, rules in TABLES.items()
+    for rule in rules
+    if rule.kind in (Kind.PERMANENT, Kind.MISCONFIGURED)
+]
+
+
+@pytest.mark.parametrize(("service", "rule"), LASTING, ids=[f"{service} {rule.cause}" for service, rule in LASTING])
+def test_the_runbook_quotes_the_cause_of_each_error_that_lasts(service: str, rule: object) -> None:
+    cause = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), rule.cause)  # type: ignore[attr-defined]
+    quoted = re.sub(r" (WHERE|TOPIC|OBJECT)$| WHERE(?= )", "", cause)
+    assert re.sub(r"^WHERE", "the database", quoted) in RUNBOOK
+
+
+@pytest.mark.parametrize("step", re.findall(r"\*\*Cure\*\*: (.+)", RUNBOOK))
+def test_a_cure_that_changes_a_variable_of_terraform_says_make_deploy(step: str) -> None:
+    variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
+    named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", step)} & variables
+    assert not named or "make deploy" in step
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"`(mnemosyne [^`]+)`", RUNBOOK))))
+def test_an_operator_s_command_in_the_runbook_names_the_project(command: str) -> None:
+    assert "--project" in command
