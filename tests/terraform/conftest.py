@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.terraform.gcloud_operator import operator
+from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
 from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, workspace
 
 __all__ = ["ROOT", "TERRAFORM", "Plan", "operator", "tfcheck"]
@@ -69,3 +70,11 @@ def deployed() -> Iterator[Workspace]:
     with workspace() as made:
         made.apply()
         yield made
+
+
+@pytest.fixture(scope="session")
+def monitoring() -> Monitoring:
+    """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
+    with workspace() as made:
+        made.apply(name="mem", **NOTIFIED, **ENTRIES)
+        return Monitoring(made)

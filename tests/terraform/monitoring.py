@@ -6,6 +6,7 @@ https://cloud.google.com/monitoring/api/v3/filters. Only the parts of both langu
 
 import json
 import re
+import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,12 @@ from tests.terraform.workspace import Workspace
 
 Fields = Mapping[str, Any]
 """The fields of a log entry or of a point, by their full names such as `jsonPayload.event`."""
+NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
+ENTRIES = {
+    "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
+    "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+}
+"""Variables of a deployment that notifies somebody, and that has a publisher and a bucket."""
 SEVERITIES = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -50,7 +57,7 @@ def _split(text: str, by: str) -> list[str]:
 
 
 def selects(condition: str, fields: Fields) -> bool:
-    """Evaluate a filter of exact comparisons, joined by AND and OR."""
+    """Evaluate a filter of comparisons, joined by AND and OR."""
     condition = condition.strip()
     if len(alternatives := _split(condition, " OR ")) > 1:
         return any(selects(one, fields) for one in alternatives)
@@ -62,6 +69,11 @@ def selects(condition: str, fields: Fields) -> bool:
         return fields.get("log_id") == log[1]
     if severity := re.fullmatch(r"severity>=(\w+)", condition):
         return SEVERITIES.index(fields["severity"]) >= SEVERITIES.index(severity[1])
+    if special := re.fullmatch(r'([\w.]+)(=~|:|>)"?([^"]*)"?', condition):
+        field, operator, value = str(fields.get(special[1], "")), special[2], special[3]
+        if operator == ">":
+            return bool(field) and float(field) > float(value)
+        return re.search(value if operator == "=~" else re.escape(value), field) is not None
     if pattern := re.fullmatch(r'([\w.]+) = monitoring\.regex\.full_match\("([^"]+)"\)', condition):
         return re.fullmatch(pattern[2], str(fields.get(pattern[1], ""))) is not None
     parsed = re.fullmatch(r'([\w.]+) ?= ?(?:"([^"]*)"|\((.+)\)|one_of\((.+)\))', condition)
@@ -177,6 +189,23 @@ class Monitoring:
         """The regular expressions by which alerts select subscriptions."""
         filters = " ".join(condition["condition_threshold"][0]["filter"] for condition in self.thresholds)
         return re.findall(r'subscription_id = monitoring\.regex\.full_match\("([^"]+)"\)', filters)
+
+    @property
+    def commands(self) -> dict[str, str]:
+        """The first command of each alert, by the alert's title."""
+        policies = self.of("google_monitoring_alert_policy")
+        return {
+            policy["conditions"][0]["display_name"]: policy["documentation"][0]["content"].splitlines()[2].strip()
+            for policy in policies
+        }
+
+    def shown(self, title: str, entries: Sequence[Fields]) -> list[Fields] | None:
+        """The log entries that an alert's first command prints, or None if the command does not read the log."""
+        command = self.commands[title]
+        if not command.startswith("gcloud logging read "):
+            return None
+        condition = shlex.split(command)[-1]
+        return [fields for fields in entries if selects(condition, fields)]
 
     def alerts(self, entries: Sequence[Fields], given: Sequence[Point] = ()) -> set[str]:
         """Return the titles of the alerts that fire for log entries and points of metrics."""

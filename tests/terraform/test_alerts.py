@@ -1,20 +1,15 @@
 """Alerts, the metric of log events, and the dashboard of a deployment."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.terraform.monitoring import Monitoring, selects
+from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, selects
 from tests.terraform.workspace import ROOT, workspace
 
-NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
-ENTRIES = {
-    "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
-    "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
-}
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
 MANUAL = (ROOT / "docs" / "runbook.md").read_text()
 CERTIFICATE = "The certificate of the domain expires within two weeks"
@@ -36,12 +31,6 @@ def applied(edit: Callable[[Path], None] | None = None, /, **variables: object) 
             edit(made.directory)
         made.apply(**variables)
         return Monitoring(made)
-
-
-@pytest.fixture(scope="module")
-def monitoring() -> Iterator[Monitoring]:
-    """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
-    yield applied(name="mem", **NOTIFIED, **ENTRIES)
 
 
 @pytest.mark.parametrize("other", ["mem-x", "mem-mcp", "me", "mem-dead", "memory"])

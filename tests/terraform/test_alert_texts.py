@@ -1,0 +1,74 @@
+"""The texts of the alerts: first commands, their columns, and the runbook's sections."""
+
+import re
+
+from tests.terraform.monitoring import Monitoring
+from tests.terraform.test_alerts import CERTIFICATE, MANUAL
+from tests.terraform.workspace import ROOT
+
+ALERTS, _, _REST = MANUAL.partition("## Alerts")[2].partition("## Incidents")
+INCIDENTS = _REST.partition("## Log events")[0]
+SECTION = re.compile(r"^### (.+)\n\n((?:(?!^##).*\n)+)", re.MULTILINE)
+SECTIONS = dict(SECTION.findall(ALERTS))
+"""The runbook's sections of alerts by title."""
+LOG_FIELDS = (
+    *("action", "address", "cause", "duration_ms", "embed_ms", "error", "expires_at", "key", "lag_ms", "message_id"),
+    *("namespace", "next_step", "principal", "reason", "subscription", "tool", "wait_s"),
+)
+"""Fields of log events that the sections name as columns."""
+
+
+def test_each_event_of_an_alert_s_command_or_filter_is_in_the_manual_and_is_logged(monitoring: Monitoring) -> None:
+    code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
+    for title, command in monitoring.commands.items():
+        for events in re.findall(r"jsonPayload\.event=(\([^)]*\)|\"\w+\")", command):
+            for event in re.findall(r'"(\w+)"', events):
+                assert f'"{event}"' in code
+                assert event in SECTIONS[title], title
+                assert f"`{event}`" in MANUAL, event
+
+
+def test_each_event_of_a_table_of_an_alert_s_section_is_shown_by_its_command(monitoring: Monitoring) -> None:
+    for title, section in SECTIONS.items():
+        if title != CERTIFICATE and "| event |" in section:
+            table = section.partition("| event |")[2].partition("\n\n")[0]
+            for event in re.findall(r"`([a-z_]+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))):
+                assert f'"{event}"' in monitoring.commands[title], title
+
+
+def test_the_columns_of_an_alert_s_command_cover_the_fields_that_its_section_names(monitoring: Monitoring) -> None:
+    assert len(SECTIONS) > 15
+    for title, section in SECTIONS.items():
+        columns = re.findall(r"jsonPayload\.(\w+)[,)]", monitoring.commands.get(title, ""))
+        for field in LOG_FIELDS:
+            if columns and f"`{field}`" in section:
+                assert field in columns, title
+
+
+def test_the_columns_of_an_incident_s_first_command_cover_the_fields_that_it_names() -> None:
+    for title, text in SECTION.findall(INCIDENTS):
+        command = text.partition("- **First command**: ")[2].partition("\n")[0]
+        columns = re.findall(r"jsonPayload\.(\w+)[,)]", command)
+        seen = text.partition("- **Seen**: ")[2].partition("\n")[0]
+        for field in LOG_FIELDS:
+            if columns and f"`{field}`" in seen:
+                assert field in columns, title
+
+
+def test_the_text_of_each_alert_names_the_instance_of_the_database_and_the_labels(monitoring: Monitoring) -> None:
+    (database,) = monitoring.of("google_sql_database_instance")
+    for policy in monitoring.of("google_monitoring_alert_policy"):
+        text = policy["documentation"][0]["content"]
+        assert f"INSTANCE is {database['name']}" in text
+        for condition in policy["conditions"]:
+            for threshold in condition["condition_threshold"]:
+                for label in threshold["aggregations"][0]["group_by_fields"] or ():
+                    assert f"${{{label}}}" in text
+
+
+def test_an_event_for_which_an_operator_is_called_has_the_severity_error(monitoring: Monitoring) -> None:
+    """As the runbook says: ERROR means an operator."""
+    code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
+    (events,) = re.findall(r"jsonPayload\.event=\(([^)]*)\)", monitoring.commands["An operator must act"])
+    for event in re.findall(r'"(\w+)"', events):
+        assert re.search(rf'(log|self)\.error\(\s*"{event}"', code), event
