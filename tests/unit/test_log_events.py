@@ -2,14 +2,17 @@
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
 from mnemosyne.adapters.service_error_tables import TABLES
 from mnemosyne.adapters.service_errors import Kind
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.dead_letter_kind import DeadLetterKind
 from tests.log_events import LISTED, WITHOUT_ERROR
 
@@ -83,13 +86,19 @@ def _next_steps() -> dict[str, str]:
             if isinstance(target, ast.Name)
         }
         for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Check" and len(node.args) > 2:
+                steps |= {f"{file.relative_to(CODE)}:{node.lineno} Check": _text_of(node.args[2], constants)}
             if isinstance(node, ast.keyword) and node.arg in ("next_step", "otherwise"):
                 place = f"{file.relative_to(CODE)}:{node.value.lineno}"
-                if isinstance(node.value, ast.Name):
-                    steps[place] = constants.get(node.value.id, "")
-                elif _is_text(node.value):
-                    steps[place] = ast.literal_eval(node.value)
+                steps[place] = _text_of(node.value, constants)
     return {place: step for place, step in steps.items() if step}
+
+
+def _text_of(node: ast.expr, constants: dict[str, str]) -> str:
+    """The text of an expression that is a constant, or the name of one."""
+    if isinstance(node, ast.Name):
+        return constants.get(node.id, "")
+    return str(ast.literal_eval(node)) if _is_text(node) else ""
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -149,6 +158,26 @@ def test_a_cure_that_changes_a_variable_of_terraform_says_make_deploy(step: str)
     assert not named or "make deploy" in step
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"`(mnemosyne [^`]+)`", RUNBOOK))))
-def test_an_operator_s_command_in_the_runbook_names_the_project(command: str) -> None:
-    assert "--project" in command
+COMMANDS = sorted(
+    {
+        command
+        for text in [RUNBOOK, *NEXT_STEPS.values()]
+        for command in re.findall(r"`(mnemosyne [^`]+)`", text)
+        if f"`{command}`" not in LOCAL
+    }
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_operator_s_command_exists_and_names_the_project_and_the_namespace(command: str) -> None:
+    _, *words = shlex.split(command)
+    group: click.Command = cli
+    while isinstance(group, click.Group) and words:
+        found = group.get_command(click.Context(group), words.pop(0))
+        assert found, command
+        group = found
+    context = group.make_context("mnemosyne", words, resilient_parsing=True)
+    assert context.params["project"] == "MY-PROJECT"
+    (namespace,) = [option for option in group.params if option.name == "namespace"] or [None]
+    if namespace and namespace.default == "default":
+        assert "--namespace " in command, "the default namespace is rarely the one of the incident"

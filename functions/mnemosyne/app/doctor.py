@@ -24,7 +24,9 @@ log = EventLog(__name__)
 
 OLDEST_POSTGRESQL = 15
 OLDEST_PGVECTOR = (0, 8)
-MIGRATE = "run `mnemosyne migrate` as the role that owns the schema"
+MIGRATE = "run `make deploy`, which applies the migrations; without Terraform, `mnemosyne migrate`"
+
+_GRANTS: Final = "run `make deploy`, which grants the role; without Terraform, run:"
 
 _SERVER: Final = """
 SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version,
@@ -70,11 +72,12 @@ def check_database(
         remedy = (
             None
             if expected in (None, space)
-            else "set MNEMOSYNE_EMBEDDING_MODEL and MNEMOSYNE_EMBEDDING_DIMENSION to it"
+            else "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension "
+            "(MNEMOSYNE_EMBEDDING_DIMENSION) to it and run `make deploy`"
         )
         yield Check("embedding space", str(space), remedy, is_warning=remedy is not None)
     except Misconfigured as exc:
-        yield Check("embedding space", str(exc), "change the settings, or run `mnemosyne reembed`")
+        yield Check("embedding space", exc.cause, exc.next_step)
 
 
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
@@ -100,11 +103,11 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
 def _role_check(role: Row) -> Check:
     user = role["name"]
     if not role["exists"]:
-        return Check("role", f"{user} does not exist", "apply the Terraform configuration, which creates the user")
+        return Check("role", f"{user} does not exist", "run `make deploy`, which creates the user")
     if role["bypasses"] or role["is_owner"]:
         return Check("role", f"{user} is not bound by row-level security", "let the functions log in as another role")
     if not role["is_member"]:
-        return Check("role", f"{user} may use nothing", f'run: GRANT mnemosyne_runtime TO "{user}"')
+        return Check("role", f"{user} may use nothing", f'{_GRANTS} GRANT mnemosyne_runtime TO "{user}"')
     return Check("role", f"{user}, bound by row-level security")
 
 

@@ -38,10 +38,13 @@ class DeadLetterKind(StrEnum):
         return _ABOUT[self][1]
 
 
+_OF = "--namespace NAMESPACE --project MY-PROJECT`"
+_SHOW = f"look at it with `mnemosyne dead-letters show MESSAGE_ID {_OF}"
+_REDRIVE = "then run `mnemosyne redrive"
 _ABOUT = {
     DeadLetterKind.UNREADABLE: (
         "the message cannot be parsed, or names no namespace",
-        "look at it with `mnemosyne dead-letters show MESSAGE_ID --project MY-PROJECT`, and tell the publisher",
+        f"{_SHOW}, and tell the publisher",
     ),
     DeadLetterKind.CONFLICT: (
         "the id of a request has stored another content",
@@ -49,29 +52,26 @@ _ABOUT = {
     ),
     DeadLetterKind.NOTIFICATION: (
         "the notification of a bucket cannot be read",
-        "look at it with `mnemosyne dead-letters show MESSAGE_ID --project MY-PROJECT`; remove the other publisher of "
-        "the bucket's topic, or run `make deploy`, which sets the subscription",
+        f"{_SHOW}; remove the other publisher of the bucket's topic, or run `make deploy`, which sets the subscription",
     ),
     DeadLetterKind.OVER_QUOTA: (
         "the namespace has reached its quota",
-        "raise the quota with `mnemosyne quota set --namespace NAME --project MY-PROJECT`, then run "
-        "`mnemosyne redrive --cause quota --project MY-PROJECT`",
+        f"raise the quota with `mnemosyne quota set {_OF}, {_REDRIVE} --cause quota {_OF}",
     ),
     DeadLetterKind.NEWER: (
         "the message has a newer schema version than this deployment reads",
-        "deploy the newer version, then run `mnemosyne redrive --cause schema_version --project MY-PROJECT`",
+        f"deploy the newer version, {_REDRIVE} --cause schema_version {_OF}",
     ),
     DeadLetterKind.UNSTORABLE: (
         "the message failed repeatedly, and other messages work",
-        "see the cause with `mnemosyne dead-letters list --by-cause --project MY-PROJECT`; fix it, then run "
-        "`mnemosyne redrive --project MY-PROJECT`",
+        f"see the cause with `mnemosyne dead-letters list --by-cause {_OF}; fix it, {_REDRIVE} {_OF}",
     ),
     DeadLetterKind.EXPIRED: (
         "the message waited for six days",
-        "fix the fault that `push_postponed` names, then run `mnemosyne redrive --project MY-PROJECT`",
+        f"fix the fault that `push_postponed` names, {_REDRIVE} {_OF}",
     ),
     DeadLetterKind.CRASHED: (
         "a bug in Mnemosyne",
-        'roll back or deploy a fix, then run `mnemosyne redrive --cause "a fault of our own" --project MY-PROJECT`',
+        f'roll back or deploy a fix, {_REDRIVE} --cause "a fault of our own" {_OF}',
     ),
 }

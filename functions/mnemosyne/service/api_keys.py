@@ -17,8 +17,8 @@ ID_LENGTH = 12
 SECRET_LENGTH = 43
 """Letters and digits: 43 characters of an alphabet of 62 have 256 bits."""
 REPLACE_KEY = (
-    "create a key with the same namespace and scopes with `mnemosyne keys create --project MY-PROJECT`, give it to the "
-    "owner, then revoke the old key with `mnemosyne keys revoke ID --project MY-PROJECT`"
+    "create a key with the same scopes with `mnemosyne keys create --name NAME --namespace NAMESPACE "
+    "--project MY-PROJECT`, give it to the owner, then run `mnemosyne keys revoke ID --project MY-PROJECT`"
 )
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")

@@ -13,8 +13,8 @@ log = EventLog(__name__)
 INVALID_RECORD: Final = "the record is invalid"
 OVER_QUOTA: Final = "the namespace has reached its quota"
 _RAISE_QUOTA: Final = (
-    "raise it with `mnemosyne quota set --namespace NAME --memories NUMBER --project MY-PROJECT`, then run "
-    "`mnemosyne redrive --cause quota --project MY-PROJECT`"
+    "raise it with `mnemosyne quota set --namespace NAMESPACE --memories NUMBER --project MY-PROJECT`, then run "
+    "`mnemosyne redrive --cause quota --namespace NAMESPACE --project MY-PROJECT`"
 )
 _SEE_STATUS: Final = (
     "none for an operator: the sender reads the error in the status of the request, and sends a corrected memory"
