@@ -159,7 +159,7 @@ def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
 
 def test_vectors_of_another_dimension_fail_with_the_variable_to_change(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: (200, {"embeddings": [{"values": [1.0, 2.0]}]})
-    with pytest.raises(Misconfigured, match=r"not support dimension 768: set embedding_dimension .*dimension 2"):
+    with pytest.raises(Misconfigured, match=r"not support dimension 768: move to .*dimension 2"):
         check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0)
 
 
@@ -213,7 +213,7 @@ def test_the_model_of_the_memories_is_checked_not_the_one_of_the_settings(
 def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, url: str) -> None:
     migrate.migrate(_with_key(url))
     changed = Settings.from_environment(_environment(url, MNEMOSYNE_EMBEDDING_MODEL="gemini-embedding-2"))
-    with pytest.raises(Misconfigured, match="set MNEMOSYNE_EMBEDDING_MODEL"):
+    with pytest.raises(Misconfigured, match="MNEMOSYNE_EMBEDDING_MODEL"):
         migrate.deploy(changed)
 
 

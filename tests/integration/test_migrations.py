@@ -124,7 +124,7 @@ def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Connect
 
 
 def test_a_database_without_schema_says_what_to_run(owner: Connection) -> None:
-    with pytest.raises(Misconfigured, match="run `mnemosyne migrate`"):
+    with pytest.raises(Misconfigured, match="without Terraform, `mnemosyne migrate`"):
         read_embedding_space(owner, SMALL)
 
 

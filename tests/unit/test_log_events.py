@@ -178,6 +178,6 @@ def test_an_operator_s_command_exists_and_names_the_project_and_the_namespace(co
         group = found
     context = group.make_context("mnemosyne", words, resilient_parsing=True)
     assert context.params["project"] == "MY-PROJECT"
-    (namespace,) = [option for option in group.params if option.name == "namespace"] or [None]
-    if namespace and namespace.default == "default":
-        assert "--namespace " in command, "the default namespace is rarely the one of the incident"
+    for option in group.params:
+        if option.name == "namespace" and option.default == "default":
+            assert "--namespace " in command, "the default namespace is rarely the one of the incident"

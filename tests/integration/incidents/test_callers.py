@@ -22,6 +22,7 @@ from mnemosyne.settings import Settings
 from tests.fakes import NOW
 from tests.incidents import KEY, World
 from tests.integration.incidents.conftest import SECTIONS
+from tests.integration.incidents.test_messages import Refusing
 from tests.terraform.monitoring import Monitoring, entry
 
 Check = Callable[..., None]
@@ -146,11 +147,11 @@ def _uptime(world: World, monitoring: Monitoring, metric: str, *values: float) -
 
 
 def test_the_canary_memory_is_not_found(world: World, check: Check, monitoring: Monitoring) -> None:
-    world.services.queue.away = True
+    world.services.queue = Refusing(503)
     with world.function("mcp"):
         assert not check_canary(world.services).ok
     _uptime(world, monitoring, "check_passed", False, False, True)
-    check("The canary memory is not found", world, "canary_failed", "the queue is away")
+    check("The canary memory is not found", world, "canary_failed", "publish: the topic")
 
 
 def test_mcp_cannot_be_reached(idle: World, check: Check, monitoring: Monitoring) -> None:
