@@ -30,7 +30,7 @@ RUN = (
     r"cp terraform/",
     r"mkdir -p ",
     r"seq \d+ > keys; mnemosyne ",
-    r"(MNEMOSYNE_TOKEN=\S+ )?mnemosyne (?!outcomes .*--follow)",
+    r"(MNEMOSYNE_TOKEN=\S+ )?mnemosyne (?!(outcomes|changes) .*--follow)",
     r"(MNEMOSYNE_TOKEN=\S+ )?python3? (docs/examples|infra)/",
 )
 """Commands that a test runs in a shell, by how they begin."""
@@ -47,6 +47,7 @@ NOT_RUN = {
     r"pip install \./infra/adk$": "needs PyPI; tests/conformance/test_adk.py installs it",
     r"mnemosyne .*--project ": "works on Google Cloud; tests/integration/test_deployment_commands.py runs such",
     r"mnemosyne outcomes .*--follow": "has no end; tests/integration/test_outcomes.py follows outcomes",
+    r"mnemosyne changes .*--follow": "has no end; tests/integration/test_change_feed_model.py follows changes",
     r"(git worktree add|cd) \.\./mnemosyne-before": "installs an earlier version from PyPI",
     r"\.\./mnemosyne-before/": "runs an earlier version",
     r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m infra.benchmarks": "calls Gemini or Vertex AI",

@@ -194,12 +194,14 @@ def test_a_key_id_of_anything_but_letters_and_digits_is_looked_up_nowhere() -> N
     assert asked == []
 
 
-@pytest.mark.parametrize("path", ["/", "/operations", "/expire"])
+@pytest.mark.parametrize("path", ["/", "/operations", "/expire", "/announce"])
 def test_migrations_and_operations_are_for_our_own_workflow(path: str) -> None:
     def reached(*arguments: Any) -> Any:
         raise AssertionError("it was reached")
 
-    app = admin.build_app(reached, reached, expire=reached, identify=SharedSecret("s3cret").check, report=report)
+    app = admin.build_app(
+        reached, reached, expire=reached, announce=reached, identify=SharedSecret("s3cret").check, report=report
+    )
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401
 

@@ -86,6 +86,7 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
             partial(migrate.migrate, settings),
             _run(OwnerStores(owner)),
             expire=dict,
+            announce=dict,
             identify=lambda authorization: None,
             report=migrate.report,
         )
@@ -177,7 +178,12 @@ def test_every_other_failure_is_answered_and_logged_with_its_cause(
 def test_a_database_that_cannot_be_reached_is_the_error_of_an_operation(log: io.StringIO) -> None:
     away = connection_factory("postgresql://owner:a-secret@127.0.0.1:9/nothing")
     app = build_app(
-        list, _run(OwnerStores(away)), expire=dict, identify=lambda authorization: None, report=migrate.report
+        list,
+        _run(OwnerStores(away)),
+        expire=dict,
+        announce=dict,
+        identify=lambda authorization: None,
+        report=migrate.report,
     )
     with pytest.raises(Unavailable, match="the database cannot be reached") as error:
         CalledDirectly(TestClient(app)).run(ListKeys())
@@ -258,7 +264,9 @@ def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgre
 
 
 def _app(run: Run) -> TestClient:
-    return TestClient(build_app(list, run, expire=dict, identify=lambda authorization: None, report=migrate.report))
+    return TestClient(
+        build_app(list, run, expire=dict, announce=dict, identify=lambda authorization: None, report=migrate.report)
+    )
 
 
 @pytest.mark.parametrize("length", [0, 1, PART_BYTES // 2, 1_000_000])

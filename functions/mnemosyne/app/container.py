@@ -15,7 +15,7 @@ from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
 from mnemosyne.ports.imports import ObjectImports, ObjectStore
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
+from mnemosyne.ports.queue import ChangeTopic, IngestQueue, OutcomeTopic
 from mnemosyne.ports.services import Clock
 from mnemosyne.settings import Settings
 
@@ -223,6 +223,15 @@ def _outcome_topic(settings: Settings) -> OutcomeTopic | None:
     from mnemosyne.adapters.queues.pubsub import PubSubOutcomes
 
     return PubSubOutcomes(settings.outcome_topic)
+
+
+def change_topic(settings: Settings) -> ChangeTopic | None:
+    """Return the topic for changes of memories, which is that of outcomes; None if the settings name none."""
+    if not settings.outcome_topic:
+        return None
+    from mnemosyne.adapters.queues.pubsub import PubSubChanges
+
+    return PubSubChanges(settings.outcome_topic)
 
 
 def _reranker(settings: Settings) -> Reranker | None:

@@ -269,7 +269,7 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.app.migrate import deploy, report
-        from mnemosyne.app.operator import expire_memories, run_operations
+        from mnemosyne.app.operator import announce_changes, expire_memories, run_operations
         from mnemosyne.http.admin.app import build_app
 
         settings = configured_services().settings
@@ -277,6 +277,7 @@ def migrate_app() -> "Hosted":
             partial(deploy, settings),
             run_operations(settings),
             expire=partial(expire_memories, settings),
+            announce=partial(announce_changes, settings),
             identify=_push_identity(settings),
             report=report,
         )

@@ -11,6 +11,7 @@ from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.archive import PostgresArchive
 from mnemosyne.adapters.database.audit import PostgresAuditLog
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
@@ -20,7 +21,7 @@ from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app import doctor
-from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.app.container import ConfiguredServices, change_topic, connection_factory_for
 from mnemosyne.app.migrate import deploy
 from mnemosyne.app.recall import probes, recall
 from mnemosyne.app.signing import signer
@@ -30,7 +31,7 @@ from mnemosyne.domain.health import Check
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
-from mnemosyne.service import operations
+from mnemosyne.service import change_feed, operations
 from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
 from mnemosyne.settings import Settings
 
@@ -50,6 +51,7 @@ class OwnerStores:
         self.audit = PostgresAuditLog(lambda: closing(connect()))
         self.retention = PostgresRetention(connect)
         self.holds = PostgresHolds(connect)
+        self.feeds = PostgresChangeFeeds(connect)
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
         """Return label, version, name and time of application of each file of the schema."""
@@ -150,11 +152,21 @@ def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, An
 
 
 def expire_memories(settings: Settings) -> dict[str, Any]:
-    """Remove the rows of expired memories, and return their number."""
-    retention = PostgresRetention(connection_factory_for(settings))
+    """Remove the rows of expired memories and old events of change feeds, and return the number of memories."""
+    connect = connection_factory_for(settings)
+    retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     removed = 0
     while some := retention.remove_expired():
         removed += some
     if removed:
         log.info("memories_expired", count=removed)
+    while feeds.remove_old():
+        pass
     return {"removed": removed}
+
+
+def announce_changes(settings: Settings) -> dict[str, Any]:
+    """Publish the changes that are not published yet, and return their number; 0 without a topic."""
+    topic = change_topic(settings)
+    feeds = PostgresChangeFeeds(connection_factory_for(settings))
+    return {"announced": change_feed.announce(feeds, topic) if topic else 0}

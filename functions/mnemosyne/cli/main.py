@@ -19,6 +19,8 @@ _COMMANDS = ImportedCommands(
     {
         "access": ("mnemosyne.cli.access", "access"),
         "audit": ("mnemosyne.cli.access", "audit"),
+        "change-feed": ("mnemosyne.cli.changes", "change_feed"),
+        "changes": ("mnemosyne.cli.changes", "changes"),
         "dead-letters": ("mnemosyne.cli.dead_letters", "dead_letters"),
         "dev": ("mnemosyne.cli.dev", "dev"),
         "doctor": ("mnemosyne.cli.doctor", "doctor"),

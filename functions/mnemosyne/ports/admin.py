@@ -1,11 +1,13 @@
 """Ports of the operator's endpoints: API keys, grants, blocked people and quotas."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
 from mnemosyne.domain.audit import AuditEvent, AuditFilter
+from mnemosyne.domain.change_feed import ChangeEvent, ChangeFeed
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.domain.quota import Quota
@@ -101,6 +103,32 @@ class HoldStore(Protocol):
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
         """Release a hold; return whether it existed. The memories expire again when retention is applied."""
+
+
+class Announcer(Protocol):
+    """The exclusive right to publish the events of change feeds."""
+
+    def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
+        """Return events of all namespaces that are not published, those of a memory in the order of its changes."""
+
+    def mark(self, events: Sequence[ChangeEvent]) -> None:
+        """Mark events as published."""
+
+
+class ChangeFeedStore(Protocol):
+    """Change feeds, for the operator."""
+
+    def every(self) -> Sequence[ChangeFeed]:
+        """Return the settings by namespace; the empty one stands for all without a setting of their own."""
+
+    def set(self, feed: ChangeFeed) -> None:
+        """Set the feed of a namespace."""
+
+    def announcer(self) -> AbstractContextManager[Announcer | None]:
+        """Yield the right to publish events until the context ends; None if another process has it."""
+
+    def remove_old(self) -> int:
+        """Remove some old events of all namespaces, and return their number."""
 
 
 class QuotaStore(Protocol):

@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.change_feed import ChangeCursor, ChangePage
 from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
@@ -112,6 +113,9 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the status of each request. Requests without a recorded status are absent."""
+
+    def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
+        """Return events of the change feed after a cursor, those of a memory in the order of its changes."""
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.

@@ -8,7 +8,16 @@ from typing import Any, Protocol
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
-from mnemosyne.ports.admin import ApiKeyStore, AuditLog, GrantStore, HoldStore, PeopleStore, QuotaStore, RetentionStore
+from mnemosyne.ports.admin import (
+    ApiKeyStore,
+    AuditLog,
+    ChangeFeedStore,
+    GrantStore,
+    HoldStore,
+    PeopleStore,
+    QuotaStore,
+    RetentionStore,
+)
 from mnemosyne.ports.archive import Archive
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
@@ -67,6 +76,10 @@ class Operator(Protocol):
     @property
     def holds(self) -> HoldStore:
         """Legal holds."""
+
+    @property
+    def feeds(self) -> ChangeFeedStore:
+        """Change feeds."""
 
     @property
     def queue(self) -> IngestQueue:

@@ -1,8 +1,9 @@
-"""Ports of the ingest queue and of the topic for outcomes."""
+"""Ports of the ingest queue and of the topic for outcomes and changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.provenance import Publisher
@@ -26,6 +27,16 @@ class OutcomeTopic(Protocol):
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Publish the outcomes and wait until all are durable.
+
+        Raises Unavailable if one is not. Publishing all of them again is safe.
+        """
+
+
+class ChangeTopic(Protocol):
+    """Topic of the change feed."""
+
+    def publish(self, events: Sequence[ChangeEvent]) -> None:
+        """Publish the events, those of a memory in this order, and wait until all are durable.
 
         Raises Unavailable if one is not. Publishing all of them again is safe.
         """

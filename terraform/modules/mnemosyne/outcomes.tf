@@ -1,5 +1,5 @@
-# The topic to which the outcome of each ingest request is published. A topic without a subscription keeps messages for
-# message_retention_duration.
+# The topic to which the outcomes of ingest requests and the events of change feeds are published. A topic without a
+# subscription keeps messages for message_retention_duration.
 resource "google_pubsub_topic" "outcomes" {
   #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
   count                      = var.outcomes ? 1 : 0

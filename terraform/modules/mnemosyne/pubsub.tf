@@ -12,7 +12,8 @@ locals {
     { for name in concat(["mcp", "migrate"], local.import_object) : "${name} ingest" => {
       account = name, topic = google_pubsub_topic.ingest.name
     } },
-    { for name in var.outcomes ? concat(["ingest", "dead-letter"], local.import_object) : [] : "${name} outcomes" => {
+    # migrate publishes the changes of memories to the same topic.
+    { for name in var.outcomes ? concat(["ingest", "dead-letter", "migrate"], local.import_object) : [] : "${name} outcomes" => {
       account = name, topic = one(google_pubsub_topic.outcomes[*].name)
     } },
   )

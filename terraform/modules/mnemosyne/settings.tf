@@ -89,7 +89,7 @@ locals {
   })
   # `mnemosyne doctor` checks how callers of mcp authenticate.
   authentication = { for name, value in local.mcp_settings : name => value if length(regexall("^MNEMOSYNE_(AUTH_MODE|OIDC|OAUTH)", name)) > 0 }
-  migrate_settings = merge(local.common, local.vertex, local.authentication, {
+  migrate_settings = merge(local.common, local.vertex, local.authentication, local.outcome_settings, {
     MNEMOSYNE_DB_IAM_AUTH  = "false"
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"

@@ -52,7 +52,7 @@ variable "message_storage_regions" {
 }
 
 variable "outcomes" {
-  description = "Whether the outcome of each ingest request is published to a topic."
+  description = "Whether the outcome of each ingest request, and each change of a namespace with a change feed, is published to a topic."
   type        = bool
   default     = false
 }

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.bulk_changes import PostgresBulkChanges, check_growth
+from mnemosyne.adapters.database.change_feed import PostgresChanges
 from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.console_queries import PostgresConsoleQueries
@@ -39,7 +40,12 @@ BYTES_OF_COORDINATE = 2
 
 
 class PostgresMemories(
-    PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries, PostgresBulkChanges, PostgresForgetting
+    PostgresRequests,
+    PostgresDeadLetters,
+    PostgresConsoleQueries,
+    PostgresBulkChanges,
+    PostgresForgetting,
+    PostgresChanges,
 ):
     """The MemoryStore on PostgreSQL, of one namespace.
 

@@ -1,4 +1,4 @@
-"""Publish accepted requests, and their outcomes, to Pub/Sub topics with google-cloud-pubsub."""
+"""Publish accepted requests, their outcomes, and changes of memories to Pub/Sub topics with google-cloud-pubsub."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -6,6 +6,7 @@ from typing import Any
 
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.domain.attributes import check_attributes
+from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
@@ -31,8 +32,10 @@ class _Topic:
 
         return pubsub_v1.PublisherClient()
 
-    def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]]) -> None:
+    def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]], ordering_key: str = "") -> None:
         """Return once Pub/Sub has acknowledged every message.
+
+        Messages with the same `ordering_key` are delivered in the order of publication to subscriptions with ordering.
 
         Raises InvalidRequest if Pub/Sub would never accept a message, and a ServiceError if it did not accept all.
         """
@@ -44,7 +47,10 @@ class _Topic:
 
         for _, attributes in messages:
             check_attributes(attributes)
-        prepared = [PubsubMessage(data=data, attributes=dict(attributes)) for data, attributes in messages]
+        prepared = [
+            PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
+            for data, attributes in messages
+        ]
         # The last attempt may begin just before the retries end, so retries and attempt get half of the time each.
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
@@ -97,6 +103,21 @@ class PubSubOutcomes(_Topic):
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Return once Pub/Sub has acknowledged every event; raises a ServiceError if it has not in time."""
         self._publish([outcome.encode() for outcome in outcomes])
+
+
+class PubSubChanges(_Topic):
+    """The ChangeTopic on Pub/Sub."""
+
+    def publish(self, events: Sequence[ChangeEvent]) -> None:
+        """Return once Pub/Sub has acknowledged every event; raises a ServiceError if it has not in time.
+
+        All messages of a publish request must have the same ordering key.
+        """
+        by_key: dict[str, list[ChangeEvent]] = {}
+        for event in events:
+            by_key.setdefault(event.ordering_key, []).append(event)
+        for key, group in by_key.items():
+            self._publish([event.encode() for event in group], key)
 
 
 class PubSubQueue(_Topic):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.cli.local import postgres
@@ -11,10 +12,11 @@ from mnemosyne.errors import Unavailable
 
 
 def remove_expired(database: postgres.EmbeddedPostgres) -> None:
-    """Remove expired memories. If the database does not respond, the next removal finds the same ones."""
-    retention = PostgresRetention(connection_factory(database.url(postgres.OWNER)))
+    """Remove expired memories and old changes. If the database does not respond, the next removal finds the same."""
+    connect = connection_factory(database.url(postgres.OWNER))
+    retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     with suppress(Unavailable):
-        while retention.remove_expired():
+        while retention.remove_expired() or feeds.remove_old():
             pass
 
 

@@ -25,7 +25,7 @@ GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_run
 GRANT SELECT ON source_keys TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
-GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
+GRANT SELECT ON namespace_usage, quotas, change_feeds, memory_changes TO mnemosyne_runtime;
 GRANT INSERT ON audit_events TO mnemosyne_runtime, mnemosyne_mcp;
 
 -- The function `mcp` reads, labels, rates and deletes memories. `mcp` does not store memories.

@@ -281,6 +281,31 @@ CREATE TABLE forgotten_memories (
     PRIMARY KEY (namespace, forgetting_id, memory_id)
 );
 
+-- Whether the changes of a namespace's memories are recorded in `memory_changes`. The row with the namespace '' applies to
+-- all namespaces without a row.
+CREATE TABLE change_feeds (
+    namespace text PRIMARY KEY,
+    enabled   boolean NOT NULL,
+    contents  boolean NOT NULL  -- whether events have the content, title, tags and metadata of the memory
+);
+
+-- The change feed: one event for each transaction that changed a memory. It has no contents: readers join them from
+-- `memories`, so that the event of a deleted memory has none.
+CREATE TABLE memory_changes (
+    sequence      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace     text NOT NULL,
+    memory_id     uuid NOT NULL,
+    kind          text NOT NULL
+        CHECK (kind IN ('created', 'updated', 'superseded', 'rated', 'expired', 'deleted', 'forgotten')),
+    fields        text[] NOT NULL,  -- names of the changed fields; empty if the memory was created or removed
+    superseded_by uuid,  -- of the memory after the change
+    -- clock_timestamp(), because now() is the start of the transaction
+    at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+    changed_in    xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    announced_at  timestamptz,  -- time at which the event was published
+    UNIQUE (namespace, changed_in, memory_id)
+);
+
 -- Statistics of a sample of each namespace's newest memories: the share of memories that contain each word (as a
 -- hash), the mean number of distinct words, and the number of memories in each detected language.
 CREATE TABLE namespace_words (
@@ -517,6 +542,9 @@ CREATE INDEX forgotten_memories_left ON forgotten_memories (namespace, forgettin
 CREATE INDEX dead_letters_newest ON dead_letters (namespace, dead_lettered_at, message_id);
 CREATE INDEX dead_letters_changed ON dead_letters (namespace, changed_in) WHERE lost;
 
+CREATE INDEX memory_changes_sequence ON memory_changes (namespace, sequence);
+CREATE INDEX memory_changes_unannounced ON memory_changes (sequence) WHERE announced_at IS NULL;
+
 CREATE INDEX audit_events_principal ON audit_events (principal, at, id);
 CREATE INDEX audit_events_credential ON audit_events (credential, at, id) WHERE credential <> '';
 CREATE INDEX audit_events_client ON audit_events (client, at, id) WHERE client <> '';
@@ -539,7 +567,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['memories', 'memory_chunks', 'memory_ratings', 'ingest_requests', 'source_keys',
-        'dead_letters', 'object_imports', 'object_import_lines', 'namespace_usage'] LOOP
+        'dead_letters', 'object_imports', 'object_import_lines', 'namespace_usage', 'memory_changes'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY namespace_isolation ON %I TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, '
             'mnemosyne_dead_letter, mnemosyne_import_object '
@@ -559,6 +587,9 @@ $$;
 ALTER TABLE quotas ENABLE ROW LEVEL SECURITY;
 CREATE POLICY namespace_isolation ON quotas TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter, mnemosyne_import_object
+    USING (namespace IN ('', current_setting('mnemosyne.namespace', true)));
+ALTER TABLE change_feeds ENABLE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON change_feeds TO mnemosyne_runtime
     USING (namespace IN ('', current_setting('mnemosyne.namespace', true)));
 ALTER TABLE retention ENABLE ROW LEVEL SECURITY;
 ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;

@@ -1,7 +1,7 @@
 """The `migrate` function: migrates the database, and runs the operations of operators.
 
 `POST /` migrates. `POST /operations` runs an operation, such as one on API keys, dead letters or quotas. `POST /expire`
-removes expired memories; Cloud Scheduler calls it.
+removes expired memories, and `POST /announce` publishes changes of memories; Cloud Scheduler calls both.
 
 Only the deployment's own workflow may call it, so error responses contain the cause.
 """
@@ -31,14 +31,16 @@ def build_app(
     run: Run,
     *,
     expire: Callable[[], dict[str, Any]],
+    announce: Callable[[], dict[str, Any]],
     identify: Callable[[str | None], None],
     report: Callable[[str, Exception], str],
 ) -> Starlette:
     """Build the ASGI app. It runs one operation at a time; other requests wait.
 
-    `migrate` returns the files that it applied. `run` runs an operation. `expire` removes expired memories. `identify`
-    raises Unauthorized unless the caller is the deployment's workflow. IAM already rejects other callers, but a mistake
-    there must not expose the API keys of every namespace. `report` logs an error and returns its cause.
+    `migrate` returns the files that it applied. `run` runs an operation. `expire` removes expired memories. `announce`
+    publishes changes of memories. `identify` raises Unauthorized unless the caller is the deployment's workflow. IAM
+    already rejects other callers, but a mistake there must not expose the API keys of every namespace. `report` logs an
+    error and returns its cause.
     """
     limiter = anyio.CapacityLimiter(1)
     operations = SealedOperations(run, report)
@@ -70,6 +72,7 @@ def build_app(
         "/": endpoint("migration_failed", lambda _: _migrated(migrate)),
         "/operations": endpoint("operation_failed", operations.answer),
         "/expire": endpoint("expiry_failed", lambda _: expire()),
+        "/announce": endpoint("announcement_failed", lambda _: announce()),
     }
     return Starlette(routes=[*health_routes(), *(Route(path, post, methods=["POST"]) for path, post in paths.items())])
 

@@ -11,6 +11,7 @@ from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations import (
     access,
     audit,
+    change_feed,
     dead_letters,
     export,
     forgetting,
@@ -49,6 +50,9 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     holds.PlaceHold,
     holds.SuspendExpiry,
     holds.ReleaseHold,
+    change_feed.ListChanges,
+    change_feed.ListFeeds,
+    change_feed.SetFeed,
     audit.ListAudit,
     dead_letters.ListDeadLetters,
     dead_letters.CountDeadLetters,

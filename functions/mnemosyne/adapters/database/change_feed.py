@@ -1,0 +1,188 @@
+"""The change feed in PostgreSQL: its settings, its events for readers, and the events to publish."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Final
+
+from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.memory_database import NamespaceStore
+from mnemosyne.domain.change_feed import KEPT, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
+
+REMOVED_AT_ONCE: Final = 10_000
+"""Old events that one transaction removes."""
+CONTENT_BYTES: Final = 2_000_000
+"""Bytes of contents after which a page of events ends."""
+_LOCK_KEY: Final = 4_242_001
+"""Key of the advisory lock of the process that publishes events."""
+
+_LIST: Final = "SELECT namespace, enabled, contents FROM change_feeds ORDER BY namespace"
+_SET: Final = """
+INSERT INTO change_feeds (namespace, enabled, contents)
+VALUES (:namespace, CAST(:enabled AS boolean), CAST(:contents AS boolean))
+ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXCLUDED.contents
+"""
+
+# The snapshot at which a pass ends, and the sequence before its first event. An event of a later pass belongs to a
+# transaction that the earlier snapshot does not contain, and may have a lower sequence than earlier events.
+_BEGIN: Final = """
+SELECT pass.until, pass.begin, coalesce((
+    SELECT min(c.sequence) FROM memory_changes c
+    WHERE c.namespace = :namespace AND (CASE
+        WHEN CAST(:seen AS text) IS NULL THEN pass.begin IS NULL OR c.at >= pass.begin
+        ELSE c.changed_in >= pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot)) END)
+) - 1, CAST(9223372036854775807 AS bigint)) AS sequence
+FROM (
+    SELECT CAST(pg_current_snapshot() AS text) AS until,
+        now() - make_interval(secs => CAST(:since AS double precision)) AS begin
+) AS pass
+"""
+
+# One page of a pass, in the order of the sequence. A transaction that changes a memory after another transaction has a
+# higher sequence and is visible only together with that transaction, so the events of a memory are in order within and
+# across passes. A transaction id above all current ones comes from a dump of another server: the first pass has it.
+_PAGE: Final = """
+WITH page AS (
+    SELECT c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at
+    FROM memory_changes c
+    WHERE c.namespace = :namespace AND c.sequence > CAST(:sequence AS bigint)
+        AND (CAST(:seen AS text) IS NULL
+            OR NOT pg_visible_in_snapshot(c.changed_in, CAST(CAST(:seen AS text) AS pg_snapshot)))
+        AND (pg_visible_in_snapshot(c.changed_in, CAST(CAST(:until AS text) AS pg_snapshot))
+            OR (CAST(:seen AS text) IS NULL AND c.changed_in >= pg_snapshot_xmax(pg_current_snapshot())))
+        AND (CAST(:begin AS timestamptz) IS NULL OR c.at >= CAST(:begin AS timestamptz))
+    ORDER BY c.sequence
+    LIMIT CAST(:limit AS integer)
+), filled AS MATERIALIZED (
+    SELECT page.*, event_contents(:namespace, page.memory_id) AS contents FROM page
+)
+SELECT sized.*
+FROM (
+    SELECT filled.*, count(*) OVER () AS found, coalesce(sum(octet_length(CAST(contents AS text)))
+        OVER (ORDER BY sequence ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS earlier_bytes
+    FROM filled
+) AS sized
+WHERE earlier_bytes < CAST(:bytes AS bigint)
+ORDER BY sequence
+"""
+_IS_ON: Final = "SELECT has_change_feed(:namespace) AS is_on"
+
+_LOCK: Final = "SELECT pg_try_advisory_lock(CAST(:key AS bigint)) AS locked"
+_UNANNOUNCED: Final = """
+WITH filled AS MATERIALIZED (
+    SELECT c.namespace, c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at,
+        event_contents(c.namespace, c.memory_id) AS contents
+    FROM memory_changes c
+    WHERE c.announced_at IS NULL
+    ORDER BY c.sequence
+    LIMIT CAST(:limit AS integer)
+)
+SELECT sized.*
+FROM (
+    SELECT filled.*, coalesce(sum(octet_length(CAST(contents AS text)))
+        OVER (ORDER BY sequence ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS earlier_bytes
+    FROM filled
+) AS sized
+WHERE earlier_bytes < CAST(:bytes AS bigint)
+ORDER BY sequence
+"""
+_MARK: Final = """
+UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
+"""
+# The oldest events have the lowest sequences, so this reads only events that it removes, and one page of others.
+_REMOVE: Final = """
+WITH oldest AS MATERIALIZED (
+    SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
+), removed AS (
+    DELETE FROM memory_changes c USING oldest
+    WHERE c.sequence = oldest.sequence AND oldest.at < now() - make_interval(secs => CAST(:kept AS double precision))
+    RETURNING c.sequence
+)
+SELECT count(*) AS removed FROM removed
+"""
+
+
+class PostgresChanges(NamespaceStore):
+    """The part of a PostgreSQL MemoryStore that reads the change feed."""
+
+    def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
+        """Return events after a cursor, those of a memory in the order of its changes."""
+        with self._transaction() as connection:
+            if after.until is None:
+                since = after.since.total_seconds() if after.since is not None else None
+                row = connection.one(_BEGIN, namespace=self.namespace, seen=after.seen, since=since)
+                after = replace(after, until=row["until"], begin=row["begin"], sequence=row["sequence"])
+            rows = connection.run(
+                _PAGE,
+                namespace=self.namespace,
+                seen=after.seen,
+                until=after.until,
+                begin=after.begin,
+                sequence=after.sequence,
+                limit=limit,
+                bytes=CONTENT_BYTES,
+            )
+            is_on = connection.one(_IS_ON, namespace=self.namespace)["is_on"]
+        is_last = not rows or len(rows) == rows[-1]["found"] < limit
+        onward = ChangeCursor(seen=after.until) if is_last else replace(after, sequence=rows[-1]["sequence"])
+        return ChangePage(events=[_event(self.namespace, row) for row in rows], after=onward, is_on=is_on)
+
+
+class PostgresChangeFeeds:
+    """The change feeds of all namespaces, for the operator, as the schema's owner."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def every(self) -> Sequence[ChangeFeed]:
+        """Return the settings by namespace. The empty name is for all namespaces without a setting of their own."""
+        with closing(self._open()) as connection:
+            return [ChangeFeed(**row.named) for row in connection.run(_LIST)]
+
+    def set(self, feed: ChangeFeed) -> None:
+        """Set the feed of a namespace. Transactions that have begun may still use the earlier setting."""
+        with closing(self._open()) as connection:
+            connection.run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
+
+    @contextmanager
+    def announcer(self) -> Iterator["Announcer | None"]:
+        """Yield the exclusive right to publish events until the context ends; None if another process has it."""
+        with closing(self._open()) as connection:
+            # The lock ends with the connection, even if this process is killed.
+            yield Announcer(connection) if connection.one(_LOCK, key=_LOCK_KEY)["locked"] else None
+
+    def remove_old(self) -> int:
+        """Remove some events that are older than KEPT, in one transaction, and return their number."""
+        with closing(self._open()) as connection:
+            removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
+        return removed
+
+
+class Announcer:
+    """Reads the events to publish, and marks published ones. Only one process has an announcer at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
+        """Return events of all namespaces that are not marked, those of a memory in the order of its changes."""
+        rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
+        return [_event(row["namespace"], row) for row in rows]
+
+    def mark(self, events: Sequence[ChangeEvent]) -> None:
+        """Mark events as published."""
+        sequences = "{" + ",".join(str(event.sequence) for event in events) + "}"
+        self._connection.run(_MARK, sequences=sequences)
+
+
+def _event(namespace: str, row: Row) -> ChangeEvent:
+    return ChangeEvent(
+        namespace=namespace,
+        sequence=row["sequence"],
+        memory_id=row["memory_id"],
+        kind=ChangeKind(row["kind"]),
+        fields=tuple(row["fields"]),
+        superseded_by=row["superseded_by"],
+        at=row["at"],
+        contents=row["contents"],
+    )

@@ -1,0 +1,131 @@
+"""`mnemosyne changes` and `mnemosyne change-feed`: print the changes of memories, and turn the feed on or off."""
+
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.system import System, memory_system, owners_system
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import age, machine_zone, timezone_option
+from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges, ListFeeds, SetFeed
+
+POLL_SECONDS = 0.5
+Row = dict[str, Any]
+
+
+@click.command()
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only changes of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
+)
+@timezone_option(machine_zone, help="Time zone of --since; an IANA name.")
+@click.option("--follow", is_flag=True, help="Print further changes until Ctrl-C.")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Changes of this namespace.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@target(DATA_DIR, PROJECT)
+def changes(since: str | None, timezone: str, follow: bool, namespace: str, as_json: bool, **place: Any) -> None:
+    """Print the changes of memories: created, updated, superseded, rated, expired, deleted or forgotten.
+
+    Each change is printed once, and those of a memory in their order. With --follow, a change is printed as soon as it
+    is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
+    """
+    begin = None if since is None else age(since, timezone)
+    counts: Counter[str] = Counter()
+    with memory_system(**place, delivers=follow) as system:
+        after = ChangePosition(since=None if begin is None else begin.total_seconds())
+        try:
+            for event in change_rows(system, ListChanges(namespace=namespace, after=after), follow=follow):
+                counts[event["kind"]] += 1
+                say(json.dumps(event) if as_json else plain(_line(event)))
+                if follow:
+                    sys.stdout.flush()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            total = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+            say(f"{counted(counts.total(), 'change')}{': ' if total else ''}{total}.", err=True)
+
+
+def _line(event: Row) -> str:
+    successor = f"by {event['superseded_by']}" if event["kind"] == "superseded" else None
+    title = event.get("memory", {}).get("title")
+    parts = [event["at"], f"{event['kind']:10}", event["memory_id"], ", ".join(event["fields"]), successor, title]
+    return "  ".join(filter(None, parts))
+
+
+def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
+    """Yield the changes so far; with `follow`, also later ones without end. Print a note if the feed is off."""
+    never, noted = threading.Event(), False
+    while True:
+        page = system.run(operation)
+        yield from page["events"]
+        if not page["is_on"] and not noted:
+            noted = True
+            say(
+                f"The change feed of namespace {operation.namespace!r} is off: turn it on with "
+                "`mnemosyne change-feed on`.",
+                err=True,
+            )
+        operation = operation.model_copy(update={"after": parse(ChangePosition, page["after"])})
+        if page["is_last"]:
+            if not follow:
+                return
+            never.wait(POLL_SECONDS)
+
+
+@click.group(name="change-feed", cls=FullHelpGroup)
+def change_feed() -> None:
+    """Show and set which namespaces have a change feed."""
+
+
+@change_feed.command(name="list")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool, **place: Any) -> None:
+    """Show the settings of change feeds."""
+    with owners_system(**place) as system:
+        feeds = system.run(ListFeeds())["feeds"]
+    if as_json:
+        say(json.dumps([feed | {"namespace": feed["namespace"] or None} for feed in feeds]))
+        return
+    for feed in feeds:
+        state = ("on, with contents" if feed["contents"] else "on") if feed["enabled"] else "off"
+        say(f"{plain(feed['namespace']) or '(everybody)':30}  {state}")
+    if not feeds:
+        say("No namespace has a change feed.")
+
+
+@change_feed.command()
+@click.option("--namespace", default="", help="The namespace [default: all without a setting of their own].")
+@click.option("--contents", is_flag=True, help="Events have the content, title, tags and metadata of the memory.")
+@target(DATA_DIR, PROJECT)
+def on(namespace: str, contents: bool, **place: Any) -> None:
+    """Record the changes of memories from now on."""
+    _set(place, SetFeed(namespace=namespace, enabled=True, contents=contents))
+
+
+@change_feed.command()
+@click.option("--namespace", default="", help="The namespace [default: all without a setting of their own].")
+@target(DATA_DIR, PROJECT)
+def off(namespace: str, **place: Any) -> None:
+    """Record no further changes. Recorded ones are still published and listed."""
+    _set(place, SetFeed(namespace=namespace, enabled=False))
+
+
+def _set(place: dict[str, Any], feed: SetFeed) -> None:
+    with owners_system(**place) as system:
+        system.run(feed)
+    concerned = f"namespace {feed.namespace!r}" if feed.namespace else "all namespaces without a setting of their own"
+    contents = ", with contents" if feed.contents else ""
+    say(f"The change feed of {plain(concerned)} is {'on' if feed.enabled else 'off'}{contents}.")

@@ -1,0 +1,137 @@
+"""The change feed: events of changed memories, and their encoding as CloudEvents. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+
+from mnemosyne.domain.attributes import VALUE_BYTES
+from mnemosyne.domain.rfc3339 import rfc3339
+
+EVENT_TYPE: Final = "mnemosyne.memory.change.v1"
+KEPT: Final = timedelta(days=30)
+"""Time after which an event is removed."""
+
+
+class ChangeKind(StrEnum):
+    """What happened to a memory."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SUPERSEDED = "superseded"
+    RATED = "rated"
+    EXPIRED = "expired"
+    DELETED = "deleted"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeEvent:
+    """The change of a memory by one transaction."""
+
+    namespace: str
+    sequence: int
+    """Ascends in the order of a memory's changes. Numbers may be missing."""
+    memory_id: UUID
+    kind: ChangeKind
+    fields: Sequence[str]
+    """Names of the changed fields. Empty if the memory was created or removed."""
+    superseded_by: UUID | None
+    """Successor of the memory after the change."""
+    at: datetime
+    contents: Mapping[str, Any] | None = None
+    """Content, title, tags and metadata at the time of reading. None if the feed has no contents or the memory is gone.
+    """
+
+    @property
+    def id(self) -> str:
+        """Id of the event; a repeated event has the same one."""
+        return f"{self.memory_id}/{self.sequence}"
+
+    @property
+    def ordering_key(self) -> str:
+        """Ordering key on Pub/Sub. Events of a memory have the same one.
+
+        The last digit of the memory's id divides a namespace into 16 keys, because all messages of a publish request
+        must have the same key.
+        """
+        return f"{self.namespace}/{str(self.memory_id)[-1]}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The event as JSON."""
+        values = {
+            "namespace": self.namespace,
+            "sequence": self.sequence,
+            "kind": self.kind.value,
+            "memory_id": str(self.memory_id),
+            "fields": list(self.fields),
+            "superseded_by": None if self.superseded_by is None else str(self.superseded_by),
+            "at": rfc3339(self.at),
+        }
+        return values | ({} if self.contents is None else {"memory": dict(self.contents)})
+
+    def encode(self) -> tuple[bytes, dict[str, str]]:
+        """Return data and attributes of the CloudEvent in binary mode."""
+        attributes = {
+            "ce-specversion": "1.0",
+            "ce-id": self.id,
+            "ce-source": "//mnemosyne",
+            "ce-type": EVENT_TYPE,
+            "ce-time": rfc3339(self.at) or "",
+            "content-type": "application/json",
+            "namespace": self.namespace,
+            "kind": self.kind.value,
+            "memory_id": str(self.memory_id),
+        }
+        valid = {name: value for name, value in attributes.items() if len(value.encode()) <= VALUE_BYTES}
+        return orjson.dumps(self.values), valid
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeCursor:
+    """Position in the change feed. Each pass returns the events that are new since the previous pass.
+
+    A pass reads the events between two database snapshots, so it depends neither on clocks nor on commit order.
+    """
+
+    since: timedelta | None = None
+    """Maximum age of events in the first pass. None means no limit."""
+    seen: str | None = None
+    """Snapshot of the previous pass. None in the first pass."""
+    until: str | None = None
+    """Snapshot of this pass. None before its first page."""
+    begin: datetime | None = None
+    """Start time of the first pass, by the database's clock."""
+    sequence: int = 0
+    """Sequence of the last event returned in this pass."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangePage:
+    """A page of events, and the position after it."""
+
+    events: Sequence[ChangeEvent]
+    after: ChangeCursor
+    is_on: bool
+    """Whether the feed of the namespace is on."""
+
+    @property
+    def is_last(self) -> bool:
+        """Whether this is the last page of the pass."""
+        return self.after.until is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeFeed:
+    """The setting of a namespace's change feed."""
+
+    namespace: str
+    """Empty for all namespaces without a setting of their own."""
+    enabled: bool
+    contents: bool
+    """Whether events have the content, title, tags and metadata of the memory."""

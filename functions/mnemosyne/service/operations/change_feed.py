@@ -1,0 +1,79 @@
+"""Operations on the change feed."""
+
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
+from mnemosyne.domain.parsing import Input, Instant, Text
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.ports.operator import Operator
+from mnemosyne.service.operations.operation import Operation
+
+PAGE: Final = 500
+Namespace = Annotated[Text, Field(max_length=200)]
+
+
+class ChangePosition(Input):
+    """A ChangeCursor as JSON; `since` in seconds."""
+
+    since: float | None = None
+    seen: Text | None = None
+    until: Text | None = None
+    begin: Instant | None = None
+    sequence: int = 0
+
+
+class ListChanges(Operation):
+    """List the changes of a namespace's memories, a page at a time."""
+
+    action = "change_list"
+
+    namespace: Namespace
+    after: ChangePosition = ChangePosition()
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a page of events. `after` has the next position even on the last page, for events to come."""
+        since = None if self.after.since is None else timedelta(seconds=self.after.since)
+        cursor = ChangeCursor(**{**dict(self.after), "since": since})
+        page = operator.memories_of(self.namespace).changes(PAGE, after=cursor)
+        next_ = asdict(page.after) | {
+            "since": None if page.after.since is None else page.after.since.total_seconds(),
+            "begin": rfc3339(page.after.begin),
+        }
+        events = [event.values for event in page.events]
+        return {"events": events, "after": next_, "is_last": page.is_last, "is_on": page.is_on}
+
+
+class ListFeeds(Operation):
+    """List the settings of change feeds."""
+
+    action = "feed_list"
+    as_owner = True
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the settings by namespace. The empty name is for all namespaces without a setting of their own."""
+        return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}
+
+
+class SetFeed(Operation):
+    """Turn the change feed of a namespace on or off, or that of all namespaces without a setting of their own."""
+
+    action = "feed_set"
+    changes = True
+    as_owner = True
+
+    namespace: Namespace = ""
+    enabled: bool
+    contents: bool = False
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Set the feed."""
+        operator.feeds.set(ChangeFeed(namespace=self.namespace, enabled=self.enabled, contents=self.contents))
+        return {"namespace": self.namespace}
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the setting."""
+        return self.model_dump()

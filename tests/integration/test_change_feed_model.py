@@ -1,0 +1,298 @@
+"""Random lives of memories against a plain model of the change feed, with open transactions, crashes and repeats."""
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent, ChangeFeed
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.errors import Unavailable
+from mnemosyne.service import change_feed
+from tests.fakes import request
+from tests.memories import rate, store
+from tests.shared_database import SharedDatabase
+
+SEQUENCES = int(os.environ.get("FEED_SEQUENCES", "5"))
+STEPS = 40
+CONTENTS = ("oolong", "sencha", "assam", "keemun")
+RATERS = ("ada", "bob")
+Kinds = dict[UUID, list[str]]
+
+
+class UnreliableTopic:
+    """A ChangeTopic that keeps messages, and fails at random before or after it has accepted some."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self._dice = dice
+        self.messages: list[ChangeEvent] = []
+
+    def publish(self, events: Sequence[ChangeEvent]) -> None:
+        fails = self._dice.random() < 0.4
+        accepted = events[: self._dice.randint(0, len(events))] if fails else events
+        self.messages += accepted
+        if fails:
+            raise Unavailable("the topic did not accept all messages")
+
+
+@dataclass
+class Life:
+    """A memory of the model."""
+
+    title: str
+    pinned: bool = False
+    superseded_by: UUID | None = None
+    raters: set[str] = field(default_factory=set)
+
+
+class World:
+    """A store with its model: the living memories by content, and the events that each memory should have."""
+
+    def __init__(self, dice: random.Random, memories: PostgresMemories, database: SharedDatabase) -> None:
+        self.dice, self.memories, self.database = dice, memories, database
+        self.alive: dict[UUID, Life] = {}
+        self.ids: dict[str, UUID] = {}
+        self.settled: list[IngestRequest] = []
+        self.expired: set[UUID] = set()
+        self.expected: Kinds = defaultdict(list)
+
+    def pick(self) -> UUID | None:
+        """A living memory."""
+        return self.dice.choice(list(self.alive)) if self.alive else None
+
+    def gone(self, memory_id: UUID) -> None:
+        """Forget a memory that no tool shows any more."""
+        del self.alive[memory_id]
+        self.ids = {content: id_ for content, id_ in self.ids.items() if id_ != memory_id}
+
+    def store(self) -> None:
+        made = [request(content) for content in self.dice.sample(CONTENTS, self.dice.randint(1, 3))]
+        outcomes = store(self.memories, *made)
+        for one in made:
+            outcome = outcomes[one.request_id]
+            assert outcome.memory_id
+            if one.content not in self.ids:
+                assert outcome.state is IngestState.STORED
+                self._removed_by_storing(one.content)
+                self.ids[one.content] = outcome.memory_id
+                self.alive[outcome.memory_id] = Life(one.content)
+                self.expected[outcome.memory_id].append("created")
+            self.settled.append(one)
+
+    def _removed_by_storing(self, content: str) -> None:
+        """An expired memory is removed when its content is stored again."""
+        rows = self.database.owner.run("SELECT id FROM memories WHERE namespace = 'ns'")
+        present = {row["id"] for row in rows}
+        for memory_id in self.expired - present:
+            self.expected[memory_id].append("expired")
+        self.expired &= present
+
+    def redeliver(self) -> None:
+        if self.settled:
+            store(self.memories, self.dice.choice(self.settled))
+
+    def edit(self) -> None:
+        if memory_id := self.pick():
+            life, title, pinned = self.alive[memory_id], self.dice.choice("abc"), self.dice.random() < 0.5
+            self.memories.update(memory_id, MemoryChange(title=title, pinned=pinned))
+            if (life.title, life.pinned) != (title, pinned):
+                self.expected[memory_id].append("updated")
+            life.title, life.pinned = title, pinned
+
+    def supersede(self) -> None:
+        current = [memory_id for memory_id, life in self.alive.items() if life.superseded_by is None]
+        if len(current) > 1:
+            older, newer = self.dice.sample(current, 2)
+            self.memories.update(older, MemoryChange(superseded_by=newer))
+            self.alive[older].superseded_by = newer
+            self.expected[older].append("superseded")
+
+    def bring_back(self) -> None:
+        if memory_id := self.pick():
+            self.memories.update(memory_id, MemoryChange(not_superseded=True))
+            if self.alive[memory_id].superseded_by:
+                self.expected[memory_id].append("updated")
+            self.alive[memory_id].superseded_by = None
+
+    def rate(self) -> None:
+        if memory_id := self.pick():
+            rater, rating = self.dice.choice(RATERS), self.dice.choice((1, -1, None))
+            rate(self.memories, memory_id, rating, by=rater)
+            raters = self.alive[memory_id].raters
+            if rating is not None or rater in raters:
+                self.expected[memory_id].append("rated")
+            (raters.discard if rating is None else raters.add)(rater)
+
+    def expire(self) -> None:
+        if memory_id := self.pick():
+            soon = datetime.now(UTC) - timedelta(seconds=1)
+            self.database.owner.run("UPDATE memories SET expires_at = :at WHERE id = :id", at=soon, id=memory_id)
+            self.expected[memory_id].append("updated")
+            self.expired.add(memory_id)
+            self.gone(memory_id)
+
+    def sweep(self) -> None:
+        self.database.owner.run("SELECT remove_expired(100)")
+        for memory_id in self.expired:
+            self.expected[memory_id].append("expired")
+        self.expired.clear()
+
+    def delete(self) -> None:
+        if memory_id := self.pick():
+            self._relink(memory_id)
+            self.memories.delete(memory_id)
+            self.expected[memory_id].append("deleted")
+            self.gone(memory_id)
+
+    def delete_many(self) -> None:
+        chosen = self.dice.sample(list(self.alive), min(2, len(self.alive)))
+        for memory_id in chosen:
+            self._relink(memory_id, without=frozenset(chosen))
+        self.memories.delete_many(chosen)
+        for memory_id in chosen:
+            self.expected[memory_id].append("deleted")
+            self.gone(memory_id)
+
+    def _relink(self, memory_id: UUID, without: frozenset[UUID] = frozenset()) -> None:
+        """What the deleted memory had superseded is superseded by its successor."""
+        if successor := self.alive[memory_id].superseded_by:
+            for older, life in self.alive.items():
+                if life.superseded_by == memory_id:
+                    life.superseded_by = successor
+                    if older not in without:
+                        self.expected[older].append("superseded")
+
+
+STEPS_OF_A_LIFE = (
+    World.store, World.store, World.redeliver, World.edit, World.supersede, World.bring_back, World.rate,
+    World.expire, World.sweep, World.delete, World.delete_many,
+)  # fmt: skip
+
+
+class Follower:
+    """Reads the feed as `mnemosyne changes --follow` does."""
+
+    def __init__(self, memories: PostgresMemories, limit: int) -> None:
+        self._memories, self._limit, self._cursor = memories, limit, ChangeCursor()
+        self.events: list[ChangeEvent] = []
+
+    def read(self) -> None:
+        while True:
+            page = self._memories.changes(self._limit, after=self._cursor)
+            self.events += page.events
+            self._cursor = page.after
+            if page.is_last:
+                return
+
+
+def kinds_of(events: Sequence[ChangeEvent]) -> Kinds:
+    """The kinds of each memory's events, in the order of the list. Raises AssertionError if an event is twice in it."""
+    assert len({event.id for event in events}) == len(events)
+    kinds: Kinds = defaultdict(list)
+    for event in events:
+        kinds[event.memory_id].append(event.kind.value)
+    return kinds
+
+
+def without_repeats(messages: Sequence[ChangeEvent]) -> list[ChangeEvent]:
+    """The messages as a receiver sees them that discards ids that it knows."""
+    return list({message.id: message for message in messages}.values())
+
+
+@pytest.fixture
+def feeds(shared_database: SharedDatabase) -> PostgresChangeFeeds:
+    opened = PostgresChangeFeeds(shared_database.connect_as_owner)
+    opened.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
+    return opened
+
+
+def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
+    """Run the announcer, again and again if `until_done`."""
+    while True:
+        try:
+            change_feed.announce(feeds, topic)
+        except Unavailable:
+            if until_done:
+                continue
+        return
+
+
+@pytest.mark.parametrize("seed", range(SEQUENCES))
+def test_each_change_is_listed_once_and_published_in_order(
+    seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+) -> None:
+    dice = random.Random(seed)
+    world, follower = World(dice, memories, shared_database), Follower(memories, dice.choice([1, 3, 100]))
+    topic = UnreliableTopic(dice)
+    for _ in range(STEPS):
+        dice.choice(STEPS_OF_A_LIFE)(world)
+        if dice.random() < 0.3:
+            follower.read()
+        if dice.random() < 0.3:
+            announce(feeds, topic)
+    follower.read()
+    announce(feeds, topic, until_done=True)
+    expected = {memory_id: kinds for memory_id, kinds in world.expected.items() if kinds}
+    assert kinds_of(follower.events) == expected
+    assert kinds_of(without_repeats(topic.messages)) == expected
+
+
+TITLE = """
+UPDATE memories SET title = title || 'x' WHERE id = (
+    SELECT id FROM memories WHERE namespace = 'ns' AND id = :id FOR UPDATE SKIP LOCKED
+) RETURNING id
+"""
+
+
+@pytest.mark.parametrize("seed", range(SEQUENCES))
+def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memory(
+    seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
+) -> None:
+    dice = random.Random(seed)
+    made = [request(content) for content in CONTENTS]
+    ids = [status.memory_id for status in store(memories, *made).values() if status.memory_id]
+    follower, topic = Follower(memories, dice.choice([1, 3, 100])), UnreliableTopic(dice)
+    expected: dict[UUID, int] = dict.fromkeys(ids, 0)
+    with ExitStack() as opened:
+        sessions = [shared_database.connect_as_owner() for _ in range(4)]
+        for session in sessions:
+            opened.callback(session.close)
+        changed: dict[int, set[UUID]] = {}
+        for _ in range(80):
+            number = dice.randrange(len(sessions))
+            if dice.random() < 0.2:
+                follower.read()
+                announce(feeds, topic)
+            elif number in changed and dice.random() < 0.4:
+                _end(sessions[number], changed.pop(number), expected, commits=dice.random() < 0.8)
+            else:
+                if number not in changed:
+                    sessions[number].script("BEGIN")
+                    changed[number] = set()
+                changed[number] |= {row["id"] for row in sessions[number].run(TITLE, id=dice.choice(ids))}
+        for number, memory_ids in changed.items():
+            _end(sessions[number], memory_ids, expected, commits=True)
+    follower.read()
+    announce(feeds, topic, until_done=True)
+    for events in (follower.events, without_repeats(topic.messages)):
+        assert kinds_of(events) == {id_: ["created"] + ["updated"] * count for id_, count in expected.items()}
+        for memory_id in ids:
+            sequences = [event.sequence for event in events if event.memory_id == memory_id]
+            assert sequences == sorted(sequences)
+
+
+def _end(session: Connection, changed: set[UUID], expected: dict[UUID, int], *, commits: bool) -> None:
+    session.script("COMMIT" if commits else "ROLLBACK")
+    if commits:
+        for memory_id in changed:
+            expected[memory_id] += 1
