@@ -1,0 +1,205 @@
+"""The change feed through the production path: kills of `ingest` and of the announcer, redelivered messages."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from random import Random
+from typing import Any
+
+import pytest
+from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
+
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.app.operator import announce_changes
+from mnemosyne.cli.local import emulator as local_emulator
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent, ChangeFeed
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.settings import Settings
+from tests.integration.faults.conftest import OUTCOMES, Cloud
+from tests.integration.faults.traffic import Traffic
+from tests.memories import rate
+from tests.waiting import wait_until
+
+SUBSCRIPTION = f"projects/{local_emulator.PROJECT}/subscriptions/changes"
+SECONDS = float(os.environ.get("FEED_SECONDS", "5"))
+REMOVALS = ("expired", "deleted", "forgotten")
+# The announcer of a process that is killed after it has published its first batch.
+KILLED = """
+import os, signal
+from mnemosyne.adapters.queues.pubsub import PubSubChanges
+from mnemosyne.app.operator import announce_changes
+from mnemosyne.settings import Settings
+
+publish = PubSubChanges.publish
+
+def publish_and_die(self, events):
+    publish(self, events)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+PubSubChanges.publish = publish_and_die
+announce_changes(Settings.from_environment())
+"""
+
+
+class Feed:
+    """The feed of the test's namespace: its settings, its events, and the messages of a subscription with ordering."""
+
+    def __init__(self, cloud: Cloud, subscriber: Any) -> None:
+        self._cloud, self._subscriber = cloud, subscriber
+        url = cloud.postgres.url(postgres.OWNER)
+        self.environment = cloud.environment | {"MNEMOSYNE_DATABASE_URL": url}
+        self.feeds = PostgresChangeFeeds(connection_factory(url))
+        self.messages: list[dict[str, Any]] = []
+
+    def turn(self, *, enabled: bool) -> None:
+        self.feeds.set(ChangeFeed(namespace=self._cloud.namespace, enabled=enabled, contents=False))
+
+    def events(self) -> list[ChangeEvent]:
+        """All events, as `mnemosyne changes` lists them."""
+        events, after = list[ChangeEvent](), ChangeCursor()
+        while True:
+            page = self._cloud.system.memories_of(self._cloud.namespace).changes(7, after=after)
+            events += page.events
+            if page.is_last:
+                return events
+            after = page.after
+
+    def announce(self) -> None:
+        announce_changes(Settings.from_environment(self.environment))
+
+    def announce_and_be_killed(self) -> int:
+        """Publish a batch in a process that is killed before it can mark the events; return its exit code."""
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED], env=os.environ | self.environment, capture_output=True, check=False
+        )
+        return done.returncode
+
+    def receive(self, count: int) -> list[dict[str, Any]]:
+        """Receive events until there are that many different ones; return them without repeats."""
+
+        def enough() -> bool:
+            answer = self._subscriber.pull(subscription=SUBSCRIPTION, max_messages=1000, timeout=10)
+            for one in answer.received_messages:
+                event = json.loads(one.message.data)
+                if event["namespace"] == self._cloud.namespace and "kind" in one.message.attributes:
+                    self.messages.append(event | {"id": one.message.attributes["ce-id"]})
+            if acknowledged := [one.ack_id for one in answer.received_messages]:
+                self._subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=acknowledged)
+            return len({message["id"] for message in self.messages}) >= count
+
+        wait_until(enough, f"{count} events are received", seconds=120)
+        return list({message["id"]: message for message in self.messages}.values())
+
+
+@pytest.fixture
+def feed(cloud: Cloud) -> Iterator[Feed]:
+    with SubscriberClient() as subscriber:
+        made: Any = subscriber
+        made.create_subscription(
+            request={
+                "name": SUBSCRIPTION,
+                "topic": OUTCOMES,
+                "enable_message_ordering": True,
+                "ack_deadline_seconds": 60,
+            }
+        )
+        opened = Feed(cloud, made)
+        opened.turn(enabled=True)
+        yield opened
+        opened.turn(enabled=False)
+        made.delete_subscription(subscription=SUBSCRIPTION)
+
+
+@contextmanager
+def publishing(cloud: Cloud) -> Iterator[Callable[[bytes], object]]:
+    publisher: Any = PublisherClient()
+
+    def publish(data: bytes) -> None:
+        before = time.time()
+        publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
+        wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
+
+    with publisher:
+        yield publish
+
+
+def _kinds(events: Sequence[ChangeEvent]) -> dict[str, list[str]]:
+    kinds = defaultdict[str, list[str]](list)
+    for event in events:
+        kinds[str(event.memory_id)].append(event.kind.value)
+    return dict(kinds)
+
+
+def _problems(kinds: dict[str, list[str]], stored: set[str], present: set[str]) -> list[str]:
+    """Return the memories whose events are not: created once, at first; removed once, at the end, if not present."""
+    return [
+        f"{memory_id}: {found}"
+        for memory_id in sorted(stored | present | kinds.keys())
+        if (found := kinds.get(memory_id, []))[:1] != ["created"]
+        or found.count("created") != 1
+        or [kind for kind in found if kind in REMOVALS] != ([] if memory_id in present else found[-1:])
+    ]
+
+
+@pytest.mark.exhaustive
+def test_through_kills_and_redelivery_each_change_is_one_event_in_order(cloud: Cloud, feed: Feed) -> None:
+    random = Random(7)
+    with publishing(cloud) as publish:
+        traffic, deadline = Traffic(random, publish), time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            for _ in range(10):
+                traffic.publish_some()
+            if cloud.ingest.instances:
+                cloud.kill_ingest()
+            if random.random() < 0.5:
+                feed.announce()
+    statuses = cloud.wait_final(
+        [id_ for id_, states in traffic.allowed.items() if IngestState.DEAD_LETTERED not in states]
+    )
+    stored = {str(status.memory_id) for status in statuses.values() if status.state is IngestState.STORED}
+    with closing(connection_factory(cloud.postgres.url(postgres.OWNER))()) as owner:
+        rows = owner.run("SELECT id, superseded_by FROM memories WHERE namespace = :ns", ns=cloud.namespace)
+    events = feed.events()
+    assert _problems(_kinds(events), stored, {str(row["id"]) for row in rows}) == []
+    last = {event.memory_id: event.superseded_by for event in events}
+    assert {row["id"]: last[row["id"]] for row in rows} == {row["id"]: row["superseded_by"] for row in rows}
+    assert sum(kind == "superseded" for kinds in _kinds(events).values() for kind in kinds) > 0
+    feed.announce()
+    received = feed.receive(len(events))
+    assert len(received) == len(events)
+    kinds = defaultdict[str, list[str]](list)
+    for message in received:
+        kinds[message["memory_id"]].append(message["kind"])
+    assert kinds == _kinds(events)
+
+
+def test_an_announcer_that_is_killed_after_publishing_repeats_the_same_events(cloud: Cloud, feed: Feed) -> None:
+    with publishing(cloud) as publish:
+        for number in range(5):
+            publish(json.dumps({"content": f"tea {number}", "timestamp": "2026-05-20T00:00:00Z"}).encode())
+    wait_until(lambda: cloud.count() == 5, "the memories are stored")
+    memories = cloud.system.memories_of(cloud.namespace)
+    (first, *_) = feed.events()
+    rate(memories, first.memory_id, 1)
+    memories.delete(first.memory_id)
+    events = feed.events()
+    assert len(events) == 7
+    assert feed.announce_and_be_killed() == -signal.SIGKILL
+    feed.announce()
+    feed.announce()
+    received = feed.receive(7)
+    wait_until(lambda: len(feed.receive(7)) == 7 and len(feed.messages) >= 14, "the repeats are received")
+    assert {event.id for event in events} == {message["id"] for message in received}
+    assert [message["kind"] for message in received if message["memory_id"] == str(first.memory_id)] == [
+        "created",
+        "rated",
+        "deleted",
+    ]
