@@ -8,12 +8,15 @@ from uuid import UUID
 import jwt
 import pytest
 
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.change_feed import ChangeFeed
 from mnemosyne.domain.oauth import PeopleRule
 from tests.oauth_server import AuthServer, auth_pool
+from tests.shared_database import SharedDatabase
 
 
 @pytest.fixture
@@ -22,6 +25,18 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     yield connection
     connection.close()
+
+
+@pytest.fixture
+def feeds(shared_database: SharedDatabase) -> PostgresChangeFeeds:
+    """The change feeds of the shared database, as the owner."""
+    return PostgresChangeFeeds(shared_database.connect_as_owner)
+
+
+@pytest.fixture
+def feed_on(feeds: PostgresChangeFeeds) -> None:
+    """Turn the change feed of the tests' namespace on."""
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ import pytest
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent, ChangeFeed
+from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import change_feed
+from tests.change_feed import Reader
 from tests.fakes import request
 from tests.memories import rate, store
 from tests.shared_database import SharedDatabase
@@ -179,22 +180,6 @@ STEPS_OF_A_LIFE = (
 )  # fmt: skip
 
 
-class Follower:
-    """Reads the feed as `mnemosyne changes --follow` does."""
-
-    def __init__(self, memories: PostgresMemories, limit: int) -> None:
-        self._memories, self._limit, self._cursor = memories, limit, ChangeCursor()
-        self.events: list[ChangeEvent] = []
-
-    def read(self) -> None:
-        while True:
-            page = self._memories.changes(self._limit, after=self._cursor)
-            self.events += page.events
-            self._cursor = page.after
-            if page.is_last:
-                return
-
-
 def kinds_of(events: Sequence[ChangeEvent]) -> Kinds:
     """The kinds of each memory's events, in the order of the list. Raises AssertionError if an event is twice in it."""
     assert len({event.id for event in events}) == len(events)
@@ -209,13 +194,6 @@ def without_repeats(messages: Sequence[ChangeEvent]) -> list[ChangeEvent]:
     return list({message.id: message for message in messages}.values())
 
 
-@pytest.fixture
-def feeds(shared_database: SharedDatabase) -> PostgresChangeFeeds:
-    opened = PostgresChangeFeeds(shared_database.connect_as_owner)
-    opened.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
-    return opened
-
-
 def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
     """Run the announcer, again and again if `until_done`."""
     while True:
@@ -227,23 +205,24 @@ def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: 
         return
 
 
+@pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_each_change_is_listed_once_and_published_in_order(
     seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
 ) -> None:
     dice = random.Random(seed)
-    world, follower = World(dice, memories, shared_database), Follower(memories, dice.choice([1, 3, 100]))
-    topic = UnreliableTopic(dice)
+    world, follower = World(dice, memories, shared_database), Reader(memories, limit=dice.choice([1, 3, 100]))
+    topic, listed = UnreliableTopic(dice), list[ChangeEvent]()
     for _ in range(STEPS):
         dice.choice(STEPS_OF_A_LIFE)(world)
         if dice.random() < 0.3:
-            follower.read()
+            listed += follower.read()
         if dice.random() < 0.3:
             announce(feeds, topic)
-    follower.read()
+    listed += follower.read()
     announce(feeds, topic, until_done=True)
     expected = {memory_id: kinds for memory_id, kinds in world.expected.items() if kinds}
-    assert kinds_of(follower.events) == expected
+    assert kinds_of(listed) == expected
     assert kinds_of(without_repeats(topic.messages)) == expected
 
 
@@ -254,6 +233,7 @@ UPDATE memories SET title = title || 'x' WHERE id = (
 """
 
 
+@pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memory(
     seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
@@ -261,8 +241,8 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
     dice = random.Random(seed)
     made = [request(content) for content in CONTENTS]
     ids = [status.memory_id for status in store(memories, *made).values() if status.memory_id]
-    follower, topic = Follower(memories, dice.choice([1, 3, 100])), UnreliableTopic(dice)
-    expected: dict[UUID, int] = dict.fromkeys(ids, 0)
+    follower, topic = Reader(memories, limit=dice.choice([1, 3, 100])), UnreliableTopic(dice)
+    expected, listed = dict.fromkeys(ids, 0), list[ChangeEvent]()
     with ExitStack() as opened:
         sessions = [shared_database.connect_as_owner() for _ in range(4)]
         for session in sessions:
@@ -271,7 +251,7 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
         for _ in range(80):
             number = dice.randrange(len(sessions))
             if dice.random() < 0.2:
-                follower.read()
+                listed += follower.read()
                 announce(feeds, topic)
             elif number in changed and dice.random() < 0.4:
                 _end(sessions[number], changed.pop(number), expected, commits=dice.random() < 0.8)
@@ -282,9 +262,9 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
                 changed[number] |= {row["id"] for row in sessions[number].run(TITLE, id=dice.choice(ids))}
         for number, memory_ids in changed.items():
             _end(sessions[number], memory_ids, expected, commits=True)
-    follower.read()
+    listed += follower.read()
     announce(feeds, topic, until_done=True)
-    for events in (follower.events, without_repeats(topic.messages)):
+    for events in (listed, without_repeats(topic.messages)):
         assert kinds_of(events) == {id_: ["created"] + ["updated"] * count for id_, count in expected.items()}
         for memory_id in ids:
             sequences = [event.sequence for event in events if event.memory_id == memory_id]

@@ -108,6 +108,20 @@ def test_memories_are_exported_and_outcomes_listed(deployment: Deployment, store
     assert [json.loads(line)["state"] for line in outcomes.stdout.splitlines()] == ["stored", "stored"]
 
 
+def test_the_change_feed_of_a_deployment_is_turned_on_and_read(deployment: Deployment, store: PostgresMemories) -> None:
+    of = ("--namespace", store.namespace)
+    on = deployment.command("change-feed", "on", "--contents", *of)
+    assert "is on, with contents." in on.stdout, on.stderr
+    store_contents(store, "tea", "coffee")
+    changes = deployment.command("changes", *of, "--json")
+    events = [json.loads(line) for line in changes.stdout.splitlines()]
+    assert {(event["kind"], event["memory"]["content"]) for event in events} == {
+        ("created", "tea"),
+        ("created", "coffee"),
+    }
+    assert changes.stderr.endswith("2 changes: 2 created.\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("keys", "list"), ("quota", "list"), ("grants", "list"), ("lockouts", "list"), ("migrate", "--status")],

@@ -106,8 +106,12 @@ run "each_function_that_ends_a_request_can_publish_its_outcome" {
   command = plan
 
   assert {
-    condition     = toset([for grant in keys(google_pubsub_topic_iam_member.publishes) : grant if endswith(grant, " outcomes")]) == toset(["ingest outcomes", "dead-letter outcomes", "import-object outcomes"])
-    error_message = "These three end requests."
+    condition     = toset([for grant in keys(google_pubsub_topic_iam_member.publishes) : grant if endswith(grant, " outcomes")]) == toset(["ingest outcomes", "dead-letter outcomes", "import-object outcomes", "migrate outcomes"])
+    error_message = "The first three end requests, and migrate publishes changes of memories."
+  }
+  assert {
+    condition     = google_cloud_scheduler_job.announce[0].schedule == "* * * * *" && endswith(google_cloud_scheduler_job.announce[0].http_target[0].uri, "/announce")
+    error_message = "Changes of memories are published every minute."
   }
 }
 
@@ -121,7 +125,7 @@ run "without_publishers_buckets_and_outcomes_nothing_of_them_exists" {
   }
 
   assert {
-    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
+    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + length(google_cloud_scheduler_job.announce) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
     error_message = "They cost nothing unless they are used."
   }
 }

@@ -1,0 +1,199 @@
+"""The change feed is listed once, in the order of each memory's changes, and only to its namespace."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app.operator import OwnerStores
+from mnemosyne.cli.changes import change_rows
+from mnemosyne.cli.system import LocalSystem
+from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.service.operations.change_feed import ListChanges, ListFeeds, SetFeed
+from tests.change_feed import Reader, read_kinds
+from tests.database_errors import permission_denied
+from tests.fakes import store_of
+from tests.memories import store_content, store_contents
+from tests.operations import LocalOperations, OfStore
+from tests.shared_database import SharedDatabase
+
+
+@pytest.fixture
+def sessions(shared_database: SharedDatabase) -> Iterator[Callable[[], Connection]]:
+    """Open sessions of the owner."""
+    with ExitStack() as opened:
+
+        def open_() -> Connection:
+            connection = shared_database.connect_as_owner()
+            opened.callback(connection.close)
+            return connection
+
+        yield open_
+
+
+@pytest.mark.usefixtures("feed_on")
+def test_a_change_that_commits_after_later_ones_is_listed_once_it_commits(
+    memories: PostgresMemories, sessions: Callable[[], Connection]
+) -> None:
+    slow, fast = store_contents(memories, "oolong", "sencha")
+    reader, session = Reader(memories), sessions()
+    reader.read()
+    with session.transaction():
+        session.run("UPDATE memories SET title = 'slow' WHERE id = :id", id=slow)
+        memories.update(fast, MemoryChange(title="fast"))
+        assert [event.memory_id for event in reader.read()] == [fast]
+        assert reader.read() == []
+    assert [event.memory_id for event in reader.read()] == [slow]
+    assert reader.read() == []
+
+
+@pytest.mark.usefixtures("feed_on")
+def test_changes_of_a_memory_are_in_order_even_if_the_later_transaction_began_first(
+    memories: PostgresMemories, sessions: Callable[[], Connection]
+) -> None:
+    memory_id, other = store_contents(memories, "oolong", "sencha")
+    reader, early = Reader(memories, limit=1), sessions()
+    reader.read()
+    with early.transaction():
+        early.run("UPDATE memories SET title = 'early' WHERE id = :id", id=other)
+        memories.update(memory_id, MemoryChange(title="first"))
+        early.run("UPDATE memories SET pinned = true WHERE id = :id", id=memory_id)
+    events = [event for event in reader.read() if event.memory_id == memory_id]
+    assert [tuple(event.fields) for event in events] == [("title",), ("pinned",)]
+
+
+@pytest.mark.usefixtures("feed_on")
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+def test_a_change_between_two_pages_is_left_to_the_next_pass(memories: PostgresMemories, limit: int) -> None:
+    ids = store_contents(memories, *(f"tea {n}" for n in range(5)))
+    reader = Reader(memories, limit=limit)
+    made = iter(range(100))
+    first = reader.read(between_pages=lambda: memories.update(ids[0], MemoryChange(title=f"title {next(made)}")))
+    assert sorted(event.memory_id for event in first) == sorted(ids)
+    assert len(reader.read()) == next(made)
+
+
+@pytest.mark.usefixtures("feed_on")
+def test_changes_since_a_time_are_listed(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+    old, _ = store_contents(memories, "oolong", "sencha")
+    shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '2 hours' WHERE memory_id = :id", id=old)
+    assert len(read_kinds(memories, since=timedelta(hours=1))) == 1
+    assert len(read_kinds(memories)) == 2
+
+
+def test_contents_are_listed_only_if_the_feed_has_them(
+    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+) -> None:
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
+    store_content(memories, "oolong", title="tea", tags=["a"], metadata={"shelf": 7})
+    assert [event.contents for event in Reader(memories).read()] == [None]
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
+    (event,) = Reader(memories).read()
+    assert event.contents == {"content": "oolong", "title": "tea", "tags": ["a"], "metadata": {"shelf": 7}}
+    assert event.values["memory"]["content"] == "oolong"
+
+
+def test_no_event_has_the_contents_of_a_memory_that_is_gone(
+    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
+) -> None:
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
+    deleted, expired = store_contents(memories, "oolong", "sencha")
+    memories.delete(deleted)
+    shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
+    assert [event.contents for event in Reader(memories).read()] == [None] * 4
+    with feeds.announcer() as announcer:
+        assert announcer
+        assert [event.contents for event in announcer.unannounced(100)] == [None] * 4
+
+
+def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
+    memories: PostgresMemories, feeds: PostgresChangeFeeds
+) -> None:
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
+    ids = [store_content(memories, f"tea {n} " + "é" * 90_000) for n in range(14)]
+    page = memories.changes(100, after=ChangeCursor())
+    assert 1 < len(page.events) < 14
+    assert [event.memory_id for event in Reader(memories).read()] == ids
+
+
+def test_a_feed_of_all_namespaces_yields_to_the_setting_of_one(
+    memories: PostgresMemories, feeds: PostgresChangeFeeds
+) -> None:
+    feeds.set(ChangeFeed(namespace="", enabled=True, contents=False))
+    feeds.set(ChangeFeed(namespace="ns", enabled=False, contents=False))
+    other = store_of(memories, "other")
+    for space in (memories, other):
+        store_content(space, "oolong")
+    assert (len(read_kinds(memories)), len(read_kinds(other))) == (0, 1)
+    assert [space.changes(1, after=ChangeCursor()).is_on for space in (memories, other)] == [False, True]
+
+
+def test_a_feed_has_no_events_of_another_namespace(memories: PostgresMemories, feeds: PostgresChangeFeeds) -> None:
+    feeds.set(ChangeFeed(namespace="", enabled=True, contents=True))
+    mine, theirs = store_content(memories, "oolong"), store_content(store_of(memories, "other"), "sencha")
+    assert read_kinds(memories) == [("created", mine, ())]
+    assert read_kinds(store_of(memories, "other")) == [("created", theirs, ())]
+    with memories.database.transaction("ns") as connection:
+        assert [row["memory_id"] for row in connection.run("SELECT memory_id FROM memory_changes")] == [mine]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO memory_changes (namespace, memory_id, kind, fields)"
+        " VALUES ('ns', gen_random_uuid(), 'created', '{}')",
+        "UPDATE memory_changes SET namespace = 'ns'",
+        "DELETE FROM memory_changes",
+        "INSERT INTO change_feeds VALUES ('ns', true, true)",
+        "UPDATE change_feeds SET contents = true",
+    ],
+)
+def test_only_the_owner_writes_events_and_settings(memories: PostgresMemories, statement: Any) -> None:
+    with permission_denied(), memories.database.transaction("ns") as connection:
+        connection.run(statement)
+
+
+def test_old_events_are_removed(
+    memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase, feed_on: None
+) -> None:
+    old, new = store_contents(memories, "oolong", "sencha")
+    shared_database.owner.run("UPDATE memory_changes SET at = now() - interval '31 days' WHERE memory_id = :id", id=old)
+    assert [feeds.remove_old(), feeds.remove_old()] == [1, 0]
+    assert read_kinds(memories) == [("created", new, ())]
+
+
+def test_changes_are_followed(memories: PostgresMemories, feed_on: None) -> None:
+    ids = store_contents(memories, "oolong", "sencha")
+    operation = ListChanges(namespace="ns")
+    rows = change_rows(LocalOperations(OfStore(memories)), operation, follow=True)
+    assert {next(rows)["memory_id"] for _ in ids} == set(map(str, ids))
+    for number in range(3):
+        memories.update(ids[0], MemoryChange(title=f"title {number}"))
+        row = next(rows)
+        assert (row["kind"], row["memory_id"]) == ("updated", str(ids[0]))
+
+
+def test_a_feed_that_is_off_says_how_to_turn_it_on(
+    memories: PostgresMemories, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(change_rows(LocalOperations(OfStore(memories)), ListChanges(namespace="ns"), follow=False)) == []
+    assert "The change feed of namespace 'ns' is off: turn it on" in capsys.readouterr().err
+
+
+def test_an_operator_sets_and_lists_feeds(shared_database: SharedDatabase) -> None:
+    system = LocalSystem(OwnerStores(shared_database.connect_as_owner))
+    system.run(SetFeed(namespace="ns", enabled=True, contents=True))
+    system.run(SetFeed(enabled=True))
+    system.run(SetFeed(namespace="ns", enabled=False))
+    assert system.run(ListFeeds()) == {
+        "feeds": [
+            {"namespace": "", "enabled": True, "contents": False},
+            {"namespace": "ns", "enabled": False, "contents": False},
+        ]
+    }
