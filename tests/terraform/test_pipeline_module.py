@@ -194,7 +194,7 @@ def test_a_repository_s_number_protects_from_a_stranger_who_registers_its_name()
     [
         (["domain"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"}),
         (["domain", "iap"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin", "roles/iap.admin"}),
-        (["oauth", "psc"], {"roles/cloudkms.admin", "roles/dns.admin"}),
+        (["psc"], {"roles/dns.admin"}),
     ],
 )
 def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[str]) -> None:

@@ -88,6 +88,7 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
         "MNEMOSYNE_DB_PASSWORD": "secret",
         "MNEMOSYNE_OAUTH_CLIENT_SECRET": "secret",
         "MNEMOSYNE_OAUTH_PEOPLE": '[{"who": "*"}]',  # a plan shows a call; tests/oauth.tftest.hcl checks its value
+        "MNEMOSYNE_RECEIPT_SIGNING_KEY": "projects/p/locations/l/keyRings/r/cryptoKeys/k",
         "MNEMOSYNE_OAUTH_SIGNING_KEY": "projects/p/locations/l/keyRings/r/cryptoKeys/k",
         "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": "push@my-project.iam.gserviceaccount.com",
         "MNEMOSYNE_RUNTIME_USERS": "a,b",

@@ -24,6 +24,7 @@ resource "google_project_service" "this" {
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
     "cloudfunctions.googleapis.com",
+    "cloudkms.googleapis.com",
     "cloudscheduler.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",
@@ -42,7 +43,6 @@ resource "google_project_service" "this" {
     var.reranking_model == "" ? [] : ["discoveryengine.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
     var.psc ? ["dns.googleapis.com"] : [],
-    var.kms_key == null && var.auth_mode != "oauth" ? [] : ["cloudkms.googleapis.com"],
   ))
 
   project            = var.project

@@ -94,6 +94,8 @@ locals {
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
     MNEMOSYNE_AUDIT_DAYS   = tostring(var.audit_days)
+    # The key for receipts of forgettings, which operators request.
+    MNEMOSYNE_RECEIPT_SIGNING_KEY = google_kms_crypto_key.receipts.id
     # The function accepts calls only from the workflow.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
     MNEMOSYNE_PUSH_AUDIENCE        = local.urls["migrate"]

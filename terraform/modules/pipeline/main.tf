@@ -9,6 +9,7 @@ locals {
   deploy_roles = concat(
     [
       "roles/artifactregistry.admin",
+      "roles/cloudkms.admin",
       "roles/cloudfunctions.admin",
       "roles/cloudsql.admin",
       "roles/compute.networkAdmin",
@@ -26,7 +27,6 @@ locals {
     var.runner == "cloud_build" ? ["roles/cloudbuild.builds.viewer", "roles/logging.logWriter"] : [],
     contains(var.features, "domain") || contains(var.features, "iap") ? ["roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"] : [],
     contains(var.features, "iap") ? ["roles/iap.admin"] : [],
-    contains(var.features, "oauth") ? ["roles/cloudkms.admin"] : [],
     contains(var.features, "psc") ? ["roles/dns.admin"] : [],
   )
 

@@ -34,13 +34,13 @@ variable "deployment" {
 }
 
 variable "features" {
-  description = "Parts of the deployment that need additional roles: domain, iap, oauth, psc."
+  description = "Parts of the deployment that need additional roles: domain, iap, psc."
   type        = set(string)
   default     = []
 
   validation {
-    condition     = length(setsubtract(var.features, ["domain", "iap", "oauth", "psc"])) == 0
-    error_message = "features must be some of domain, iap, oauth and psc."
+    condition     = length(setsubtract(var.features, ["domain", "iap", "psc"])) == 0
+    error_message = "features must be some of domain, iap and psc."
   }
 }
 

@@ -1,0 +1,37 @@
+# The key that signs receipts of forgettings. See docs/retention.md.
+
+# The name has a random part, because Google never lets the name of a deleted key ring be used again:
+# https://cloud.google.com/kms/docs/resource-hierarchy
+resource "random_id" "receipts" {
+  byte_length = 3
+}
+
+resource "google_kms_key_ring" "receipts" {
+  project    = var.project
+  name       = "${var.name}-receipts-${random_id.receipts.hex}"
+  location   = var.region
+  depends_on = [time_sleep.services]
+}
+
+# Receipts contain the public key, so a receipt can be verified after the key is deleted.
+resource "google_kms_crypto_key" "receipts" {
+  #checkov:skip=CKV_GCP_43: Cloud KMS does not rotate asymmetric keys automatically.
+  #checkov:skip=CKV_GCP_82: Losing the key loses no data, and receipts contain its public part.
+  name     = "receipts"
+  key_ring = google_kms_key_ring.receipts.id
+  purpose  = "ASYMMETRIC_SIGN"
+  labels   = local.labels
+
+  version_template {
+    algorithm        = "EC_SIGN_P256_SHA256"
+    protection_level = "SOFTWARE"
+  }
+}
+
+# The function migrate signs with the key. It lists the versions to choose the version that signs.
+resource "google_kms_crypto_key_iam_member" "migrate" {
+  for_each      = toset(["roles/cloudkms.signerVerifier", "roles/cloudkms.viewer"])
+  crypto_key_id = google_kms_crypto_key.receipts.id
+  role          = each.key
+  member        = google_service_account.functions["migrate"].member
+}
