@@ -35,18 +35,56 @@ def test_a_variable_at_its_limit_is_accepted(empty: Workspace, given: dict[str, 
     assert empty.plan(**given).status == 2
 
 
+BAD_VALUES: list[tuple[str, object, str]] = [
+    ("region", "europe-west7", "europe-west7 is not in the list of such regions"),
+    ("domain", "https://memory.example.com/mcp", "without scheme, path and port"),
+    ("domain", "memory", "a public domain name"),
+    ("subnetwork_cidr", "10.0.0.0/28", "a range of /26 or wider"),
+    ("labels", {"Team": "x"}, "lower-case letters"),
+    ("postgres_version", "POSTGRES_15", "must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got POSTGRES_15"),
+    ("embedding_dimension", 127, "a whole number between 128 and 3072"),
+    ("embedding_dimension", 3073, "a whole number between 128 and 3072"),
+    ("embedding_dimension", 768.5, "a whole number between 128 and 3072"),
+    ("embedding_model", "text-embedding-005", "must be gemini-embedding-2 or gemini-embedding-001"),
+    ("embedding_location", "Europe", "must be eu, us, global or a region, got Europe"),
+    ("keep_traffic", ["dead_letter"], "keep_traffic must be from mcp, ingest, dead-letter"),
+    ("migrate_by", "make", "migrate_by must be job or gcloud, got make"),
+    ("open_by", "allUsers", "open_by must be all_users or no_invoker_check"),
+    ("vpc_egress", "all", "must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC, got all"),
+    ("message_storage_regions", ["eu"], "must contain regions, such as europe-west1"),
+    ("final_backup_days", 400, "between 0 and 365, got 400"),
+]
+"""Values that are refused whatever the other variables are. One plan names the bad values of all variables."""
+
+
+def _plans() -> list[dict[str, tuple[object, str]]]:
+    """The bad values and their sentences by variable, with one value per variable in each plan."""
+    plans: list[dict[str, tuple[object, str]]] = []
+    for variable, value, sentence in BAD_VALUES:
+        plan = next((one for one in plans if variable not in one), None)
+        if plan is None:
+            plans.append(plan := {})
+        plan[variable] = (value, sentence)
+    return plans
+
+
+@pytest.mark.parametrize("bad", _plans(), ids=lambda bad: f"{len(bad)} variables")
+def test_bad_values_are_refused_with_what_to_do(empty: Workspace, bad: dict[str, tuple[object, str]]) -> None:
+    planned = empty.plan(**{variable: value for variable, (value, _) in bad.items()})
+    assert planned.status == 1
+    printed = " ".join(planned.printed.split())
+    assert [sentence for _, sentence in bad.values() if sentence not in printed] == []
+    assert printed.count("Error: Invalid value for variable") == len(bad)
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"region": "europe-west7"}, "europe-west7 is not in the list of such regions"),
         ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
         ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
         ({"max_connections": 60}, "can hold 73 connections, and max_connections is 60"),
-        ({"domain": "https://memory.example.com/mcp"}, "without scheme, path and port"),
-        ({"domain": "memory"}, "a public domain name"),
         (DOMAIN, "has no address yet"),
         ({"domain_only": True}, "domain_only needs domain"),
-        ({"subnetwork_cidr": "10.0.0.0/28"}, "a range of /26 or wider"),
         (
             {"subnetwork_cidr": "10.0.0.0/26", "max_instances": {"mcp": 40, "ingest": 5, "dead_letter": 1}},
             "need 100 addresses, two each in blocks of sixteen",
@@ -54,26 +92,15 @@ def test_a_variable_at_its_limit_is_accepted(empty: Workspace, given: dict[str, 
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs domain"),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
-        ({"labels": {"Team": "x"}}, "lower-case letters"),
         ({"project": LONG_PROJECT, "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
         ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
-        ({"postgres_version": "POSTGRES_15"}, "must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got POSTGRES_15"),
-        ({"embedding_dimension": 127}, "a whole number between 128 and 3072"),
-        ({"embedding_dimension": 3073}, "a whole number between 128 and 3072"),
-        ({"embedding_dimension": 768.5}, "a whole number between 128 and 3072"),
-        ({"embedding_model": "text-embedding-005"}, "must be gemini-embedding-2 or gemini-embedding-001"),
-        ({"embedding_location": "Europe"}, "must be eu, us, global or a region, got Europe"),
         ({"embedding_location": "eu", "gemini_api_key_secret": "key"}, "set one of them"),
-        ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),
-        ({"migrate_by": "make"}, "migrate_by must be job or gcloud, got make"),
-        ({"open_by": "allUsers"}, "open_by must be all_users or no_invoker_check"),
-        ({"vpc_egress": "all"}, "must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC, got all"),
-        ({"message_storage_regions": ["eu"]}, "must contain regions, such as europe-west1"),
-        ({"final_backup_days": 400}, "between 0 and 365, got 400"),
     ],
     ids=lambda given: ",".join(given) if isinstance(given, dict) else "",
 )
-def test_a_bad_variable_is_refused_with_what_to_do(empty: Workspace, given: dict[str, object], sentence: str) -> None:
+def test_variables_that_do_not_go_together_are_refused_with_what_to_do(
+    empty: Workspace, given: dict[str, object], sentence: str
+) -> None:
     planned = empty.plan(**given)
     assert planned.status == 1
     assert sentence in " ".join(planned.printed.split())
