@@ -63,7 +63,7 @@ integration: install
 
 # All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
 test: install
-	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/terraform tests/acceptance tests/console tests/conformance tests/integration tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
 # twice as long.

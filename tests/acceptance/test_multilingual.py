@@ -40,7 +40,7 @@ def test_a_question_in_another_language_finds_a_memory_also_after_a_restart(tmp_
         server.close()
 
 
-@pytest.mark.parametrize("embedder", ["offline", "gemini"])
+@pytest.mark.parametrize("embedder", ["offline", pytest.param("gemini", marks=pytest.mark.nightly)])
 def test_the_directory_keeps_its_embedder(tmp_path: Path, embedder: str) -> None:
     server = DevServer(tmp_path, environment={"GEMINI_API_KEY": "key"})
     server.arguments = ("--embedder", "multilingual")

@@ -11,6 +11,7 @@ ROW = """<div class="row"><span class="fit"><b>Printer</b> The printer needs <co
 <a class="tag">office</a><time title="Friday 27 November 2026, 14:02">14:02</time></div>"""
 
 
+@pytest.mark.nightly
 def test_each_page_has_one_picture_with_design_and_console_at_both_widths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

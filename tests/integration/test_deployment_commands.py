@@ -124,7 +124,11 @@ def test_the_change_feed_of_a_deployment_is_turned_on_and_read(deployment: Deplo
 
 @pytest.mark.parametrize(
     "arguments",
-    [("keys", "list"), ("quota", "list"), ("grants", "list"), ("lockouts", "list"), ("migrate", "--status")],
+    [
+        ("keys", "list"),
+        ("migrate", "--status"),
+        *(pytest.param((name, "list"), marks=pytest.mark.nightly) for name in ("quota", "grants", "lockouts")),
+    ],
     ids=" ".join,
 )
 def test_a_list_is_printed_as_json(deployment: Deployment, arguments: tuple[str, ...]) -> None:

@@ -140,7 +140,17 @@ def _group(variable: str) -> str:
 GROUPS = {_group(one): [other for other in sorted(FLIPS) if _group(other) == _group(one)] for one in sorted(FLIPS)}
 
 
-@pytest.mark.parametrize("variables", GROUPS.values(), ids=GROUPS)
+REPRESENTED = {"database_instance_name", "kms_key", "network", "project", "psc"}
+"""Variables that are refused for the same reason as `name` and `region`."""
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        pytest.param(variables, id=group, marks=[pytest.mark.nightly] if group in REPRESENTED else [])
+        for group, variables in GROUPS.items()
+    ],
+)
 def test_no_variable_makes_anew_what_holds_data(deployed: Workspace, variables: list[str]) -> None:
     given = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
     given |= {variable: FLIPS[variable][0][variable] for variable in variables}
@@ -268,8 +278,12 @@ def test_everything_that_can_have_labels_has_them(deployed: Workspace) -> None:
     [
         ("mcp", 'google_cloud_run_v2_service_iam_member.mcp["allUsers"]'),
         ("ingest", 'google_cloud_run_v2_service_iam_member.push["ingest"]'),
-        ("dead-letter", 'google_cloud_run_v2_service_iam_member.push["dead-letter"]'),
-        ("migrate", "google_cloud_run_v2_service_iam_member.migrate"),
+        pytest.param(
+            "dead-letter",
+            'google_cloud_run_v2_service_iam_member.push["dead-letter"]',
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param("migrate", "google_cloud_run_v2_service_iam_member.migrate", marks=pytest.mark.nightly),
     ],
 )
 def test_a_function_that_is_replaced_gets_its_callers_again(deployed: Workspace, function: str, member: str) -> None:

@@ -133,6 +133,7 @@ def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_
     assert "google_cloudfunctions2_function.serving" not in created
 
 
+@pytest.mark.nightly
 def test_a_first_apply_that_failed_early_is_destroyed_without_making_anything(operator: Operator) -> None:
     operator.fail(google_project_service="SERVICE_DISABLED")
     done = operator.deploy()

@@ -111,12 +111,15 @@ def test_a_failed_migration_of_an_upgrade_changes_no_function_and_runs_again(emp
     "variables",
     [
         {"embedding_model": "gemini-embedding-001"},
-        {"embedding_location": "europe-west4"},
         {"owner_password_version": 2},
-        {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]},
-        {"python_runtime": "python314"},
+        pytest.param({"embedding_location": "europe-west4"}, marks=pytest.mark.nightly),
+        pytest.param(
+            {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]},
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param({"python_runtime": "python314"}, marks=pytest.mark.nightly),
     ],
-    ids=lambda variables: ",".join(variables),
+    ids=",".join,
 )
 def test_the_migration_runs_again_when_what_it_works_with_changes(
     deployed: Workspace, variables: dict[str, Any]

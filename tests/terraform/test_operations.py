@@ -39,6 +39,7 @@ def test_with_keep_traffic_a_rollback_holds_when_nothing_and_when_the_source_cha
     assert ingest["all_traffic_on_latest_revision"] is True
 
 
+@pytest.mark.nightly
 def test_without_keep_traffic_again_the_newest_revision_serves(own: Workspace) -> None:
     own.drift(ROLLED_BACK)
     own.apply(keep_traffic=["mcp"])

@@ -241,6 +241,7 @@ def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, 
     assert operator.apis.calls == []
 
 
+@pytest.mark.nightly
 def test_a_variable_env_of_the_shell_names_no_environment(operator: Operator) -> None:
     operator.environment["ENV"] = "/home/ada/.shrc"
     assert operator.preflight().returncode == 0

@@ -20,11 +20,28 @@ from tests.terraform.workspace import write_small_source
 NOT_DEPLOYED = {"database_url", "kms_endpoint", "oauth_log_in_codes", "offline_statistics", "push_secret",
                 "sqladmin_endpoint", "k_service"}  # fmt: skip
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "MNEMOSYNE_OAUTH_CLIENT_SECRET", "GEMINI_API_KEY"}
+BY_DAY = "access.tftest.hcl"
+"""The file of the module's assertions that `make test` runs."""
 
 
-def test_format_schema_and_assertions_hold(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["fmt", "validate"])
+def test_format_and_schema_hold(command: str) -> None:
+    done = tfcheck(TERRAFORM, command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Each assertion needs a plan, so all take more than a minute.
+@pytest.mark.parametrize(
+    "file",
+    [
+        file.name if file.name == BY_DAY else pytest.param(file.name, marks=pytest.mark.nightly)
+        for file in sorted(TERRAFORM.glob("tests/*.tftest.hcl"))
+    ],
+)
+def test_assertions_hold(tmp_path: Path, file: str) -> None:
     write_small_source(tmp_path / "functions", "small")
-    done = tfcheck(TERRAFORM, variables={"source_dir": str(tmp_path)})
+    variables = {"source_dir": str(tmp_path)}
+    done = tfcheck(TERRAFORM, "test", "--", f"-filter=tests/{file}", variables=variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"Success! \d+ passed, 0 failed", done.stdout)
 

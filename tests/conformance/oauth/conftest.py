@@ -49,7 +49,7 @@ def browser() -> Iterator[Chromium]:
         yield opened
 
 
-@pytest.fixture(scope="module", params=["mnemosyne dev", "Cloud Run"])
+@pytest.fixture(scope="module", params=["Cloud Run", pytest.param("mnemosyne dev", marks=pytest.mark.nightly)])
 def place(request: pytest.FixtureRequest, browser: Chromium) -> Place:
     if request.param == "mnemosyne dev":
         system = request.getfixturevalue("system")
