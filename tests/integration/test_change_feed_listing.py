@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.app.operator import OwnerStores
@@ -77,6 +77,28 @@ def test_a_change_between_two_pages_is_left_to_the_next_pass(memories: PostgresM
     first = reader.read(between_pages=lambda: memories.update(ids[0], MemoryChange(title=f"title {next(made)}")))
     assert sorted(event.memory_id for event in first) == sorted(ids)
     assert len(reader.read()) == next(made)
+
+
+@pytest.mark.parametrize("is_analyzed", [True, False])
+def test_a_pass_reads_new_events_of_a_large_feed_and_not_the_others(owner: Connection, *, is_analyzed: bool) -> None:
+    owner.run(
+        "INSERT INTO memory_changes (namespace, memory_id, kind, fields)"
+        " SELECT 'ns', gen_random_uuid(), 'created', '{}' FROM generate_series(1, 20000)"
+    )
+    owner.script("VACUUM ANALYZE memory_changes" if is_analyzed else "VACUUM memory_changes")
+    first = owner.one(_BEGIN, namespace="ns", seen=None, since=None)
+    owner.run(
+        "INSERT INTO memory_changes (namespace, memory_id, kind, fields)"
+        " SELECT 'ns', gen_random_uuid(), 'created', '{}' FROM generate_series(1, 5)"
+    )
+    values = {"namespace": "ns", "seen": first["until"], "since": None}
+    begin = owner.one(_BEGIN, **values)
+    place = {"until": begin["until"], "sequence": begin["sequence"], "begin": None, "limit": 500, "bytes": 1_000}
+    page = {"namespace": "ns", "seen": first["until"], **place}
+    assert len(owner.run(_PAGE, **page)) == 5
+    for statement, parameters in ((_BEGIN, values), (_PAGE, page)):
+        ((plan,),) = owner.run(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", **parameters)
+        assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 40
 
 
 @pytest.mark.usefixtures("feed_on")

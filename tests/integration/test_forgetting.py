@@ -10,6 +10,8 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
+from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
@@ -53,6 +55,15 @@ def push(*requests: IngestRequest, published: datetime = BEFORE, message_id: str
 
 def titles(services: FakeServices) -> list[str]:
     return sorted(memory.title for memory in list_memories(services.memories))
+
+
+def test_a_forgotten_memory_is_an_event_without_contents(services: FakeServices, feeds: PostgresChangeFeeds) -> None:
+    feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
+    kept, gone = (store_content(services.memories, text, tags=[text]) for text in ("coffee", "tea"))
+    forget(services, TEA)
+    page = services.memories.changes(100, after=ChangeCursor())
+    found = [(event.kind.value, event.memory_id, event.contents is None) for event in page.events]
+    assert found == [("created", kept, False), ("created", gone, True), ("forgotten", gone, True)]
 
 
 SELECTIONS = {

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.app import migrate
-from mnemosyne.app.operator import OwnerStores
+from mnemosyne.app.operator import OwnerStores, announce_changes
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
@@ -99,6 +99,22 @@ def test_it_applies_what_is_missing_and_then_nothing(migrating: Any) -> None:
     client, _ = migrating()
     assert client.post("/").json()["applied"] == [one.label for one in migrations.bundled()]
     assert client.post("/").json() == {"applied": []}
+
+
+def test_the_events_of_change_feeds_are_published_through_it(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+    url = cluster.url(postgres.OWNER, database)
+    values = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini"}
+    settings = Settings.from_environment(values)
+    app = build_app(
+        list,
+        _run(OwnerStores(connection_factory(url))),
+        expire=dict,
+        announce=partial(announce_changes, settings),
+        identify=lambda authorization: None,
+        report=migrate.report,
+    )
+    answer = TestClient(app).post("/announce")
+    assert (answer.status_code, answer.json()) == (200, {"announced": 0})  # There is no topic.
 
 
 def test_the_users_named_may_do_what_the_functions_do(

@@ -24,14 +24,19 @@ ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXC
 """
 
 # The snapshot at which a pass ends, and the sequence before its first event. An event of a later pass belongs to a
-# transaction that the earlier snapshot does not contain, and may have a lower sequence than earlier events.
+# transaction that the earlier snapshot does not contain, and may have a lower sequence than earlier events. `+ 0` stops
+# the planner from reading all events in the order of the sequence.
 _BEGIN: Final = """
-SELECT pass.until, pass.begin, coalesce((
-    SELECT min(c.sequence) FROM memory_changes c
-    WHERE c.namespace = :namespace AND (CASE
-        WHEN CAST(:seen AS text) IS NULL THEN pass.begin IS NULL OR c.at >= pass.begin
-        ELSE c.changed_in >= pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot)) END)
-) - 1, CAST(9223372036854775807 AS bigint)) AS sequence
+SELECT pass.until, pass.begin, coalesce(CASE
+    WHEN CAST(:seen AS text) IS NOT NULL THEN (
+        SELECT min(c.sequence + 0) FROM memory_changes c
+        WHERE c.namespace = :namespace
+            AND c.changed_in >= pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))
+    )
+    ELSE (
+        SELECT min(c.sequence) FROM memory_changes c
+        WHERE c.namespace = :namespace AND (pass.begin IS NULL OR c.at >= pass.begin)
+    ) END - 1, CAST(9223372036854775807 AS bigint)) AS sequence
 FROM (
     SELECT CAST(pg_current_snapshot() AS text) AS until,
         now() - make_interval(secs => CAST(:since AS double precision)) AS begin
