@@ -57,7 +57,7 @@ REMOVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_a_held_memory_stays_and_the_error_has_the_reason(removal: str, services: FakeServices, held: UUID) -> None:
     other = store_content(services.memories, "sencha")
-    with pytest.raises(Conflict, match=f"{held} is under the legal hold .*{REASON}"):
+    with pytest.raises(Conflict, match=f"legal hold .*{REASON}"):
         REMOVALS[removal](services, held)
     memory = services.memories.fetch(held)
     assert memory

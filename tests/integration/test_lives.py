@@ -2,17 +2,27 @@
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.domain.forgetting import Selection
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.search import Filters
-from tests.fakes import FakeServices, request
-from tests.memories import list_memories, store
+from mnemosyne.errors import Conflict
+from mnemosyne.service import dead_letters, deliveries
+from mnemosyne.service.deliveries import Push
+from tests.fakes import request
+from tests.integration.test_forgetting import Letters, forget, push
+from tests.memories import list_memories, status_of, store
 from tests.shared_database import SharedDatabase
 
 SEQUENCES = int(os.environ.get("LIFE_SEQUENCES", "20"))
@@ -26,16 +36,28 @@ class Life:
     """A memory of the model."""
 
     id: UUID
-    expires_at: datetime | None
+    given: datetime | None
+    """The expiry that its requests have asked for."""
     superseded: bool = False
 
 
 @dataclass
 class Model:
-    """What should be visible: the living memories by content, and the requests that are final."""
+    """What should be visible: the living memories by content, and what is still on its way."""
 
     alive: dict[str, Life] = field(default_factory=dict)
+    expired: dict[str, Life] = field(default_factory=dict)
+    """Expired memories whose rows are not removed yet, the earliest expiry first. Each delivery of a content removes
+    its expired memory."""
     settled: list[IngestRequest] = field(default_factory=list)
+    """Requests with a final outcome."""
+    on_the_way: list[IngestRequest] = field(default_factory=list)
+    """Requests of messages that are not delivered yet."""
+    letters: list[IngestRequest] = field(default_factory=list)
+    """Requests of dead letters."""
+    forgotten: set[UUID] = field(default_factory=set)
+    """Requests that were published before everything was forgotten."""
+    hold: UUID | None = None
 
     @property
     def visible(self) -> set[UUID]:
@@ -46,60 +68,172 @@ class Model:
         return {life.id for life in self.alive.values() if not life.superseded}
 
 
+@dataclass
+class World:
+    """The system, the model, and the dice."""
+
+    dice: random.Random
+    services: Letters
+    database: SharedDatabase
+    model: Model = field(default_factory=Model)
+
+    def new_request(self) -> IngestRequest:
+        lifetime = self.dice.choice(EXPIRIES)
+        now = datetime.now(UTC)
+        expires_at = None if lifetime is None else now.replace(microsecond=0) + lifetime
+        return request(self.dice.choice(CONTENTS), expires_at=expires_at, published=now)
+
+    def record(self, made: IngestRequest, outcome: IngestStatus) -> None:
+        """Apply a delivered request to the model, and compare its outcome."""
+        model = self.model
+        model.settled.append(made)
+        model.expired.pop(made.content, None)
+        life = model.alive.get(made.content)
+        if life is None and made.request_id in model.forgotten:
+            assert outcome.state is IngestState.DELETED
+            return
+        assert outcome.memory_id
+        if life is None:
+            assert outcome.state is IngestState.STORED
+            model.alive[made.content] = Life(outcome.memory_id, made.expires_at)
+        else:
+            assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, life.id)
+            life.given = None if None in (life.given, made.expires_at) else max(life.given, made.expires_at)  # type: ignore[type-var]
+        stored = self.services.memories.fetch(outcome.memory_id)
+        assert stored
+        assert stored.expires_at == (None if model.hold else model.alive[made.content].given)
+
+    def taken(self, requests: list[IngestRequest]) -> IngestRequest | None:
+        return requests.pop(self.dice.randrange(len(requests))) if requests else None
+
+
+def _send(world: World) -> None:
+    made = world.new_request()
+    world.record(made, store(world.services.memories, made)[made.request_id])
+
+
+def _publish(world: World) -> None:
+    world.model.on_the_way.append(world.new_request())
+
+
+def _deliver(world: World) -> None:
+    if made := world.taken(world.model.on_the_way):
+        deliveries.store(push(made, published=_published(made)), world.services)
+        world.record(made, status_of(world.services.memories, made.request_id))
+
+
+def _give_up(world: World) -> None:
+    if made := world.taken(world.model.on_the_way):
+        world.services.give_up(push(made, published=_published(made), message_id=str(made.request_id)))
+        status = status_of(world.services.memories, made.request_id)
+        if made.content in world.model.alive or made.request_id in world.model.forgotten:
+            world.record(made, status)
+        else:
+            assert status.state is IngestState.DEAD_LETTERED
+            world.model.expired.pop(made.content, None)
+            world.model.letters.append(made)
+
+
+def _redrive(world: World) -> None:
+    if made := world.taken(world.model.letters):
+        dead_letters.redrive(str(made.request_id), memories=world.services.memories, queue=world.services.queue)
+        ((data, attributes),) = world.services.queue.messages
+        world.services.queue.messages.clear()
+        published = Published(message_id="again", data=data, attributes=attributes)
+        deliveries.store(Push(published, 1), world.services)
+        world.record(made, status_of(world.services.memories, made.request_id))
+
+
+def _redeliver(world: World) -> None:
+    if world.model.settled:
+        made = world.dice.choice(world.model.settled)
+        world.model.expired.pop(made.content, None)
+        deliveries.store(push(made, published=_published(made)), world.services)
+
+
+def _expire(world: World) -> None:
+    content = world.dice.choice(CONTENTS)
+    if life := world.model.alive.get(content):
+        world.database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=life.id)
+        if not world.model.hold:
+            world.model.expired[content] = world.model.alive.pop(content)
+
+
+def _sweep(world: World) -> None:
+    limit = world.dice.randint(1, 3)
+    world.database.owner.run("SELECT remove_expired(CAST(:limit AS integer))", limit=limit)
+    for content in list(world.model.expired)[:limit]:
+        del world.model.expired[content]
+
+
+def _supersede(world: World) -> None:
+    older, newer = world.dice.sample(CONTENTS, 2)
+    alive = world.model.alive
+    if older in alive and newer in alive and not alive[newer].superseded:
+        world.services.memories.update(alive[older].id, MemoryChange(superseded_by=alive[newer].id))
+        alive[older].superseded = True
+
+
+def _delete(world: World) -> None:
+    content = world.dice.choice(CONTENTS)
+    life = world.model.alive.get(content)
+    if life and _allowed(world, lambda: world.services.memories.delete(life.id)):
+        del world.model.alive[content]
+
+
+def _forget(world: World) -> None:
+    model = world.model
+    if _allowed(world, lambda: forget(world.services)):
+        model.alive.clear()
+        model.expired.clear()
+        model.forgotten |= {made.request_id for made in (*model.on_the_way, *model.letters)}
+        model.letters.clear()
+        assert world.services.memories.dead_letters(10) == []
+
+
+def _hold(world: World) -> None:
+    holds = PostgresHolds(world.database.connect_as_owner)
+    model = world.model
+    if model.hold:
+        assert holds.release("ns", model.hold)
+        PostgresRetention(world.database.connect_as_owner).apply("ns")
+        model.hold = None
+    else:
+        model.hold = holds.place("ns", Selection(), "before the court", "somebody")
+        while holds.suspend("ns", model.hold):
+            pass
+        model.alive |= model.expired
+        model.expired.clear()
+
+
+def _allowed(world: World, action: Callable[[], object]) -> bool:
+    """Do it, or see that the hold refuses it."""
+    if world.model.hold:
+        with pytest.raises(Conflict, match="before the court"):
+            action()
+        return False
+    action()
+    return True
+
+
+def _published(made: IngestRequest) -> datetime:
+    assert made.published
+    return made.published
+
+
+STEP_FUNCTIONS = (
+    _send, _send, _publish, _publish, _deliver, _give_up, _redrive, _redeliver, _expire, _sweep, _supersede, _delete,
+    _forget, _hold,
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("seed", range(SEQUENCES))
 def test_what_is_visible_is_what_a_plain_model_says(
-    seed: int, services: FakeServices, shared_database: SharedDatabase
+    seed: int, memories: PostgresMemories, shared_database: SharedDatabase
 ) -> None:
-    dice, model = random.Random(seed), Model()
+    world = World(random.Random(seed), Letters(memories), shared_database)
     for _ in range(STEPS):
-        step = dice.choice((_send, _send, _redeliver, _expire, _sweep, _supersede, _delete))
-        step(dice, model, services, shared_database)
-        assert {memory.id for memory in list_memories(services.memories)} == model.visible, step
-        assert {memory.id for memory in services.memories.list(Filters(), 100)} == model.found, step
-
-
-def _send(dice: random.Random, model: Model, services: FakeServices, _: SharedDatabase) -> None:
-    content, lifetime = dice.choice(CONTENTS), dice.choice(EXPIRIES)
-    expires_at = None if lifetime is None else datetime.now(UTC).replace(microsecond=0) + lifetime
-    made = request(content, expires_at=expires_at)
-    outcome = store(services.memories, made)[made.request_id]
-    assert outcome.memory_id
-    model.settled.append(made)
-    life = model.alive.get(content)
-    if life is None:
-        assert outcome.state is IngestState.STORED
-        model.alive[content] = Life(outcome.memory_id, expires_at)
-    else:
-        assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, life.id)
-        life.expires_at = None if None in (life.expires_at, expires_at) else max(life.expires_at, expires_at)  # type: ignore[type-var]
-    stored = services.memories.fetch(outcome.memory_id)
-    assert stored
-    assert stored.expires_at == model.alive[content].expires_at
-
-
-def _redeliver(dice: random.Random, model: Model, services: FakeServices, _: SharedDatabase) -> None:
-    if model.settled:
-        store(services.memories, dice.choice(model.settled))
-
-
-def _expire(dice: random.Random, model: Model, services: FakeServices, database: SharedDatabase) -> None:
-    content = dice.choice(CONTENTS)
-    if life := model.alive.pop(content, None):
-        database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=life.id)
-
-
-def _sweep(dice: random.Random, model: Model, services: FakeServices, database: SharedDatabase) -> None:
-    database.owner.run("SELECT remove_expired(CAST(:limit AS integer))", limit=dice.randint(1, 3))
-
-
-def _supersede(dice: random.Random, model: Model, services: FakeServices, _: SharedDatabase) -> None:
-    older, newer = dice.sample(CONTENTS, 2)
-    if older in model.alive and newer in model.alive and not model.alive[newer].superseded:
-        services.memories.update(model.alive[older].id, MemoryChange(superseded_by=model.alive[newer].id))
-        model.alive[older].superseded = True
-
-
-def _delete(dice: random.Random, model: Model, services: FakeServices, _: SharedDatabase) -> None:
-    content = dice.choice(CONTENTS)
-    if life := model.alive.pop(content, None):
-        services.memories.delete(life.id)
+        step = world.dice.choice(STEP_FUNCTIONS)
+        step(world)
+        assert {memory.id for memory in list_memories(memories)} == world.model.visible, step
+        assert {memory.id for memory in memories.list(Filters(), 100)} == world.model.found, step

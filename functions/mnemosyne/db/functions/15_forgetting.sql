@@ -50,9 +50,9 @@ BEGIN
         'holds', (
             SELECT coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'reason', h.reason) ORDER BY h.placed_at), '[]')
             FROM holds h
-            WHERE h.namespace = p_namespace AND EXISTS (
+            WHERE h.namespace = p_namespace AND (p_selection ? 'all' OR EXISTS (
                 SELECT FROM selected_ids(p_namespace, h.selection) AS held
-                JOIN selected_ids(p_namespace, p_selection) AS chosen ON held = chosen)
+                JOIN selected_ids(p_namespace, p_selection) AS chosen ON held = chosen))
         ),
         'page', (
             SELECT coalesce(jsonb_agg(page), '[]') FROM (
@@ -69,7 +69,8 @@ END
 $$;
 
 -- Begin a forgetting, if the selection still has the set of p_token. Return the number of memories. The SQLSTATEs are
--- MF001 if the set has changed, and MH001 if a hold keeps a memory of the set.
+-- MF001 if the set has changed, and MH001 if a hold keeps a memory of the set. All memories of a namespace cannot be
+-- forgotten while it has a hold, because messages that are on their way may be under it.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -86,6 +87,13 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MF001', MESSAGE =
             'the confirmation is not for these memories, or they have changed since the dry run: make another dry run';
     END IF;
+    FOR held IN
+        SELECT h.id, h.reason FROM holds h WHERE h.namespace = p_namespace AND p_selection ? 'all' LIMIT 1
+    LOOP
+        RAISE EXCEPTION USING ERRCODE = 'MH001', MESSAGE = format(
+            'the namespace has the legal hold %s (%s): select the memories that it does not keep; nothing was changed',
+            held.id, held.reason);
+    END LOOP;
     FOR held IN
         SELECT m.id, h AS hold FROM holds h
         JOIN memories m ON m.namespace = h.namespace AND m.id IN (SELECT selected_ids(p_namespace, p_selection))
@@ -174,8 +182,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'its memory was forgotten: ingest it again to store it';
 
 -- The requests among p_records that a forgetting covers: published before it began, and of its contents or selection, and
--- not held. p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …, "tag_keys": …,
--- "metadata": …, "session": …}, …]. If p_id is not null, only that forgetting counts.
+-- not held by an earlier hold. p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …,
+-- "tag_keys": …, "metadata": …, "session": …}, …]. If p_id is not null, only that forgetting counts.
 CREATE OR REPLACE FUNCTION forgotten_requests(p_namespace text, p_records jsonb, p_id uuid) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -192,7 +200,9 @@ BEGIN
                 AND (EXISTS (SELECT FROM forgotten_memories g WHERE g.namespace = p_namespace AND g.forgetting_id = f.id
                         AND g.content_hash = decode(m.content_hash, 'hex'))
                     OR NOT f.selection ? 'ids' AND selects(f.selection, m))
-        ) AND NOT is_held(m)
+                AND NOT EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace AND h.placed_at < f.started_at
+                    AND selects(h.selection, m))
+        )
     );
 END
 $$;
