@@ -78,9 +78,7 @@ class Settings(BaseModel):
     oauth_signing_key: str = Field(
         "", description="signing key of auth: projects/P/locations/L/keyRings/R/cryptoKeys/K, or file:///directory"
     )
-    receipt_signing_key: str = Field(
-        "", description="signing key of receipts of forgettings, in the same form; `mnemosyne receipt` needs it"
-    )
+    receipt_signing_key: str = Field("", description="signing key of receipts of forgettings, in the same form")
     kms_endpoint: str = Field("", description="URL of Cloud KMS, if it is not the public one")
     oauth_access_token_seconds: int = Field(
         ACCESS_TOKEN_SECONDS,
