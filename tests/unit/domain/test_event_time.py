@@ -126,6 +126,7 @@ def test_a_number_is_a_time_only_where_it_is_one(number: int) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.nightly
 @given(NUMBERS)
 @settings(max_examples=10_000)
 def test_ten_thousand_numbers_are_times_only_where_they_are(number: int) -> None:

@@ -122,15 +122,16 @@ def _stores_all(body: Any) -> bool:
 
 
 @pytest.mark.exhaustive
-def test_schema_and_reader_agree_on_ten_thousand_messages_valid_and_mutated() -> None:
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_schema_and_reader_agree_on_messages_valid_and_mutated(count: int) -> None:
     pick = random.Random(20261122)
     counts = {True: 0, False: 0}
-    for _ in range(10_000):
+    for _ in range(count):
         body = _body(pick)
         fits = VALIDATOR.is_valid(body)
         assert fits == _stores_all(body), (fits, body)
         counts[fits] += 1
-    assert min(counts.values()) > 3_000, counts
+    assert min(counts.values()) > 0.3 * count, counts
 
 
 @pytest.mark.parametrize(
