@@ -53,8 +53,7 @@ def place_(reason: str, **options: Any) -> None:
         hold_id = system.run(PlaceHold(**selection(**options), reason=reason))["id"]
         suspending = pages(system, SuspendExpiry(namespace=options["namespace"], id=hold_id))
         suspended = sum(page["suspended"] for page in suspending)
-    expiring = counted(suspended, "memory expires", "memories expire")
-    say(f"Placed the hold {hold_id}. While it stands, {expiring} no more.")
+    say(f"Placed the hold {hold_id}. The expiry of {counted(suspended, 'memory', 'memories')} is suspended.")
 
 
 @holds.command()

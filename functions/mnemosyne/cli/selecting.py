@@ -43,6 +43,8 @@ def selection(
     everything: bool,
 ) -> dict[str, Any]:
     """Return the arguments of an operation for the values of these options, without absent ones."""
+    if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
+        raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")
     window = bounds(after, before, timezone="UTC") if after or before else None
     given = {
         "namespace": namespace,

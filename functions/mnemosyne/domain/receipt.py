@@ -18,7 +18,7 @@ _KEPT: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again",
     "ids and counts in the audit trail, and ids in logs, without contents",
-    "removed rows in pages of the database, which no query reads, until the next VACUUM",
+    "removed rows in unused space of the database's pages, which no query reads, until the space is used again",
     "files and journals of `mnemosyne import` and of exports, which are with their users",
 )
 """What is not removed."""

@@ -30,6 +30,8 @@ SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
 MORE_ARGUMENTS = {
     ("access",): ["--key", "abcdefghijkl"],
     ("dead-letters", "drop"): ["--all", "--yes"],
+    ("forget",): ["--all"],
+    ("holds", "place"): ["--all"],
     ("grants", "revoke"): ["--person", "ada@example.com"],
     ("quota", "set"): ["--memories", "1"],
     ("retention", "set"): ["--default", "1d"],

@@ -68,6 +68,10 @@ class SuspendExpiry(Operation):
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace, the hold and the number of memories."""
+        return {"namespace": self.namespace, "hold": str(self.id), "count": answer["suspended"]}
+
 
 class ReleaseHold(Operation):
     """Release a hold. ApplyRetention must follow."""
