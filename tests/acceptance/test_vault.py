@@ -77,13 +77,20 @@ def test_changed_properties_of_a_note_are_taken(dev: DevServer, tmp_path: Path) 
     assert "The lamp with labels." in found and "Another text about the lamp." not in found
 
 
-@pytest.mark.parametrize("way", ["--url", "--data-dir", "--via mcp"])
+EDITED = [
+    ("Moved back.md", "---\ndate: 2026-05-20\n---\n{}", "---\ndate: 2026-05-10\n---\n{}"),
+    ("hugo.md", '+++\ndate = "2026-05-20T08:00:00Z"\n+++\n{}', '+++\ndate = "2026-05-20T07:59:59Z"\n+++\n{}'),
+    ("logseq.md", "date:: 2026-05-20\n\n{}", "date:: 2025-05-20\n\n{}"),
+]
+WAYS = ["--url", "--via mcp", "--data-dir"]
+
+
 @pytest.mark.parametrize(
-    ("name", "later", "earlier"),
+    ("way", "name", "later", "earlier"),
     [
-        ("Moved back.md", "---\ndate: 2026-05-20\n---\n{}", "---\ndate: 2026-05-10\n---\n{}"),
-        ("hugo.md", '+++\ndate = "2026-05-20T08:00:00Z"\n+++\n{}', '+++\ndate = "2026-05-20T07:59:59Z"\n+++\n{}'),
-        ("logseq.md", "date:: 2026-05-20\n\n{}", "date:: 2025-05-20\n\n{}"),
+        pytest.param(way, *note, id=f"{note[0]} {way}", marks=[] if n == m else [pytest.mark.nightly])
+        for n, way in enumerate(WAYS)
+        for m, note in enumerate(EDITED)
     ],
 )
 def test_an_edited_note_with_an_earlier_date_is_reported(
