@@ -5,6 +5,7 @@ import logging
 import mmap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import LiteralString
 
 import pytest
 from click.testing import CliRunner
@@ -96,7 +97,8 @@ def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
     mixed = push(in_letter, kept, message_id="2")
     letters.give_up(mixed)
     letters.give_up(push(request(f"{CANARY} 10", tags=("zoo",)), message_id="3"))
-    _maintain(cluster, database)
+    _analyze(cluster, database)
+    _rewrite(cluster, database)
     server = Path(cluster.server.pgdata)
     assert tables_with_the_canary(cluster, database) >= {
         "public.memories", "public.memory_ratings", "public.dead_letters", "public.ingest_requests",
@@ -112,7 +114,7 @@ def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
     chosen = ["forget", "--namespace", "ns", "--tag", "zoo"]
     result = CliRunner().invoke(cli, [*chosen, "--yes", "--receipt", str(receipt)], env=environment)
     assert result.exit_code == 0, result.output
-    _maintain(cluster, database)
+    _rewrite(cluster, database)
     assert tables_with_the_canary(cluster, database) == set()
     assert files_with_the_canary(server) == []
     assert CANARY not in receipt.read_text().replace(f"{CANARY}-3", "")
@@ -125,7 +127,7 @@ def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
     _deliver(letters, Push(Published(message_id="9", data=letter.data, attributes=letter.attributes), 1))
     assert {memory.title for memory in list_memories(store)} == {"A cup of coffee", "A glass of water"}
     assert status_of(store, on_its_way.request_id).state is IngestState.DELETED
-    _maintain(cluster, database)
+    _rewrite(cluster, database)
     assert files_with_the_canary(server) == []
 
 
@@ -133,10 +135,17 @@ def _deliver(services: FakeServices, sent: Push) -> None:
     deliveries.store(sent, services)
 
 
-def _maintain(cluster: postgres.EmbeddedPostgres, database: str) -> None:
-    """Write all pages to disk without unused space, with statistics of all columns."""
+def _analyze(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+    _as_owner(cluster, database, "ANALYZE")
+
+
+def _rewrite(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+    """Write all pages to disk without unused space."""
+    _as_owner(cluster, database, "VACUUM FULL")
+    _as_owner(cluster, database, "CHECKPOINT")
+
+
+def _as_owner(cluster: postgres.EmbeddedPostgres, database: str, statement: LiteralString) -> None:
     owner = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
-    owner.script("ANALYZE")
-    owner.script("VACUUM FULL")
-    owner.script("CHECKPOINT")
+    owner.script(statement)
     owner.close()

@@ -13,13 +13,14 @@ import pytest
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.forgetting import Selection
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.memory import DeadLetter, ExternalId, IngestRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import decode, encode, unstored
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
+from mnemosyne.mcp import cursors
 from mnemosyne.service import dead_letters, forgetting
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
@@ -297,8 +298,7 @@ def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, mon
         store_content(services.memories, f"tea {number}", tags=("tea",))
     token = services.memories.preview_forgetting(TEA, 1).token
     forgetting_id = forgetting.begin(TEA, token, "", memories=services.memories)
-    forgetting.proceed(forgetting_id, memories=services.memories, deadline=0)
-    state = forgetting.read(forgetting_id, memories=services.memories)
+    state = forgetting.proceed(forgetting_id, memories=services.memories, deadline=0)
     assert (state.left, state.finished_at) == (3, None)
     proceed(services, forgetting_id)
     state = forgetting.read(forgetting_id, memories=services.memories)
@@ -325,3 +325,116 @@ def test_the_tool_makes_a_dry_run_and_forgets_with_its_token(services: FakeServi
     assert again == done
     assert "make another dry run" in error_of(services, "forget_memories", all=True, token=dry["token"])
     assert "give either ids, or filters" in error_of(services, "forget_memories")
+
+
+def _begin(services: FakeServices, selection: Selection) -> UUID:
+    token = services.memories.preview_forgetting(selection, 1).token
+    return forgetting.begin(selection, token, "", memories=services.memories)
+
+
+def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServices) -> None:
+    store_content(services.memories, "oolong")
+    forgetting_id = _begin(services, ALL)
+    services.memories.finish_forgetting(forgetting_id)
+    assert forgetting.read(forgetting_id, memories=services.memories).finished_at is None
+    later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"))
+    done = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
+    assert (done["left"], done["finished"], titles(services)) == (0, True, [])
+
+
+def test_what_is_published_while_the_forgetting_runs_is_stored(services: FakeServices) -> None:
+    old = store_content(services.memories, "oolong", tags=("tea",))
+    forgetting_id = _begin(services, TEA)
+    made = request("oolong", tags=("tea",))
+    deliver(push(made, published=AFTER), services)
+    status = status_of(services.memories, made.request_id)
+    assert (status.state, status.memory_id != old) == (IngestState.STORED, True)
+    proceed(services, forgetting_id)
+    assert [memory.id for memory in list_memories(services.memories)] == [status.memory_id]
+    assert forgetting.read(forgetting_id, memories=services.memories).counts["memories"] == 1
+
+
+@pytest.mark.parametrize("attempted", ["before", "during"])
+def test_no_words_remain_of_a_request_that_failed_and_is_forgotten(
+    letters: Letters, shared_database: SharedDatabase, attempted: str
+) -> None:
+    made = request("a secret pot of tea", tags=("tea",))
+
+    def fail() -> None:
+        letters.embedder.fault = Unavailable("the model is not responding")
+        with pytest.raises(Unavailable):
+            deliver(push(made, request("coffee")), letters)
+        letters.embedder.fault = None
+
+    if attempted == "before":
+        fail()
+    forget(letters, TEA)
+    if attempted == "during":
+        fail()
+    else:
+        deliver(push(made), letters)
+    rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
+    assert not [row["row"] for row in rows if "secret" in row["row"]]
+
+
+def test_a_record_is_stored_again_with_other_content_at_any_time(services: FakeServices) -> None:
+    name, at = ExternalId("notes", "7"), datetime(2022, 1, 1, tzinfo=UTC)
+    deliver(push(request("first", external_id=name, timestamp=at)), services)
+    forget(services)
+    deliver(push(request("second", external_id=name, timestamp=at), published=AFTER), services)
+    assert titles(services) == ["second"]
+
+
+INVALID = {"content": "a secret that is invalid", "timestamp": "tomorrow"}
+
+
+def _message(*memories: object, message_id: str = "1") -> Push:
+    data = json.dumps({"memories": memories}).encode()
+    named = {"namespace": "ns", "schema_version": "1", FIRST_PUBLISHED: BEFORE.isoformat()}
+    return Push(Published(message_id=message_id, data=data, attributes=named), 1)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_with_all_memories_the_texts_of_invalid_ones_go(
+    letters: Letters, shared_database: SharedDatabase, when: str
+) -> None:
+    sent = _message(INVALID, {"content": "oolong", "timestamp": "2026-05-20T12:00:00Z"})
+    steps: list[Callable[[], object]] = [lambda: letters.give_up(sent), lambda: forget(letters)]
+    for step in steps if when == "before" else reversed(steps):
+        step()
+    assert letters.memories.dead_letters(10) == []
+    rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
+    assert not [row["row"] for row in rows if "secret" in row["row"]]
+
+
+def _ids_in(letter: DeadLetter) -> set[UUID]:
+    return set(decode(Published(message_id="1", data=letter.data, attributes=letter.attributes)).request_ids)
+
+
+def test_a_rewritten_letter_keeps_its_invalid_memories_as_they_were(letters: Letters) -> None:
+    tea, coffee = ({"content": each, "timestamp": "2026-05-20T12:00:00Z", "tags": [each]} for each in ("tea", "coffee"))
+    letters.give_up(_message(INVALID, tea, coffee))
+    before = letters.memories.dead_letters(10)[0]
+    ids = _ids_in(before)
+    forget(letters, TEA)
+    (letter,) = letters.memories.dead_letters(10)
+    assert INVALID.items() <= json.loads(letter.data)["memories"][0].items()
+    assert _ids_in(letter) == ids
+    assert b'"tea"' not in letter.data
+
+
+def test_of_two_memories_with_one_id_only_the_selected_one_is_forgotten(letters: Letters) -> None:
+    same = {"request_id": str(UUID(int=7)), "timestamp": "2026-05-20T12:00:00Z"}
+    deliver(_message({**same, "content": "coffee"}, {**same, "content": "a secret", "tags": ["tea"]}), letters)
+    forget(letters, TEA)
+    (letter,) = letters.memories.dead_letters(10)
+    assert b"secret" not in letter.data
+    assert b"coffee" in letter.data
+
+
+def test_a_finished_forgetting_stays_as_it_is(services: FakeServices) -> None:
+    store_content(services.memories, "oolong")
+    forgetting_id = forget(services)
+    state = forgetting.read(forgetting_id, memories=services.memories)
+    proceed(services, forgetting_id)
+    assert forgetting.read(forgetting_id, memories=services.memories) == state

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.app.operator import OwnerStores
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
-from mnemosyne.domain.memory import Deletion, ExternalId, IngestState
+from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict
@@ -159,3 +159,20 @@ def test_operators_place_list_and_release_holds(services: FakeServices, shared_d
     system.run(ReleaseHold(namespace="ns", id=UUID(placed["id"])))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 1
     assert system.run(ListHolds())["holds"] == []
+
+
+def test_a_newer_version_of_a_held_record_is_taken_without_its_tags(
+    services: FakeServices, holds: PostgresHolds
+) -> None:
+    name = ExternalId("notes", "7")
+
+    def version(*tags: str, at: datetime) -> IngestStatus:
+        made = request("oolong", external_id=name, tags=tags, timestamp=at, published=datetime.now(UTC))
+        return store(services.memories, made)[made.request_id]
+
+    version("case 7", at=datetime(2026, 1, 1, tzinfo=UTC))
+    holds.place("ns", HELD, REASON, "somebody")
+    outcome = version("other", at=datetime(2026, 1, 2, tzinfo=UTC))
+    assert (outcome.state, "a legal hold keeps" in (outcome.note or "")) == (IngestState.DUPLICATE, True)
+    (memory,) = list_memories(services.memories)
+    assert memory.tags == ("case 7",)

@@ -13,6 +13,7 @@ from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import NotFound
 from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.service.operations.retention import ApplyRetention
 
@@ -63,6 +64,9 @@ def place_(reason: str, **options: Any) -> None:
 def release(hold: UUID, namespace: str, **place: Any) -> None:
     """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""
     with owners_system(**place) as system:
-        system.run(ReleaseHold(namespace=namespace, id=hold))
+        try:
+            system.run(ReleaseHold(namespace=namespace, id=hold))
+        except NotFound as exc:  # an earlier run may have been interrupted after the release
+            say(f"{exc}. Its memories expire again, if it was released.", err=True)
         changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
-    say(f"Released the hold {hold}. {counted(changed, 'memory has', 'memories have')} an expiry again.")
+    say(f"The hold {hold} is released. {counted(changed, 'memory has', 'memories have')} an expiry again.")

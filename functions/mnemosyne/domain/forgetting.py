@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.memory import Cursor
+from mnemosyne.domain.memory import Cursor, KeysetCursor
 from mnemosyne.domain.search import EVERY_MEMORY, Filters
 from mnemosyne.errors import InvalidRequest
 
@@ -90,6 +90,8 @@ class Forgetting:
     """Number of its memories."""
     left: int
     """Number of those that are not deleted yet."""
+    letter: KeysetCursor | None = None
+    """The last dead letter that was looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,5 +102,7 @@ class Standing:
     """Requests that must not be stored or kept."""
     forgettings: int = 0
     """Number of forgettings at that time."""
+    latest: datetime | None = None
+    """When the latest forgetting began."""
     all_before: datetime | None = None
     """When the latest forgetting of all memories began."""

@@ -6,6 +6,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -28,7 +29,7 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record: the error. The outcome of the record is `failed`."""
 _ERROR_CHARACTERS = 1_000
-FORGOTTEN = "its memory was forgotten: ingest it again to store it"
+FORGOTTEN = "its memory was forgotten: ingest it again, a record with a later timestamp, to store it"
 """Error of a request that was published before its memory was forgotten."""
 
 ReadingT = TypeVar("ReadingT", bound=Reading)
@@ -49,6 +50,8 @@ class IngestMessage:
     """Why to retry the message: its schema version is newer than this server."""
     deletions: tuple[Deletion, ...] = ()
     """Records to delete. They are deleted before the message's memories are stored."""
+    published: datetime | None = None
+    """When it was first published."""
 
     @property
     def request_ids(self) -> list[UUID]:
@@ -131,7 +134,8 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
         unread = _first_of_each_id(unstored(reading, newer) for reading in readings)
         return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
-    return _validated(namespace, [unstored(reading, wrong) for reading in readings] if wrong else readings)
+    checked = _validated(namespace, [unstored(reading, wrong) for reading in readings] if wrong else readings)
+    return replace(checked, published=message.first_published_at)
 
 
 def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[FailedRequest, ...]:
@@ -200,24 +204,37 @@ def unstored(reading: Reading, error: str) -> FailedRequest:
     )
 
 
-def redacted(message: Published, namespace: str, forgotten: Collection[UUID]) -> bytes | None:
-    """Return the data of a message in which some requests are only ids, or None if no other request is left.
-
-    The other requests keep their ids, names and positions.
-    """
+def positions(message: Published, namespace: str) -> list[Reading]:
+    """Read each memory of a message, in order; several may have the same request id."""
     unwrapped = unwrap(message)
     items, _ = _items(unwrapped)
-    readings = [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
-    kept = [
-        FailedRequest(request_id=reading.request_id, error=FORGOTTEN) if reading.request_id in forgotten else reading
-        for reading in readings
-    ]
-    if kept == readings:
-        return message.data
-    if all(reading.request_id in forgotten for reading in readings):
+    return [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
+
+
+def redacted(message: Published, namespace: str, forgotten: Collection[int]) -> bytes | None:
+    """Return the data of a message in which the memories at some positions are only ids; None if no other is left.
+
+    The other memories keep their ids, names and positions.
+    """
+    items, _ = _items(unwrap(message))
+    readings = positions(message, namespace)
+    if forgotten and len(forgotten) == len(readings):
         return None
-    body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, kept))}
-    return orjson.dumps(body, option=orjson.OPT_UTC_Z)
+    memories = [
+        _record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
+        if index in forgotten
+        else _as_it_was(item, reading)
+        for index, (item, reading) in enumerate(zip(items, readings, strict=True))
+    ]
+    return orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
+
+
+def _as_it_was(item: Any, reading: Reading) -> Any:
+    """Return a memory with what it took from its message: the request id, source and key."""
+    if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
+        return _record(reading)
+    named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
+    return {"request_id": str(reading.request_id), **named, **item}
 
 
 def without_text(request: FailedRequest) -> FailedRequest:

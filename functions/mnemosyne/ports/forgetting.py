@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.forgetting import Forgetting, Preview, Selection, Standing
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest
+from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest, KeysetCursor, Reading
 
 
 class ForgettingStore(Protocol):
@@ -24,12 +24,18 @@ class ForgettingStore(Protocol):
         """Delete some of its memories in a transaction and return their number: 0 when none is left."""
 
     def forget_in_letter(
-        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[IngestRequest]
-    ) -> None:
-        """Replace the data of a dead letter, or delete it (None), and record the forgotten requests as deleted."""
+        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
+    ) -> bool:
+        """Replace the data of a dead letter, or delete it (None), and record the forgotten requests as deleted.
+
+        Returns false if the letter has other data now; nothing was changed then.
+        """
+
+    def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
+        """Record the last dead letter that was looked at."""
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
-        """Record that a forgetting is finished."""
+        """Record that a forgetting is finished, if none of its memories is left."""
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
         """Return a forgetting."""

@@ -1,13 +1,14 @@
 """Forget memories: delete them with their texts everywhere, so that no earlier message stores them again."""
 
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.domain.forgetting import Forgetting, Selection
-from mnemosyne.domain.memory import DeadLetter, KeysetCursor
-from mnemosyne.domain.message import FORGOTTEN, IngestMessage, decode, redacted, unstored, without_text
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, KeysetCursor, Reading
+from mnemosyne.domain.message import FORGOTTEN, decode, positions, redacted, unstored, without_text
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
@@ -31,25 +32,31 @@ def begin(selection: Selection, token: str, requested_by: str, *, memories: Memo
     return forgetting_id
 
 
-def proceed(
-    forgetting_id: UUID, *, memories: MemoryStore, deadline: float, after: KeysetCursor | None = None
-) -> KeysetCursor | None:
-    """Continue a forgetting until it is finished or `deadline`, a time of `time.monotonic`.
+def proceed(forgetting_id: UUID, *, memories: MemoryStore, deadline: float) -> Forgetting:
+    """Continue a forgetting until it is finished or `deadline`, a time of `time.monotonic`, and return it.
 
-    Returns the dead letter after which to continue, or None. Raises Conflict if a hold keeps a memory meanwhile.
+    Raises NotFound, and Conflict if a hold keeps a memory meanwhile.
     """
-    while after is None and memories.forget_some(forgetting_id):
+    forgetting = read(forgetting_id, memories=memories)
+    if forgetting.finished_at is None and _proceed(forgetting, memories, deadline):
+        log.info("forgetting_finished", namespace=memories.namespace, forgetting_id=forgetting_id)
+    return read(forgetting_id, memories=memories)
+
+
+def _proceed(forgetting: Forgetting, memories: MemoryStore, deadline: float) -> bool:
+    while memories.forget_some(forgetting.id):
         if time.monotonic() > deadline:
-            return None
+            return False
+    after = forgetting.letter
     while page := memories.dead_letters(LETTERS_AT_ONCE, after=after):
         for letter in page:
-            _forget_in(letter, forgetting_id, memories)
+            _forget_in(letter, forgetting.id, memories)
         after = KeysetCursor(timestamp=page[-1].dead_lettered_at, key=page[-1].message_id)
+        memories.letters_looked_at(forgetting.id, after)
         if time.monotonic() > deadline:
-            return after
-    memories.finish_forgetting(forgetting_id)
-    log.info("forgetting_finished", namespace=memories.namespace, forgetting_id=forgetting_id)
-    return None
+            return False
+    memories.finish_forgetting(forgetting.id)
+    return True
 
 
 def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
@@ -60,17 +67,49 @@ def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
     return forgetting
 
 
-def _forget_in(letter: DeadLetter, forgetting_id: UUID, memories: MemoryStore) -> None:
-    message = _message(letter, memories.namespace)
-    standing = memories.standing(message.requests, forgetting_id)
-    forgotten = [request for request in message.requests if request.request_id in standing.covered]
-    if forgotten:
-        data = redacted(_published(letter), memories.namespace, standing.covered)
-    elif _is_unreadable(message) and _is_before(letter, standing.all_before):
-        data = None
-    else:
-        return
-    memories.forget_in_letter(forgetting_id, letter, data, forgotten)
+def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryStore) -> None:
+    while letter:
+        found = _forgotten_in(letter, memories, forgetting_id)
+        if not found.is_anything or memories.forget_in_letter(forgetting_id, letter, found.data, found.requests):
+            return
+        letter = memories.dead_letter(letter.message_id)  # another forgetting has just rewritten it
+
+
+@dataclass(frozen=True)
+class _ForgottenIn:
+    """What of a dead letter is forgotten."""
+
+    data: bytes | None
+    """Its data without that; None if nothing is left."""
+    requests: Sequence[Reading]
+    forgettings: int
+    is_anything: bool
+
+
+def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenIn:
+    """Compare each memory of a letter with the forgettings of its namespace, or with one of them."""
+    message = _published(letter)
+    decoded = decode(message, allowed_namespace=memories.namespace)
+    unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
+    readings = [] if unreadable else positions(message, memories.namespace)
+    # Several memories of a message may have the same request id, so each is named by its position.
+    asked = [
+        replace(reading, request_id=UUID(int=index))
+        for index, reading in enumerate(readings)
+        if isinstance(reading, IngestRequest)
+    ]
+    standing = memories.standing(asked, forgetting_id)
+    forgotten = {covered.int for covered in standing.covered}
+    if is_before(decoded.published or message.first_published_at, standing.all_before):
+        if unreadable:
+            return _ForgottenIn(None, [], standing.forgettings, is_anything=True)
+        forgotten |= {index for index, reading in enumerate(readings) if isinstance(reading, FailedRequest)}
+    if not forgotten:
+        return _ForgottenIn(letter.data, [], standing.forgettings, is_anything=False)
+    data = redacted(message, memories.namespace, forgotten)
+    kept_ids = {reading.request_id for index, reading in enumerate(readings) if index not in forgotten}
+    gone = [readings[index] for index in sorted(forgotten) if readings[index].request_id not in kept_ids]
+    return _ForgottenIn(data, gone, standing.forgettings, is_anything=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:
@@ -80,29 +119,26 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
     """
     if not memories.namespace:
         return letter, 0
-    message = _message(letter, memories.namespace)
-    standing = memories.standing(message.requests)
-    forgotten = [request for request in message.requests if request.request_id in standing.covered]
-    if forgotten:
-        memories.record_deleted([without_text(unstored(request, FORGOTTEN)) for request in forgotten])
-        data = redacted(_published(letter), memories.namespace, standing.covered)
-        return None if data is None else replace(letter, data=data), standing.forgettings
-    if _is_unreadable(message) and _is_before(letter, standing.all_before):
-        return None, standing.forgettings
-    return letter, standing.forgettings
+    found = _forgotten_in(letter, memories)
+    if not found.is_anything:
+        return letter, found.forgettings
+    if found.requests:
+        memories.record_deleted([without_text(unstored(reading, FORGOTTEN)) for reading in found.requests])
+    if found.data is None:
+        return None, found.forgettings
+    return replace(letter, data=found.data, cause="a part of the message was forgotten"), found.forgettings
 
 
-def _is_unreadable(message: IngestMessage) -> bool:
-    return bool(message.dead_letter_reason or message.retry_reason) and not message.requests
+def without_old_texts(
+    requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
+) -> Sequence[FailedRequest]:
+    """Return requests without the beginning of their contents, if their message is older than the latest forgetting."""
+    return list(map(without_text, requests)) if is_before(published, latest) else requests
 
 
-def _is_before(letter: DeadLetter, at: datetime | None) -> bool:
-    first = _published(letter).first_published_at
+def is_before(first: datetime | None, at: datetime | None) -> bool:
+    """Whether a message was first published before a time. An unknown publication is before every time."""
     return at is not None and (first is None or first < at)
-
-
-def _message(letter: DeadLetter, namespace: str) -> IngestMessage:
-    return decode(_published(letter), allowed_namespace=namespace)
 
 
 def _published(letter: DeadLetter) -> Published:

@@ -20,6 +20,7 @@ from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Clock, Services
 from mnemosyne.service import quotas
+from mnemosyne.service.forgetting import is_before, without_old_texts
 from mnemosyne.service.group_commit import GroupCommit
 from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject
 from mnemosyne.service.slices import slices
@@ -125,7 +126,7 @@ def store(
     try:
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
-        reject(message.rejected, memories=memories, cause=INVALID_RECORD)
+        _reject_invalid(message, memories)
         deleted = memories.delete_records(message.deletions) if message.deletions else None
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if stored.postponed:
@@ -250,10 +251,23 @@ class _Storing:
         return [self.embedded[request.content_hash] for request in requests]
 
 
+def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
+    """Record the invalid requests: as deleted if all memories were forgotten since, and else as failed."""
+    if not message.rejected:
+        return
+    standing = memories.standing([])
+    if is_before(message.published, standing.all_before):
+        memories.record_deleted([without_text(unstored(each, FORGOTTEN)) for each in message.rejected])
+    else:
+        rejected = without_old_texts(message.rejected, message.published, standing.latest)
+        reject(rejected, memories=memories, cause=INVALID_RECORD)
+
+
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
     """Record why the requests are still queued, if the database responds."""
     try:
-        memories.record_attempt(message.waiting(error))
+        latest = memories.standing([]).latest
+        memories.record_attempt(without_old_texts(message.waiting(error), message.published, latest))
     except ServiceError:
         log.info("ingest_attempt_unrecorded", namespace=message.namespace, request_id=message.request_ids[0])
 

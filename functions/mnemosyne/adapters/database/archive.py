@@ -157,6 +157,7 @@ class PostgresArchive:
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
         """Store requests and records that are not there yet."""
         with self._transaction() as connection:
+            requests = _without_forgotten_texts(connection, self._namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))
             connection.run(_RESTORE_RECORDS, namespace=self._namespace, rows=json_text(records))
 
@@ -185,3 +186,28 @@ def _as_published(memory: ArchivedMemory) -> IngestRequest:
     created_at = memory.extras["created_at"]
     published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
     return replace(memory.request, request_id=memory.id, published=published)
+
+
+def _without_forgotten_texts(
+    connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the requests, without the texts of those that a forgetting since the export covers."""
+    records = [
+        {
+            "request_id": row["request_id"],
+            "published": row["created_at"],
+            "content_hash": row.get("content_hash"),
+            "timestamp": row["created_at"],
+            "tag_keys": [],
+            "metadata": {},
+        }
+        for row in requests
+    ]
+    found = connection.one(ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=json_text(records), id=None)
+    forgotten = set(map(str, found["request_ids"]))
+    return [_without_texts(row) if str(row["request_id"]) in forgotten else row for row in requests]
+
+
+def _without_texts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    provenance = {name: value for name, value in row.get("provenance", {}).items() if name != "first_words"}
+    return {**row, "error": None, "note": None, "provenance": provenance}

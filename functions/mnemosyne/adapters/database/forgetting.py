@@ -13,9 +13,9 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Hold, Preview, SelectedMemory, Selection, Standing
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest
+from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest, KeysetCursor, Reading
 from mnemosyne.domain.visible import one_line
-from mnemosyne.errors import StatementTimeout
+from mnemosyne.errors import StatementTimeout, Unavailable
 
 FORGOTTEN_AT_ONCE: Final = 500
 """Most memories that one transaction deletes. After a statement timeout, the limit is a tenth of this."""
@@ -32,7 +32,10 @@ _FORGET_SOME: Final = "SELECT forget_some(:namespace, CAST(:id AS uuid), CAST(:l
 _FORGET_IN_LETTER: Final = """
 SELECT forget_in_letter(
     :namespace, CAST(:id AS uuid), :message_id, CAST(:message AS bytea), CAST(:data AS bytea), CAST(:requests AS jsonb)
-)
+) AS changed
+"""
+_LETTERS_LOOKED_AT: Final = """
+SELECT letters_looked_at(:namespace, CAST(:id AS uuid), CAST(:at AS timestamptz), :message_id)
 """
 _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
 _REFRESH: Final = "SELECT refresh_statistics()"
@@ -98,12 +101,14 @@ class PostgresForgetting(NamespaceStore):
                 return memories
 
     def forget_in_letter(
-        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[IngestRequest]
-    ) -> None:
+        self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
+    ) -> bool:
         """Replace the data of a dead letter, or delete it (None), and record the forgotten requests as deleted."""
-        requests = [{"request_id": each.request_id, "content_hash": each.content_hash} for each in forgotten]
+        requests = [
+            {"request_id": each.request_id, "content_hash": getattr(each, "content_hash", None)} for each in forgotten
+        ]
         with self._transaction() as connection:
-            connection.run(
+            row = connection.one(
                 _FORGET_IN_LETTER,
                 namespace=self.namespace,
                 id=forgetting_id,
@@ -112,10 +117,19 @@ class PostgresForgetting(NamespaceStore):
                 data=data,
                 requests=json_text(requests),
             )
+        changed: bool = row["changed"]
+        return changed
+
+    def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
+        """Record the last dead letter that was looked at."""
+        with self._transaction() as connection:
+            connection.run(
+                _LETTERS_LOOKED_AT, namespace=self.namespace, id=forgetting_id, at=last.timestamp, message_id=last.key
+            )
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished. Statistics that take too long are left to autovacuum."""
-        with suppress(StatementTimeout), self._transaction() as connection:
+        with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
         with self._transaction() as connection:
             connection.run(_FINISH, namespace=self.namespace, id=forgetting_id)
@@ -126,13 +140,14 @@ class PostgresForgetting(NamespaceStore):
             found = connection.one(_READ, namespace=self.namespace, id=forgetting_id)["forgetting"]
         if found is None:
             return None
-        finished = found.pop("finished_at")
+        finished, at, letter_id = (found.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
         return Forgetting(
             **found
             | {
                 "id": UUID(found["id"]),
                 "started_at": datetime.fromisoformat(found["started_at"]),
                 "finished_at": datetime.fromisoformat(finished) if finished else None,
+                "letter": KeysetCursor(timestamp=datetime.fromisoformat(at), key=letter_id) if at else None,
             }
         )
 
@@ -153,9 +168,7 @@ class PostgresForgetting(NamespaceStore):
                 if requests and found["forgettings"]
                 else ()
             )
-        before = found["all_before"]
-        return Standing(
-            covered=covered,
-            forgettings=found["forgettings"],
-            all_before=datetime.fromisoformat(before) if before else None,
+        latest, all_before = (
+            datetime.fromisoformat(found[name]) if found[name] else None for name in ("forgotten_before", "all_before")
         )
+        return Standing(covered=covered, forgettings=found["forgettings"], latest=latest, all_before=all_before)

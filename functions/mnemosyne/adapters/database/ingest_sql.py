@@ -113,7 +113,8 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
     error = EXCLUDED.error,
     announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
     source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key),
-    provenance = nullif(coalesce(i.provenance, '{}') || coalesce(EXCLUDED.provenance, '{}'), '{}'),
+    provenance = nullif(coalesce(CASE WHEN :event = 'deleted' THEN i.provenance - ARRAY['first_words', 'dead_letter']
+        ELSE i.provenance END, '{}') || coalesce(EXCLUDED.provenance, '{}'), '{}'),
     updated_at = clock_timestamp()
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """

@@ -52,6 +52,7 @@ BEGIN
     -- locks were taken. Versions of records come first: record_versions may wait for the lock of supersession, and
     -- this transaction must not hold a lock on a row of `memories` while it waits.
     PERFORM remove_expired_for(p_namespace, p_requests);
+    PERFORM forget_for(p_namespace, p_requests);
     IF p_requests @? '$[*].key_id' THEN
         versions := record_versions(p_namespace, settled_versions(p_namespace, p_requests, busy));
     END IF;

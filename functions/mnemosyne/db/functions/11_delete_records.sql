@@ -146,13 +146,17 @@ $$;
 
 -- Clear the current version of a record when its memory is deleted. The deletion of a memory by its id counts as a
 -- deletion of the record at the version's timestamp. So earlier versions remain superseded, and earlier versions that
--- arrive later are not stored.
+-- arrive later are not stored. A forgetting does not count as a deletion of the record: standing_forgettings decides
+-- which versions are not stored.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
+DECLARE
+    forgotten boolean := coalesce(current_setting('mnemosyne.removal', true), '') = 'forgotten';
 BEGIN
     UPDATE source_keys k
-    SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, k.version_at)
+    SET memory_id = NULL, version_at = NULL, version_published = NULL,
+        deleted_at = CASE WHEN forgotten THEN k.deleted_at ELSE greatest(k.deleted_at, k.version_at) END
     FROM deleted
     WHERE k.namespace = deleted.namespace AND k.memory_id = deleted.id;
     RETURN NULL;

@@ -203,13 +203,17 @@ BEGIN
     IF p_event = 'duplicate' THEN
         differing := differing_labels(p_namespace, memory.id, p_labels);
         IF is_newer AND p_at >= memory."timestamp" AND differing <> '{}' THEN
-            UPDATE memories m
-            SET title = p_labels ->> 'title', metadata = p_labels -> 'metadata', "timestamp" = p_at,
-                tags = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tags')),
-                tag_keys = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tag_keys'))
-            WHERE m.id = memory.id;
-            note := concat_ws('; ', note, 'the memory has taken the new ' || array_to_string(differing, ', '));
-            differing := '{}';
+            BEGIN
+                UPDATE memories m
+                SET title = p_labels ->> 'title', metadata = p_labels -> 'metadata', "timestamp" = p_at,
+                    tags = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tags')),
+                    tag_keys = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tag_keys'))
+                WHERE m.id = memory.id;
+                note := concat_ws('; ', note, 'the memory has taken the new ' || array_to_string(differing, ', '));
+                differing := '{}';
+            EXCEPTION WHEN SQLSTATE 'MH001' THEN
+                note := concat_ws('; ', note, 'a legal hold keeps the memory as it is');
+            END;
         END IF;
         note := concat_ws('; ', note, duplicate_note(memory.superseded_by, differing));
         UPDATE memories m SET last_seen_at = now() WHERE m.id = memory.id;

@@ -2,31 +2,7 @@
 -- published before from storing them again.
 --
 -- begin_forgetting fixes the set of memories. forget_some deletes a part of it in each transaction, so a forgetting can be
--- interrupted and continued. The subscriber asks forgotten_requests before it stores requests of older messages.
-
--- Let a transaction that stores memories and one that begins a forgetting run one after the other. Either the forgetting
--- sees the stored memories, or the storing transaction sees the forgetting.
-CREATE OR REPLACE FUNCTION lock_forgetting(p_namespace text, p_exclusive boolean) RETURNS void
-LANGUAGE sql
-RETURN CASE WHEN p_exclusive THEN pg_advisory_xact_lock(hashtextextended('forgetting ' || p_namespace, 0))
-    ELSE pg_advisory_xact_lock_shared(hashtextextended('forgetting ' || p_namespace, 0)) END;
-
--- The forgettings of the namespace: {"forgettings": number, "forgotten_before": begin of the latest, "all_before": begin of
--- the latest of all memories}; the times may be null. Takes the shared lock, so that no further one begins in this
--- transaction.
-CREATE OR REPLACE FUNCTION standing_forgettings(p_namespace text) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
-AS $$
-BEGIN
-    PERFORM require_session_namespace(p_namespace);
-    PERFORM lock_forgetting(p_namespace, false);
-    RETURN (
-        SELECT jsonb_build_object('forgettings', count(*), 'forgotten_before', max(f.started_at),
-            'all_before', max(f.started_at) FILTER (WHERE f.selection ? 'all'))
-        FROM forgettings f WHERE f.namespace = p_namespace
-    );
-END
-$$;
+-- interrupted and continued. 15_forgotten_messages.sql is about messages.
 
 -- A token for exactly this set of memories in this namespace, and the number of its memories.
 CREATE OR REPLACE FUNCTION selection_token(p_namespace text, p_selection jsonb, OUT token text, OUT memories bigint)
@@ -81,7 +57,7 @@ DECLARE
     held record;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    PERFORM lock_forgetting(p_namespace, true);
+    PERFORM pg_advisory_xact_lock(forgetting_lock(p_namespace));
     SELECT * INTO chosen FROM selection_token(p_namespace, p_selection);
     IF chosen.token <> p_token THEN
         RAISE EXCEPTION USING ERRCODE = 'MF001', MESSAGE =
@@ -122,18 +98,55 @@ BEGIN ATOMIC
     WHERE f.namespace = p_namespace AND f.id = p_id;
 END;
 
--- Delete at most p_limit memories of a forgetting with all that depends on them, and the texts of requests with the same
--- contents that were not stored. Return their number: 0 when none is left.
+-- Delete memories of a forgetting with all that depends on them, and the texts of requests with the same contents that
+-- were not stored.
+CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    began timestamptz := (SELECT f.started_at FROM forgettings f WHERE f.namespace = p_namespace AND f.id = p_id);
+    counted jsonb;
+    deleted bigint;
+    requests bigint;
+    successor record;
+BEGIN
+    SELECT jsonb_build_object(
+        'memory_chunks', (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = ANY (p_ids)),
+        'memory_words', (SELECT count(*) FROM memory_words w WHERE w.memory_id = ANY (p_ids)),
+        'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids))
+    ) INTO counted;
+    -- Memories that a deleted memory superseded are superseded by its successor, as after delete_memory.
+    FOR successor IN
+        SELECT m.id FROM memories m
+        WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
+            AND EXISTS (SELECT FROM memories older WHERE older.superseded_by = m.id)
+    LOOP
+        UPDATE memories m SET superseded_by = (SELECT s.superseded_by FROM memories s WHERE s.id = successor.id)
+        WHERE m.namespace = p_namespace AND m.superseded_by = successor.id;
+    END LOOP;
+    -- The triggers read this setting.
+    PERFORM set_config('mnemosyne.removal', 'forgotten', true);
+    DELETE FROM memories m WHERE m.namespace = p_namespace AND m.id = ANY (p_ids);
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    PERFORM set_config('mnemosyne.removal', '', true);
+    UPDATE ingest_requests i
+    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
+        provenance = i.provenance - ARRAY['first_words', 'dead_letter'], updated_at = clock_timestamp(), announced_at = NULL
+    WHERE i.namespace = p_namespace AND i.memory_id IS NULL AND i.content_hash = ANY (p_hashes) AND i.created_at < began;
+    GET DIAGNOSTICS requests = ROW_COUNT;
+    UPDATE forgotten_memories f SET removed = true
+    WHERE f.namespace = p_namespace AND f.forgetting_id = p_id AND f.memory_id = ANY (p_ids);
+    PERFORM add_counts(p_namespace, p_id, counted || jsonb_build_object('memories', deleted, 'ingest_requests', requests));
+END
+$$;
+
+-- Delete at most p_limit memories of a forgetting. Return their number: 0 when none is left.
 CREATE OR REPLACE FUNCTION forget_some(p_namespace text, p_id uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     ids uuid[];
     hashes bytea[];
-    counted jsonb;
-    deleted bigint;
-    requests bigint;
-    successor record;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     PERFORM lock_supersession(p_namespace);
@@ -145,104 +158,22 @@ BEGIN
     IF ids IS NULL THEN
         RETURN 0;
     END IF;
-    SELECT jsonb_build_object(
-        'memory_chunks', (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = ANY (ids)),
-        'memory_words', (SELECT count(*) FROM memory_words w WHERE w.memory_id = ANY (ids)),
-        'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (ids))
-    ) INTO counted;
-    -- Memories that a deleted memory superseded are superseded by its successor, as after delete_memory.
-    FOR successor IN
-        SELECT m.id, m.superseded_by FROM memories m
-        WHERE m.id = ANY (ids) AND m.superseded_by IS NOT NULL
-            AND EXISTS (SELECT FROM memories older WHERE older.superseded_by = m.id)
-    LOOP
-        UPDATE memories m SET superseded_by = (SELECT s.superseded_by FROM memories s WHERE s.id = successor.id)
-        WHERE m.namespace = p_namespace AND m.superseded_by = successor.id;
-    END LOOP;
-    PERFORM set_config('mnemosyne.removal', 'forgotten', true);
-    DELETE FROM memories m WHERE m.namespace = p_namespace AND m.id = ANY (ids);
-    GET DIAGNOSTICS deleted = ROW_COUNT;
-    PERFORM set_config('mnemosyne.removal', '', true);
-    UPDATE ingest_requests i
-    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
-        provenance = i.provenance - ARRAY['first_words', 'dead_letter'], updated_at = clock_timestamp(), announced_at = NULL
-    WHERE i.namespace = p_namespace AND i.memory_id IS NULL AND i.content_hash = ANY (hashes)
-        AND i.created_at < (SELECT f.started_at FROM forgettings f WHERE f.namespace = p_namespace AND f.id = p_id);
-    GET DIAGNOSTICS requests = ROW_COUNT;
-    UPDATE forgotten_memories f SET removed = true
-    WHERE f.namespace = p_namespace AND f.forgetting_id = p_id AND f.memory_id = ANY (ids);
-    PERFORM add_counts(p_namespace, p_id, counted || jsonb_build_object('memories', deleted, 'ingest_requests', requests));
+    PERFORM forget_rows(p_namespace, p_id, ids, hashes);
     RETURN cardinality(ids);
 END
 $$;
 
--- The error of a request that is not stored because its memory was forgotten.
-CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN 'its memory was forgotten: ingest it again to store it';
-
--- The requests among p_records that a forgetting covers: published before it began, and of its contents or selection, and
--- not held by an earlier hold. p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …,
--- "tag_keys": …, "metadata": …, "session": …}, …]. If p_id is not null, only that forgetting counts.
-CREATE OR REPLACE FUNCTION forgotten_requests(p_namespace text, p_records jsonb, p_id uuid) RETURNS uuid[]
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
-AS $$
-BEGIN
-    PERFORM require_session_namespace(p_namespace);
-    RETURN ARRAY(
-        SELECT CAST(r ->> 'request_id' AS uuid)
-        FROM jsonb_array_elements(p_records) AS r,
-            jsonb_populate_record(CAST(NULL AS memories), r || jsonb_build_object('namespace', p_namespace)) AS m
-        WHERE EXISTS (
-            SELECT FROM forgettings f
-            WHERE f.namespace = p_namespace AND (p_id IS NULL OR f.id = p_id)
-                AND coalesce(CAST(r ->> 'published' AS timestamptz), '-infinity') < f.started_at
-                AND (EXISTS (SELECT FROM forgotten_memories g WHERE g.namespace = p_namespace AND g.forgetting_id = f.id
-                        AND g.content_hash = decode(m.content_hash, 'hex'))
-                    OR NOT f.selection ? 'ids' AND selects(f.selection, m))
-                AND NOT EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace AND h.placed_at < f.started_at
-                    AND selects(h.selection, m))
-        )
-    );
-END
-$$;
-
--- Replace the message of a dead letter by p_data, without forgotten memories, or delete the letter if p_data is null.
--- p_requests are the forgotten requests: [{"request_id": …, "content_hash": …}, …]. Does nothing if the letter has
--- another message than that with the SHA-256 p_message.
-CREATE OR REPLACE FUNCTION forget_in_letter(
-    p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
-) RETURNS void
+-- Record the last dead letter that a forgetting has looked at.
+CREATE OR REPLACE FUNCTION letters_looked_at(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-DECLARE
-    changed bigint;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    IF p_data IS NULL THEN
-        DELETE FROM dead_letters d
-        WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
-    ELSE
-        UPDATE dead_letters d SET data = p_data, cause = 'a part of the message was forgotten'
-        WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
-    END IF;
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    IF changed = 0 THEN
-        RETURN;
-    END IF;
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error)
-    SELECT r.request_id, p_namespace, next_request_state(NULL, 'deleted'), decode(r.content_hash, 'hex'), 0, forgotten_error()
-    FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text)
-    ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = EXCLUDED.error, note = NULL,
-        content_hash = EXCLUDED.content_hash, provenance = i.provenance - ARRAY['first_words', 'dead_letter'],
-        updated_at = clock_timestamp(), announced_at = NULL
-    WHERE i.state NOT IN ('stored', 'duplicate');
-    PERFORM add_counts(p_namespace, p_id, jsonb_build_object('dead_letters', changed));
+    UPDATE forgettings f SET letter_at = p_at, letter_id = p_message_id WHERE f.namespace = p_namespace AND f.id = p_id;
 END
 $$;
 
--- End a forgetting and return it. If it is of all memories, the texts of all requests without a memory go, too.
+-- End a forgetting, if none of its memories is left. If it is of all memories, the texts of all requests without a memory go, too.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -253,6 +184,11 @@ BEGIN
     PERFORM require_session_namespace(p_namespace);
     SELECT * INTO forgetting FROM forgettings f WHERE f.namespace = p_namespace AND f.id = p_id AND f.finished_at IS NULL
     FOR UPDATE;
+    IF NOT FOUND OR EXISTS (
+        SELECT FROM forgotten_memories g WHERE g.namespace = p_namespace AND g.forgetting_id = p_id AND NOT g.removed
+    ) THEN
+        RETURN;
+    END IF;
     IF forgetting.selection ? 'all' THEN
         UPDATE ingest_requests i
         SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
@@ -268,12 +204,13 @@ BEGIN
 END
 $$;
 
--- Compute the statistics of names again, so that they have none of forgotten memories. It has no effect on an empty table.
+-- Compute the statistics of the memories again, of expression indexes too, so that they have no names or parts of
+-- forgotten memories. It has no effect on an empty table.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    ANALYZE memories (tags, tag_keys, session);
+    ANALYZE memories;
 END
 $$;
 
@@ -308,12 +245,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION lock_forgetting, standing_forgettings, selection_token, preview_forgetting, begin_forgetting,
-    add_counts, forget_some, forgotten_error, forgotten_requests, forget_in_letter, finish_forgetting, read_forgetting, refresh_statistics,
-    forgotten_ids FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION preview_forgetting, begin_forgetting, forget_some, forget_in_letter, finish_forgetting,
-    read_forgetting, forgotten_ids, refresh_statistics TO mnemosyne_runtime, mnemosyne_mcp;
-GRANT EXECUTE ON FUNCTION forgotten_requests TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter,
-    mnemosyne_import_object;
-GRANT EXECUTE ON FUNCTION standing_forgettings TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter,
-    mnemosyne_import_object;
+REVOKE ALL ON FUNCTION selection_token, preview_forgetting, begin_forgetting, add_counts, forget_rows, forget_some,
+    letters_looked_at, finish_forgetting, refresh_statistics, read_forgetting, forgotten_ids FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION preview_forgetting, begin_forgetting, forget_some, letters_looked_at, finish_forgetting,
+    refresh_statistics, read_forgetting, forgotten_ids TO mnemosyne_runtime, mnemosyne_mcp;

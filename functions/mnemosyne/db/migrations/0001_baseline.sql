@@ -268,6 +268,9 @@ CREATE TABLE forgettings (
     started_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     finished_at  timestamptz,
     counts       jsonb NOT NULL DEFAULT '{}',  -- removed rows by table
+    -- the last dead letter that was looked at
+    letter_at    timestamptz,
+    letter_id    text,
     PRIMARY KEY (namespace, id)
 );
 

@@ -32,7 +32,7 @@ class ForgetArguments(FilterArguments):
         Text | None, Field(description="Of a dry run of exactly these memories. Without it, the call is a dry run.")
     ] = None
     limit: Limit = 50
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the answer before.")] = None
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the dry run before.")] = None
     forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
 
 
@@ -63,13 +63,12 @@ class Preview(Result):
 
 
 class Forgotten(Result):
-    """State of a forgetting. Until `finished`, call again with `forgetting_id`, and with `next_cursor` if it is set."""
+    """State of a forgetting. Until `finished`, call again with `forgetting_id`."""
 
     forgetting_id: UUID
     memories: int
     left: int
     finished: bool
-    next_cursor: str | None = None
 
 
 def _forget(arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
@@ -78,24 +77,19 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
         if arguments.ids or arguments.all or arguments.token:
             raise InvalidRequest("forgetting_id cannot be combined with a selection or a token")
         forgetting_id = arguments.forgetting_id
-        forgetting.read(forgetting_id, memories=memories)
     else:
         filters = arguments.filters(arguments.window(services.clock()))
         selection = Selection.of(arguments.ids, filters, everything=arguments.all)
         if arguments.token is None:
             return _preview(selection, arguments, principal, services)
         forgetting_id = forgetting.begin(selection, arguments.token, principal.id, memories=memories)
-    letter = cursors.read_key(arguments.cursor) if arguments.forgetting_id else None
-    deadline = time.monotonic() + SECONDS
-    after = forgetting.proceed(forgetting_id, memories=memories, deadline=deadline, after=letter)
-    state = forgetting.read(forgetting_id, memories=memories)
+    state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
     result = Forgotten(
         forgetting_id=forgetting_id,
         memories=state.memories,
         left=state.left,
         finished=finished,
-        next_cursor=cursors.encode(after),
     )
     done = counted(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"

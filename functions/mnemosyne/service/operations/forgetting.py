@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain.audit import current_action
-from mnemosyne.domain.memory import Cursor, KeysetCursor
+from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.receipt import receipt_of
 from mnemosyne.domain.rfc3339 import instant, rfc3339
@@ -79,23 +79,17 @@ class ContinueForgetting(Operation):
 
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     id: Id
-    after: list[Text] | None = None
-    """Time and message id of the dead letter after which to continue; empty texts while memories are left."""
+    after: bool = False
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the state of the forgetting, and where to continue."""
-        memories = operator.memories_of(self.namespace)
-        forgetting.read(self.id, memories=memories)
-        at = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after and self.after[1] else None
-        deadline = time.monotonic() + SECONDS
-        at = forgetting.proceed(self.id, memories=memories, deadline=deadline, after=at)
-        state = forgetting.read(self.id, memories=memories)
-        onward = [rfc3339(at.timestamp), at.key] if at else ["", ""]
+        """Return the state of the forgetting, and whether to continue."""
+        memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
+        state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
         return {
             "memories": state.memories,
             "left": state.left,
             "finished_at": rfc3339(state.finished_at) if state.finished_at else None,
-            "after": None if state.finished_at else onward,
+            "after": state.finished_at is None,
         }
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,127 @@
+-- What a forgetting means for messages that were published before it began: requests on their way, and dead letters.
+
+-- Key of the lock that lets a transaction that stores memories and one that begins a forgetting run one after the other.
+-- Either the forgetting sees the stored memories, or the storing transaction sees the forgetting. The storing
+-- transaction does not wait for the lock, because it would hold a pooled connection.
+CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
+LANGUAGE sql IMMUTABLE
+RETURN hashtextextended('forgetting ' || p_namespace, 0);
+
+-- The forgettings of the namespace: {"forgettings": number, "forgotten_before": begin of the latest, "all_before": begin of
+-- the latest of all memories}; the times may be null. Takes the shared lock, so that no further one begins in this
+-- transaction.
+CREATE OR REPLACE FUNCTION standing_forgettings(p_namespace text) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    IF NOT pg_try_advisory_xact_lock_shared(forgetting_lock(p_namespace)) THEN
+        RAISE lock_not_available USING MESSAGE = 'a forgetting is beginning in this namespace';
+    END IF;
+    RETURN (
+        SELECT jsonb_build_object('forgettings', count(*), 'forgotten_before', max(f.started_at),
+            'all_before', max(f.started_at) FILTER (WHERE f.selection ? 'all'))
+        FROM forgettings f WHERE f.namespace = p_namespace
+    );
+END
+$$;
+
+-- Delete the memories of unfinished forgettings that have the content of one of the requests, so that a request that was
+-- published after the forgetting began is not a duplicate of a memory that will be deleted. A held memory stays.
+CREATE OR REPLACE FUNCTION forget_for(p_namespace text, p_requests jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    due record;
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    IF NOT EXISTS (SELECT FROM forgotten_memories f WHERE f.namespace = p_namespace AND NOT f.removed) THEN
+        RETURN;
+    END IF;
+    FOR due IN
+        SELECT f.forgetting_id, array_agg(f.memory_id) AS ids, array_agg(f.content_hash) AS hashes
+        FROM forgotten_memories f JOIN memories m ON m.id = f.memory_id
+        WHERE f.namespace = p_namespace AND NOT f.removed AND NOT is_held(m) AND f.content_hash = ANY (ARRAY(
+            SELECT decode(r.content_hash, 'hex') FROM jsonb_to_recordset(p_requests) AS r (content_hash text)
+        ))
+        GROUP BY f.forgetting_id
+    LOOP
+        PERFORM lock_supersession(p_namespace);
+        PERFORM forget_rows(p_namespace, due.forgetting_id, due.ids, due.hashes);
+    END LOOP;
+END
+$$;
+
+-- The error of a request that is not stored because its memory was forgotten.
+CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'its memory was forgotten: ingest it again, a record with a later timestamp, to store it';
+
+-- The requests among p_records that a forgetting covers: published before it began, and of its contents or selection, and
+-- not held by an earlier hold. p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …,
+-- "tag_keys": …, "metadata": …, "session": …}, …]. If p_id is not null, only that forgetting counts.
+CREATE OR REPLACE FUNCTION forgotten_requests(p_namespace text, p_records jsonb, p_id uuid) RETURNS uuid[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    RETURN ARRAY(
+        SELECT CAST(r ->> 'request_id' AS uuid)
+        FROM jsonb_array_elements(p_records) AS r,
+            jsonb_populate_record(CAST(NULL AS memories), r || jsonb_build_object('namespace', p_namespace)) AS m
+        WHERE EXISTS (
+            SELECT FROM forgettings f
+            WHERE f.namespace = p_namespace AND (p_id IS NULL OR f.id = p_id)
+                AND coalesce(CAST(r ->> 'published' AS timestamptz), '-infinity') < f.started_at
+                AND (EXISTS (SELECT FROM forgotten_memories g WHERE g.namespace = p_namespace AND g.forgetting_id = f.id
+                        AND g.content_hash = decode(m.content_hash, 'hex'))
+                    OR NOT f.selection ? 'ids' AND selects(f.selection, m))
+                AND NOT EXISTS (SELECT FROM holds h WHERE h.namespace = p_namespace AND h.placed_at < f.started_at
+                    AND selects(h.selection, m))
+        )
+    );
+END
+$$;
+
+-- Replace the message of a dead letter by p_data, without forgotten memories, or delete the letter if p_data is null.
+-- p_requests are the forgotten requests: [{"request_id": …, "content_hash": …}, …]. Returns false, and changes nothing, if the letter
+-- has another message than that with the SHA-256 p_message.
+CREATE OR REPLACE FUNCTION forget_in_letter(
+    p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    IF p_data IS NULL THEN
+        DELETE FROM dead_letters d
+        WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
+    ELSE
+        UPDATE dead_letters d SET data = p_data, cause = 'a part of the message was forgotten'
+        WHERE d.namespace = p_namespace AND d.message_id = p_message_id AND sha256(d.data) = p_message;
+    END IF;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    IF changed = 0 THEN
+        RETURN false;
+    END IF;
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error)
+    SELECT r.request_id, p_namespace, next_request_state(NULL, 'deleted'), decode(r.content_hash, 'hex'), 0, forgotten_error()
+    FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text)
+    ON CONFLICT (namespace, request_id) DO UPDATE
+    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = EXCLUDED.error, note = NULL,
+        content_hash = EXCLUDED.content_hash, provenance = i.provenance - ARRAY['first_words', 'dead_letter'],
+        updated_at = clock_timestamp(), announced_at = NULL
+    WHERE i.state NOT IN ('stored', 'duplicate');
+    PERFORM add_counts(p_namespace, p_id, jsonb_build_object('dead_letters', changed));
+    RETURN true;
+END
+$$;
+
+REVOKE ALL ON FUNCTION forgetting_lock, standing_forgettings, forget_for, forgotten_error, forgotten_requests,
+    forget_in_letter FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION forget_in_letter TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION forget_for TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION forgotten_requests, standing_forgettings TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter, mnemosyne_import_object;
