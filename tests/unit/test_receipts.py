@@ -108,7 +108,7 @@ def test_an_access_token_of_the_same_key_is_no_receipt(document: dict[str, Any],
 def test_the_command_says_valid_or_why_not(document: dict[str, Any], tmp_path: Path) -> None:
     file, key = tmp_path / "receipt.json", tmp_path / "key.json"
     file.write_text(json.dumps(document))
-    key.write_text(json.dumps(document["key"]))
+    key.write_text(json.dumps({"keys": [document["key"]]}))
     result = CliRunner().invoke(cli, ["receipt", "verify", str(file), "--key", str(key)])
     assert result.output == (
         "Valid: 2 memories of the namespace ada forgotten from 2026-05-20T12:00:00Z to 2026-05-20T12:01:00Z.\n"

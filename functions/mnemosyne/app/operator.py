@@ -29,6 +29,7 @@ from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.identity import Signer
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service import change_feed, operations
@@ -84,8 +85,16 @@ class MemoryStores:
         """Return the signature of a receipt and the public key."""
         from mnemosyne.adapters.signing import receipts
 
+        return receipts.sign(receipt, self._signer)
+
+    def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
+        """Return the public keys that sign receipts."""
+        return self._signer.public_keys()
+
+    @property
+    def _signer(self) -> Signer:
         settings = self._services.settings
-        return receipts.sign(receipt, signer(settings.receipt_signing_key, "receipt_signing_key", settings))
+        return signer(settings.receipt_signing_key, "receipt_signing_key", settings)
 
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""

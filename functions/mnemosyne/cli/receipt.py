@@ -15,7 +15,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgotten
+from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgotten, ListReceiptKeys
 
 
 @click.group(cls=FullHelpGroup)
@@ -34,16 +34,24 @@ def show(forgetting: UUID, namespace: str, **place: Any) -> None:
 
 
 @receipt.command()
+@target(DATA_DIR, PROJECT)
+def key(**place: Any) -> None:
+    """Print the public keys that sign receipts, as a JWK Set."""
+    with memory_system(**place) as system:
+        say(json.dumps(system.run(ListReceiptKeys()), indent=1))
+
+
+@receipt.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option(
-    "--key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The public key to trust, as a JWK."
+    "--key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The output of `mnemosyne receipt key`."
 )
 def verify(file: Path, key: Path | None) -> None:
     """Check offline that a receipt and its ids are as they were signed."""
     from mnemosyne.adapters.signing.receipts import verify as verified
 
     document = _json(file)
-    thumbprint = verified(document, [_json(key)] if key else [])
+    thumbprint = verified(document, _trusted(_json(key)) if key else [])
     content = document["receipt"]
     count, namespace = counted(content["memories"], "memory", "memories"), plain(content["namespace"])
     when = f"from {content['started_at']} to {content['finished_at']}"
@@ -56,6 +64,14 @@ def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
     document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
     listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))
     return document | {"ids": [each for page in listing for each in page["ids"]]}
+
+
+def _trusted(keys: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the keys of a JWK Set, or a single key."""
+    listed = keys.get("keys", [keys])
+    if not isinstance(listed, list) or not listed:
+        raise InvalidRequest("--key must be the output of `mnemosyne receipt key`")
+    return listed
 
 
 def _json(file: Path) -> dict[str, Any]:

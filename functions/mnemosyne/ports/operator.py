@@ -97,6 +97,9 @@ class Operator(Protocol):
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the signature of a receipt and the public key. Raises Misconfigured, Unavailable."""
 
+    def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
+        """Return the public keys that sign receipts, as JWKs. Raises Misconfigured, Unavailable."""
+
     def checks(self) -> Iterator[Check]:
         """Check every part of the system."""
 

@@ -46,6 +46,7 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     forgetting.ContinueForgetting,
     forgetting.IssueReceipt,
     forgetting.ListForgotten,
+    forgetting.ListReceiptKeys,
     holds.ListHolds,
     holds.PlaceHold,
     holds.SuspendExpiry,

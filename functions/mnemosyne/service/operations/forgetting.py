@@ -115,6 +115,16 @@ class IssueReceipt(Operation):
         return {"receipt": receipt, **operator.sign(receipt)}
 
 
+class ListReceiptKeys(Operation):
+    """List the public keys that sign receipts."""
+
+    action = "receipt_keys"
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return a JWK Set (RFC 7517)."""
+        return {"keys": [dict(key) for key in operator.receipt_keys()]}
+
+
 class ListForgotten(Operation):
     """List the ids of the memories of a forgetting, a page at a time."""
 
