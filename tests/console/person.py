@@ -48,6 +48,12 @@ def find(browser: Chromium, selector: str) -> WebElement:
     return found[0]
 
 
+def reads(browser: Chromium, selector: str, text: str) -> None:
+    """Wait until the first visible element of a CSS selector has a text."""
+    said = f"{selector} reads {text!r}"
+    wait_until(lambda: _settled(lambda: text in find(browser, selector).text), said, seconds=30)
+
+
 def type_into(browser: Chromium, id_: str, text: str) -> None:
     field = find(browser, f"#{id_}")
     field.send_keys(Keys.CONTROL, "a")

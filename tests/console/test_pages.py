@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, follow, keys, lists, press, shows, titles, type_into
+from tests.console.person import find, focused, follow, keys, lists, press, reads, shows, titles, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -159,7 +159,7 @@ def _edits(browser: Chromium) -> None:
     shows(browser, 'Line 1: a date needs quotes, as in "2026-01-01".')
     type_into(browser, "metadata", '{"hives": 3}' + Keys.CONTROL + Keys.ENTER)
     shows(browser, "Saved.")
-    wait_until(lambda: browser.driver.find_element(By.TAG_NAME, "h1").text == "Bees", "the title is another")
+    reads(browser, "h1", "Bees")
 
 
 def _rates(browser: Chromium, system: DevServer, id_: str) -> None:
@@ -203,7 +203,7 @@ def test_a_memory_is_replaced_by_one_that_is_searched_for(
     shows(browser, "Replaces First")
     keys(browser, "r")
     find(browser, "dialog input[type=search]").send_keys("At eleven now.")
-    wait_until(lambda: "Third" in find(browser, ".option").text, "the search has answered")
+    reads(browser, ".option", "Third")
     find(browser, ".option").click()
     shows(browser, "Current from now on")
     picture(browser, "replace")

@@ -91,7 +91,7 @@ class Model(Requests):
                     row.redriven,
                     comparable(row.error),
                     row.key,
-                    row.content_hash,
+                    row.content_hash if row.state in FINAL else None,
                     memories[row.memory].content if row.memory in memories else None,
                     row.version or (None, None),
                 )

@@ -23,6 +23,7 @@ from mnemosyne.service.deliveries import Push
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue, store_of
 from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
 from tests.model.process import KillableConnection, Killed, Process
+from tests.model.requests import FINAL
 from tests.waiting import wait_until
 
 SPACES = (FAKE_SPACE, EmbeddingSpace("fake", "another fake", 64))
@@ -257,7 +258,7 @@ class World:
                     row["redriven"],
                     comparable(row["error"]),
                     derived_id(row["source"], row["key"]) if row["source"] else None,
-                    row["content_hash"],
+                    row["content_hash"] if row["state"] in FINAL else None,  # else only a forgetting reads it
                     row["content"] if row["state"] in ("stored", "duplicate") else None,
                     (row["version_at"], row["version_published"]),
                 )

@@ -5,7 +5,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -50,7 +50,7 @@ class IngestMessage:
     """Why to retry the message: its schema version is newer than this server."""
     deletions: tuple[Deletion, ...] = ()
     """Records to delete. They are deleted before the message's memories are stored."""
-    published: datetime | None = None
+    published: datetime | None = field(default=None, compare=False)
     """When it was first published."""
 
     @property

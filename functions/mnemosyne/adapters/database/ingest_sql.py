@@ -104,10 +104,10 @@ SELECT count_chunks((SELECT count(*) FROM chunk))
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error, source, key, provenance)
 SELECT DISTINCT ON (request_id)
-    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), decode(hash, 'hex'), 1, error, source, key,
-    provenance
+    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), decode(content_hash, 'hex'), 1, error,
+    source, key, provenance
 FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-    AS request (request_id uuid, error text, hash text, source text, key text, provenance jsonb)
+    AS request (request_id uuid, error text, content_hash text, source text, key text, provenance jsonb)
 ON CONFLICT (namespace, request_id) DO UPDATE
 SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1,
     error = EXCLUDED.error,

@@ -119,7 +119,8 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
             {
                 "request_id": request.request_id,
                 "error": request.error,
-                "hash": hashes.get(request.request_id, request.content_hash),
+                "hash": hashes.get(request.request_id),
+                "content_hash": request.content_hash,
                 "provenance": provenance_fields(request.provenance, request.first_words),
                 **external_id_values(request.external_id),
             }
