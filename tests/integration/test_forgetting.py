@@ -15,7 +15,7 @@ from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import DeadLetter, ExternalId, IngestRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.domain.message import decode, encode, unstored
+from mnemosyne.domain.message import FORGOTTEN, decode, encode, unstored
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from mnemosyne.domain.search import Filters
@@ -438,3 +438,7 @@ def test_a_finished_forgetting_stays_as_it_is(services: FakeServices) -> None:
     state = forgetting.read(forgetting_id, memories=services.memories)
     proceed(services, forgetting_id)
     assert forgetting.read(forgetting_id, memories=services.memories) == state
+
+
+def test_the_database_and_the_functions_give_the_same_error(shared_database: SharedDatabase) -> None:
+    assert shared_database.owner.one("SELECT forgotten_error() AS error")["error"] == FORGOTTEN

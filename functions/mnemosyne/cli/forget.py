@@ -15,7 +15,6 @@ from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
-from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.service.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
 
 SHOWN = 20
@@ -56,7 +55,8 @@ def forget(
             if dry_run:
                 _list(system, chosen, found)
                 return
-            _ask(found, confirm, yes=yes)
+            if not (found["holds"] or confirm or yes):  # with a hold, the operation says which and why
+                _ask(found)
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or found["token"]))["id"])
         forgotten = _run(system, namespace, continued)
         if receipt is not None:
@@ -77,17 +77,8 @@ def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
     return forgotten
 
 
-def _ask(found: Mapping[str, Any], confirm: str | None, *, yes: bool) -> None:
-    """Ask whether to forget the memories of a preview, unless it was said already. Raises Conflict for a hold."""
-    for hold in found["holds"]:
-        named = f"the legal hold {hold['id']} ({hold['reason']})"
-        raise Conflict(f"{named} keeps some of these memories; nothing was changed")
-    if confirm is not None:
-        if confirm != found["token"]:
-            raise InvalidRequest("--confirm is not the token of these memories: make another dry run")
-        return
-    if yes:
-        return
+def _ask(found: Mapping[str, Any]) -> None:
+    """Show the memories of a preview, and ask whether to forget them."""
     _show(found["page"][:SHOWN])
     if found["memories"] > SHOWN:
         say(f"… and {found['memories'] - SHOWN:,} more; --dry-run lists all.")

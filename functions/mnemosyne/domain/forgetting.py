@@ -1,4 +1,4 @@
-"""Forgetting: which memories, what a dry run finds, and what was done. Pure."""
+"""Data types of forgetting: selections, holds, dry runs and forgettings. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class Selection:
 
     @classmethod
     def of(cls, ids: Sequence[UUID] | None, filters: Filters, *, everything: bool) -> "Selection":
-        """Build a selection from what was given: exactly one of ids, filters and everything.
+        """Build a selection from exactly one of ids, filters and everything.
 
         Raises InvalidRequest.
         """

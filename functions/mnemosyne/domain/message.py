@@ -204,27 +204,25 @@ def unstored(reading: Reading, error: str) -> FailedRequest:
     )
 
 
-def positions(message: Published, namespace: str) -> list[Reading]:
-    """Read each memory of a message, in order; several may have the same request id."""
+def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
+    """Return each memory of a message as it is written and as it is read. Several may have the same request id."""
     unwrapped = unwrap(message)
     items, _ = _items(unwrapped)
-    return [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
+    return [(item, _read(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
 
 
-def redacted(message: Published, namespace: str, forgotten: Collection[int]) -> bytes | None:
-    """Return the data of a message in which the memories at some positions are only ids; None if no other is left.
+def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
+    """Return the data of a message, given by `read_each`, in which the memories at some positions are only ids.
 
-    The other memories keep their ids, names and positions.
+    The other memories keep their ids, names and positions. Returns None if there are no others.
     """
-    items, _ = _items(unwrap(message))
-    readings = positions(message, namespace)
-    if forgotten and len(forgotten) == len(readings):
+    if len(forgotten) == len(entries):
         return None
     memories = [
         _record(FailedRequest(request_id=reading.request_id, error=FORGOTTEN))
         if index in forgotten
         else _as_it_was(item, reading)
-        for index, (item, reading) in enumerate(zip(items, readings, strict=True))
+        for index, (item, reading) in enumerate(entries)
     ]
     return orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
 

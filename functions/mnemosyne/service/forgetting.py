@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, KeysetCursor, Reading
-from mnemosyne.domain.message import FORGOTTEN, decode, positions, redacted, unstored, without_text
+from mnemosyne.domain.message import FORGOTTEN, decode, read_each, redacted, unstored, without_text
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
@@ -91,25 +91,24 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     message = _published(letter)
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
-    readings = [] if unreadable else positions(message, memories.namespace)
+    entries = [] if unreadable else read_each(message, memories.namespace)
     # Several memories of a message may have the same request id, so each is named by its position.
     asked = [
         replace(reading, request_id=UUID(int=index))
-        for index, reading in enumerate(readings)
+        for index, (_, reading) in enumerate(entries)
         if isinstance(reading, IngestRequest)
     ]
     standing = memories.standing(asked, forgetting_id)
     forgotten = {covered.int for covered in standing.covered}
-    if is_before(decoded.published or message.first_published_at, standing.all_before):
+    if is_before(message.first_published_at, standing.all_before):
         if unreadable:
             return _ForgottenIn(None, [], standing.forgettings, is_anything=True)
-        forgotten |= {index for index, reading in enumerate(readings) if isinstance(reading, FailedRequest)}
+        forgotten |= {index for index, (_, reading) in enumerate(entries) if isinstance(reading, FailedRequest)}
     if not forgotten:
         return _ForgottenIn(letter.data, [], standing.forgettings, is_anything=False)
-    data = redacted(message, memories.namespace, forgotten)
-    kept_ids = {reading.request_id for index, reading in enumerate(readings) if index not in forgotten}
-    gone = [readings[index] for index in sorted(forgotten) if readings[index].request_id not in kept_ids]
-    return _ForgottenIn(data, gone, standing.forgettings, is_anything=True)
+    kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
+    gone = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
+    return _ForgottenIn(redacted(entries, forgotten), gone, standing.forgettings, is_anything=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:

@@ -38,8 +38,7 @@ BEGIN
                     OR (m."timestamp", m.id) > (p_after, p_after_id))
                 ORDER BY m."timestamp", m.id LIMIT p_limit
             ) AS page
-        ),
-        'letters', (SELECT count(*) FROM dead_letters d WHERE d.namespace = p_namespace)
+        )
     );
 END
 $$;
@@ -63,20 +62,18 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MF001', MESSAGE =
             'the confirmation is not for these memories, or they have changed since the dry run: make another dry run';
     END IF;
-    FOR held IN
-        SELECT h.id, h.reason FROM holds h WHERE h.namespace = p_namespace AND p_selection ? 'all' LIMIT 1
-    LOOP
+    SELECT h.id, h.reason INTO held FROM holds h WHERE h.namespace = p_namespace AND p_selection ? 'all' LIMIT 1;
+    IF FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'MH001', MESSAGE = format(
             'the namespace has the legal hold %s (%s): select the memories that it does not keep; nothing was changed',
             held.id, held.reason);
-    END LOOP;
-    FOR held IN
-        SELECT m.id, h AS hold FROM holds h
-        JOIN memories m ON m.namespace = h.namespace AND m.id IN (SELECT selected_ids(p_namespace, p_selection))
-        WHERE h.namespace = p_namespace AND selects(h.selection, m) LIMIT 1
-    LOOP
+    END IF;
+    SELECT m.id, h AS hold INTO held FROM holds h
+    JOIN memories m ON m.namespace = h.namespace AND m.id IN (SELECT selected_ids(p_namespace, p_selection))
+    WHERE h.namespace = p_namespace AND selects(h.selection, m) LIMIT 1;
+    IF FOUND THEN
         PERFORM raise_held(held.id, held.hold);
-    END LOOP;
+    END IF;
     INSERT INTO forgettings (namespace, id, selection, requested_by)
     VALUES (p_namespace, p_id, p_selection, p_requested_by);
     INSERT INTO forgotten_memories (namespace, forgetting_id, memory_id, content_hash)
@@ -97,6 +94,22 @@ BEGIN ATOMIC
     )
     WHERE f.namespace = p_namespace AND f.id = p_id;
 END;
+
+-- Record requests as deleted, and clear their texts. Return their number.
+CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    UPDATE ingest_requests i
+    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
+        provenance = i.provenance - ARRAY['first_words', 'dead_letter'], updated_at = clock_timestamp(), announced_at = NULL
+    WHERE i.namespace = p_namespace AND i.request_id = ANY (p_request_ids);
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END
+$$;
 
 -- Delete memories of a forgetting with all that depends on them, and the texts of requests with the same contents that
 -- were not stored.
@@ -129,11 +142,10 @@ BEGIN
     DELETE FROM memories m WHERE m.namespace = p_namespace AND m.id = ANY (p_ids);
     GET DIAGNOSTICS deleted = ROW_COUNT;
     PERFORM set_config('mnemosyne.removal', '', true);
-    UPDATE ingest_requests i
-    SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
-        provenance = i.provenance - ARRAY['first_words', 'dead_letter'], updated_at = clock_timestamp(), announced_at = NULL
-    WHERE i.namespace = p_namespace AND i.memory_id IS NULL AND i.content_hash = ANY (p_hashes) AND i.created_at < began;
-    GET DIAGNOSTICS requests = ROW_COUNT;
+    requests := forget_texts(p_namespace, ARRAY(
+        SELECT i.request_id FROM ingest_requests i
+        WHERE i.namespace = p_namespace AND i.memory_id IS NULL AND i.content_hash = ANY (p_hashes) AND i.created_at < began
+    ));
     UPDATE forgotten_memories f SET removed = true
     WHERE f.namespace = p_namespace AND f.forgetting_id = p_id AND f.memory_id = ANY (p_ids);
     PERFORM add_counts(p_namespace, p_id, counted || jsonb_build_object('memories', deleted, 'ingest_requests', requests));
@@ -173,7 +185,8 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if none of its memories is left. If it is of all memories, the texts of all requests without a memory go, too.
+-- End a forgetting, if none of its memories is left. If it is of all memories, the texts of all requests without a memory
+-- go, too.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -190,17 +203,15 @@ BEGIN
         RETURN;
     END IF;
     IF forgetting.selection ? 'all' THEN
-        UPDATE ingest_requests i
-        SET state = coalesce(next_request_state(i.state, 'deleted'), i.state), error = forgotten_error(), note = NULL,
-            provenance = i.provenance - ARRAY['first_words', 'dead_letter'], updated_at = clock_timestamp(), announced_at = NULL
-        WHERE i.namespace = p_namespace AND i.state IN ('queued', 'failed', 'dead_lettered')
-            AND i.created_at < forgetting.started_at;
-        GET DIAGNOSTICS requests = ROW_COUNT;
+        requests := forget_texts(p_namespace, ARRAY(
+            SELECT i.request_id FROM ingest_requests i
+            WHERE i.namespace = p_namespace AND i.state IN ('queued', 'failed', 'dead_lettered')
+                AND i.created_at < forgetting.started_at
+        ));
         DELETE FROM namespace_words w WHERE w.namespace = p_namespace;
     END IF;
     PERFORM add_counts(p_namespace, p_id, jsonb_build_object('ingest_requests', requests));
-    UPDATE forgettings f SET finished_at = clock_timestamp()
-    WHERE f.namespace = p_namespace AND f.id = p_id AND f.finished_at IS NULL;
+    UPDATE forgettings f SET finished_at = clock_timestamp() WHERE f.namespace = p_namespace AND f.id = p_id;
 END
 $$;
 
@@ -245,7 +256,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION selection_token, preview_forgetting, begin_forgetting, add_counts, forget_rows, forget_some,
+REVOKE ALL ON FUNCTION selection_token, preview_forgetting, begin_forgetting, add_counts, forget_texts, forget_rows, forget_some,
     letters_looked_at, finish_forgetting, refresh_statistics, read_forgetting, forgotten_ids FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION preview_forgetting, begin_forgetting, forget_some, letters_looked_at, finish_forgetting,
     refresh_statistics, read_forgetting, forgotten_ids TO mnemosyne_runtime, mnemosyne_mcp;

@@ -84,8 +84,8 @@ END
 $$;
 
 -- Replace the message of a dead letter by p_data, without forgotten memories, or delete the letter if p_data is null.
--- p_requests are the forgotten requests: [{"request_id": …, "content_hash": …}, …]. Returns false, and changes nothing, if the letter
--- has another message than that with the SHA-256 p_message.
+-- p_requests are the forgotten requests: [{"request_id": …, "content_hash": …}, …]. Return false, and change nothing, if
+-- the letter has another message than that with the SHA-256 p_message.
 CREATE OR REPLACE FUNCTION forget_in_letter(
     p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
 ) RETURNS boolean
