@@ -62,22 +62,9 @@ def build_app(
             # Pub/Sub sends JSON and no Origin, so this request comes from a web page.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         try:
-            if SERVERLESS_AUTHORIZATION in request.headers or len(request.headers.getlist("authorization")) > 1:
-                # Cloud Run prefers this header to Authorization, and Pub/Sub does not send it.
-                raise Unauthorized("a push carries one credential, as Authorization")
-            authorization = request.headers.get("authorization")
-            await anyio.to_thread.run_sync(identify, authorization, limiter=identifying)
+            await anyio.to_thread.run_sync(identify, _credential(request), limiter=identifying)
         except Unauthorized as exc:
-            log.error(
-                "audit",
-                action="push",
-                outcome="refused",
-                reason=str(exc),
-                cause=str(exc),
-                error=exc.detail or str(exc),
-                next_step=DEPLOY_PUSH,
-            )
-            return JSONResponse({"error": str(exc)}, status_code=401)
+            return _refused(exc)
         except Unavailable as exc:
             return _retry(503, str(exc))
         try:
@@ -94,6 +81,21 @@ def build_app(
     )
     warm()
     return app
+
+
+def _credential(request: Request) -> str | None:
+    """Return the credential of a push. Raises Unauthorized if there are several."""
+    headers = request.headers
+    if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
+        # Cloud Run prefers this header to Authorization, and Pub/Sub does not send it.
+        raise Unauthorized("a push carries one credential, as Authorization")
+    return headers.get("authorization")
+
+
+def _refused(exc: Unauthorized) -> Response:
+    about = {"reason": str(exc), "cause": str(exc), "error": exc.detail or str(exc), "next_step": DEPLOY_PUSH}
+    log.error("audit", action="push", outcome="refused", **about)
+    return JSONResponse({"error": str(exc)}, status_code=401)
 
 
 def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:
