@@ -1,60 +1,31 @@
 """`mnemosyne changes` and `mnemosyne change-feed`: print the changes of memories, and turn the feed on or off."""
 
 import json
-import sys
-import threading
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.cli.times import age, machine_zone, timezone_option
-from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.plurals import counted
 from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges, ListFeeds, SetFeed
-
-POLL_SECONDS = 0.5
-Row = dict[str, Any]
 
 
 @click.command()
-@click.option(
-    "--since",
-    metavar="TIME",
-    help="Only changes of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
-)
-@timezone_option(machine_zone, help="Time zone of --since; an IANA name.")
-@click.option("--follow", is_flag=True, help="Print further changes until Ctrl-C.")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Changes of this namespace.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@target(DATA_DIR, PROJECT)
+@following_options("changes")
 def changes(since: str | None, timezone: str, follow: bool, namespace: str, as_json: bool, **place: Any) -> None:
     """Print the changes of memories: created, updated, superseded, rated, expired, deleted or forgotten.
 
     Each change is printed once, and those of a memory in their order. With --follow, a change is printed as soon as it
     is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
     """
-    begin = None if since is None else age(since, timezone)
-    counts: Counter[str] = Counter()
+    listing = ListChanges(namespace=namespace, after=ChangePosition(since=seconds_since(since, timezone)))
     with memory_system(**place, delivers=follow) as system:
-        after = ChangePosition(since=None if begin is None else begin.total_seconds())
-        try:
-            for event in change_rows(system, ListChanges(namespace=namespace, after=after), follow=follow):
-                counts[event["kind"]] += 1
-                say(json.dumps(event) if as_json else plain(_line(event)))
-                if follow:
-                    sys.stdout.flush()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            total = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-            say(f"{counted(counts.total(), 'change')}{': ' if total else ''}{total}.", err=True)
+        rows = change_rows(system, listing, follow=follow)
+        print_rows(rows, _line, counted_by="kind", noun="change", as_json=as_json, follow=follow)
 
 
 def _line(event: Row) -> str:
@@ -66,9 +37,8 @@ def _line(event: Row) -> str:
 
 def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
     """Yield the changes so far; with `follow`, also later ones without end. Print a note if the feed is off."""
-    never, noted = threading.Event(), False
-    while True:
-        page = system.run(operation)
+    noted = False
+    for page in passes(system, operation, ChangePosition, follow=follow):
         yield from page["events"]
         if not page["is_on"] and not noted:
             noted = True
@@ -77,11 +47,6 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
                 "`mnemosyne change-feed on`.",
                 err=True,
             )
-        operation = operation.model_copy(update={"after": parse(ChangePosition, page["after"])})
-        if page["is_last"]:
-            if not follow:
-                return
-            never.wait(POLL_SECONDS)
 
 
 @click.group(name="change-feed", cls=FullHelpGroup)

@@ -1,0 +1,87 @@
+"""Print the rows of a listing that grows, for `mnemosyne outcomes` and `mnemosyne changes`."""
+
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.system import System
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import age, machine_zone, timezone_option
+from mnemosyne.domain.parsing import Input, parse
+from mnemosyne.domain.plurals import counted
+from mnemosyne.service.operations.operation import Operation
+
+POLL_SECONDS = 0.5
+Row = dict[str, Any]
+Command = Callable[..., None]
+
+
+def following_options(rows: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of a listing; `rows` names its rows in the plural."""
+    options = (
+        click.option(
+            "--since",
+            metavar="TIME",
+            help=f"Only {rows} of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
+        ),
+        timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
+        click.option("--follow", is_flag=True, help=f"Print further {rows} until Ctrl-C."),
+        click.option(
+            "--namespace", default=DEFAULT_NAMESPACE, show_default=True, help=f"{rows.capitalize()} of this namespace."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
+        target(DATA_DIR, PROJECT),
+    )
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def seconds_since(since: str | None, timezone: str) -> float | None:
+    """Return the value of --since in seconds before now."""
+    return None if since is None else age(since, timezone).total_seconds()
+
+
+def passes(system: System, operation: Operation, position: type[Input], *, follow: bool) -> Iterator[Row]:
+    """Yield the pages of a listing so far; with `follow`, also later ones without end.
+
+    `position` is the type of the operation's `after`, and of the field `after` of each page.
+    """
+    never = threading.Event()
+    while True:
+        page = system.run(operation)
+        yield page
+        operation = operation.model_copy(update={"after": parse(position, page["after"])})
+        if page["is_last"]:
+            if not follow:
+                return
+            never.wait(POLL_SECONDS)
+
+
+def print_rows(
+    rows: Iterator[Row], line: Callable[[Row], str], *, counted_by: str, noun: str, as_json: bool, follow: bool
+) -> None:
+    """Print each row, as JSON or as `line` shows it, and at the end the number of rows by a field."""
+    counts: Counter[str] = Counter()
+    try:
+        for row in rows:
+            counts[row[counted_by]] += 1
+            say(json.dumps(row) if as_json else plain(line(row)))
+            if follow:
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        total = ", ".join(f"{count:,} {value}" for value, count in sorted(counts.items()))
+        say(f"{counted(counts.total(), noun)}{': ' if total else ''}{total}.", err=True)
