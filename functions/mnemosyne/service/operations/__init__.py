@@ -100,6 +100,8 @@ def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]
     except Exception as exc:
         log.info("audit", action=operation.action, principal=caller, outcome="failed", error=type(exc).__name__)
         raise
+    if not operation.is_recorded(answer):
+        return answer
     about = {name: value for name, value in operation.audited(answer).items() if value is not None}
     log.info("audit", action=operation.action, principal=caller, outcome="done", **about)
     if not action.recorded:

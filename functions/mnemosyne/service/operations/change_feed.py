@@ -46,6 +46,14 @@ class ListChanges(Operation):
         events = [event.values for event in page.events]
         return {"events": events, "after": next_, "is_last": page.is_last, "is_on": page.is_on}
 
+    def is_recorded(self, answer: dict[str, Any]) -> bool:
+        """Whether it is the first pass, or has found events."""
+        return self.after.seen is None or bool(answer["events"])
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the number of events."""
+        return {"namespace": self.namespace, "count": len(answer["events"])}
+
 
 class ListFeeds(Operation):
     """List the settings of change feeds."""

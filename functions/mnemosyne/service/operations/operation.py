@@ -36,6 +36,10 @@ class Operation(Input):
     def run(self, operator: Operator) -> dict[str, Any]:
         """Run the operation and return its answer, of JSON types. Raises the errors of `mnemosyne.errors`."""
 
+    def is_recorded(self, answer: dict[str, Any]) -> bool:
+        """Whether the audit trail has the operation. A poll that has found nothing new is left out."""
+        return True
+
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the fields for the audit log: ids and counts, no contents."""
         return {}

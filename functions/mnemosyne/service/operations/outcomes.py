@@ -54,6 +54,14 @@ class ListOutcomes(Operation):
         }
         return {"outcomes": [*map(_row, page.outcomes), *lost], "after": next_, "is_last": page.is_last}
 
+    def is_recorded(self, answer: dict[str, Any]) -> bool:
+        """Whether it is the first pass, or has found outcomes."""
+        return self.after.seen is None or bool(answer["outcomes"])
+
+    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the namespace and the number of outcomes."""
+        return {"namespace": self.namespace, "count": len(answer["outcomes"])}
+
 
 class ListOutcomesOfKeys(Operation):
     """Return the outcome of the latest change of each key of a source."""

@@ -1,0 +1,43 @@
+"""Which operations are in the audit trail."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mnemosyne.service import operations
+from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges
+from mnemosyne.service.operations.operation import Operation
+from mnemosyne.service.operations.outcomes import ListOutcomes, Position
+
+
+def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> list[Any]:
+    """Run an operation with this answer, and return what the audit trail has."""
+    recorded: list[Any] = []
+    monkeypatch.setattr(type(operation), "run", lambda self, operator: answer)
+    operator: Any = SimpleNamespace(audit=SimpleNamespace(record=recorded.append))
+    operations.run(operation, operator, "local:ada")
+    return [(row["action"], row["namespace"], row["count"]) for row in recorded]
+
+
+@pytest.mark.parametrize(
+    ("listing", "rows", "action"),
+    [
+        (lambda seen: ListChanges(namespace="ns", after=ChangePosition(seen=seen)), "events", "change_list"),
+        (lambda seen: ListOutcomes(namespace="ns", after=Position(seen=seen)), "outcomes", "outcome_list"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("seen", "found", "is_recorded"), [(None, 0, True), (None, 2, True), ("1:1:", 2, True), ("1:1:", 0, False)]
+)
+def test_a_poll_is_recorded_only_if_it_has_found_something(
+    listing: Any,
+    rows: str,
+    action: str,
+    seen: str | None,
+    found: int,
+    is_recorded: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = {rows: [{}] * found, "after": {}, "is_last": True}
+    assert _recorded(listing(seen), monkeypatch, answer) == ([(action, "ns", found)] if is_recorded else [])
