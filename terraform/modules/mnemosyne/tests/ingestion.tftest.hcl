@@ -110,7 +110,7 @@ run "each_function_that_ends_a_request_can_publish_its_outcome" {
     error_message = "The first three end requests, and migrate publishes changes of memories."
   }
   assert {
-    condition     = google_cloud_scheduler_job.announce[0].schedule == "* * * * *" && endswith(google_cloud_scheduler_job.announce[0].http_target[0].uri, "/announce")
+    condition     = google_cloud_scheduler_job.migrate["announce"].schedule == "* * * * *" && endswith(google_cloud_scheduler_job.migrate["announce"].http_target[0].uri, "/announce")
     error_message = "Changes of memories are published every minute."
   }
 }
@@ -125,8 +125,12 @@ run "without_publishers_buckets_and_outcomes_nothing_of_them_exists" {
   }
 
   assert {
-    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + length(google_cloud_scheduler_job.announce) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
+    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + (contains(keys(google_cloud_scheduler_job.migrate), "announce") ? 1 : 0) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
     error_message = "They cost nothing unless they are used."
+  }
+  assert {
+    condition     = google_cloud_scheduler_job.migrate["expire"].schedule == "*/15 * * * *" && endswith(google_cloud_scheduler_job.migrate["expire"].http_target[0].uri, "/expire")
+    error_message = "Expired rows are removed four times an hour, with or without outcomes."
   }
 }
 
