@@ -70,14 +70,8 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
         yield caplog
 
 
-def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
-    letters: Letters,
-    store: PostgresMemories,
-    cluster: postgres.EmbeddedPostgres,
-    database: str,
-    tmp_path: Path,
-    logged: pytest.LogCaptureFixture,
-) -> None:
+def _fill(letters: Letters) -> list[Push]:
+    """Store the canary in every place, and return the messages that had it."""
     everywhere = request(
         f"A {CANARY} 1 was seen " + "again and again " * 200,
         title=f"{CANARY} 2",
@@ -86,47 +80,62 @@ def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
         session=f"{CANARY} 6",
     )
     in_letter = request(f"A {CANARY} 7 in a dead letter", tags=("zoo",))
-    kept = request("A cup of coffee", tags=("bar",))
-    on_its_way = request(f"A {CANARY} 8 on its way", tags=("zoo",))
-    sent = push(everywhere)
+    sent, mixed = push(everywhere), push(in_letter, request("A cup of coffee", tags=("bar",)), message_id="2")
     _deliver(letters, push(request("A glass of water"), message_id="0"))
     _deliver(letters, sent)
-    memory_id = status_of(store, everywhere.request_id).memory_id
+    memory_id = status_of(letters.memories, everywhere.request_id).memory_id
     assert memory_id
-    rate(store, memory_id, 1, f"{CANARY} 9")
-    mixed = push(in_letter, kept, message_id="2")
+    rate(letters.memories, memory_id, 1, f"{CANARY} 9")
     letters.give_up(mixed)
     letters.give_up(push(request(f"{CANARY} 10", tags=("zoo",)), message_id="3"))
+    return [sent, mixed]
+
+
+def _forget(database_url: str, directory: Path) -> str:
+    """Forget everything about the zoo by the command, and return the receipt."""
+    environment = {
+        "MNEMOSYNE_DATABASE_URL": database_url,
+        "MNEMOSYNE_TOPIC": f"file://{directory}/queue.db",
+        "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{directory}/keys",
+    }
+    receipt = directory / "receipt.json"
+    chosen = ["forget", "--namespace", "ns", "--tag", "zoo", "--yes", "--receipt", str(receipt)]
+    result = CliRunner().invoke(cli, chosen, env=environment)
+    assert result.exit_code == 0, result.output
+    return receipt.read_text()
+
+
+def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
+    letters: Letters,
+    cluster: postgres.EmbeddedPostgres,
+    database: str,
+    tmp_path: Path,
+    logged: pytest.LogCaptureFixture,
+) -> None:
+    on_its_way = request(f"A {CANARY} 8 on its way", tags=("zoo",))
+    messages, server = _fill(letters), Path(cluster.server.pgdata)
     _analyze(cluster, database)
     _rewrite(cluster, database)
-    server = Path(cluster.server.pgdata)
     assert tables_with_the_canary(cluster, database) >= {
         "public.memories", "public.memory_ratings", "public.dead_letters", "public.ingest_requests",
     }  # fmt: skip
     assert files_with_the_canary(server)
 
-    environment = {
-        "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.RUNTIME_USER, database),
-        "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
-        "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{tmp_path}/keys",
-    }
-    receipt = tmp_path / "receipt.json"
-    chosen = ["forget", "--namespace", "ns", "--tag", "zoo"]
-    result = CliRunner().invoke(cli, [*chosen, "--yes", "--receipt", str(receipt)], env=environment)
-    assert result.exit_code == 0, result.output
+    receipt = _forget(cluster.url(postgres.RUNTIME_USER, database), tmp_path)
     _rewrite(cluster, database)
     assert tables_with_the_canary(cluster, database) == set()
     assert files_with_the_canary(server) == []
-    assert CANARY not in receipt.read_text().replace(f"{CANARY}-3", "")
-    assert verify(json.loads(receipt.read_text()))
+    assert CANARY not in receipt.replace(f"{CANARY}-3", "")
+    assert verify(json.loads(receipt))
     assert CANARY not in logged.text
 
-    for again in (sent, mixed, push(on_its_way), sent):
+    for again in (*messages, push(on_its_way), *messages):
         _deliver(letters, again)
-    (letter,) = store.dead_letters(10)
+    (letter,) = letters.memories.dead_letters(10)
     _deliver(letters, Push(Published(message_id="9", data=letter.data, attributes=letter.attributes), 1))
-    assert {memory.title for memory in list_memories(store)} == {"A cup of coffee", "A glass of water"}
-    assert status_of(store, on_its_way.request_id).state is IngestState.DELETED
+    titles = {memory.title for memory in list_memories(letters.memories)}
+    assert titles == {"A cup of coffee", "A glass of water"}
+    assert status_of(letters.memories, on_its_way.request_id).state is IngestState.DELETED
     _rewrite(cluster, database)
     assert files_with_the_canary(server) == []
 
