@@ -1,7 +1,10 @@
 """Figures report whether they reach their goal, and whether they are worse than the kept ones."""
 
+import asyncio
+
 import pytest
 
+from infra.benchmarks import calls
 from infra.benchmarks.corpus import questions
 from infra.benchmarks.figures import Figure, regressions, table
 
@@ -42,3 +45,9 @@ def test_a_question_is_six_words_in_a_row_of_its_text() -> None:
     (question,) = questions([text], 1)
     assert question in text
     assert len(question.split()) == 6
+
+
+def test_the_measured_calls_of_tools_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "REQUESTS", 1)
+    names = [figure.name for figure in asyncio.run(calls.measured(rounds=3))]
+    assert names == [f"tools/call / {server}, {era}" for era in calls.ERAS for server in calls.COMPARED]
