@@ -8,7 +8,7 @@ from pytest_socket import disable_socket, enable_socket
 
 @pytest.fixture(autouse=True)
 def _no_network() -> Iterator[None]:
-    """Any other socket that a unit test opens raises."""
+    """Raise an error if a unit test opens a socket other than a Unix socket."""
     disable_socket(allow_unix_socket=True)
     yield
     enable_socket()

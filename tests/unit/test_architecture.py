@@ -1,4 +1,4 @@
-"""Imports point downward only, and only the settings read the environment."""
+"""The import directions between packages, and that only the settings read the environment."""
 
 import ast
 import re
@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "functions"
 PACKAGE = SOURCES / "mnemosyne"
 
-# Each room may import itself, the leaves and the rooms named with it. A module belongs to the longest name that fits.
+# Each room is a package or module that may import itself, the leaves and the rooms listed for it. A module
+# belongs to the room with the longest matching name.
 LEAVES = {"errors", "observability", "ids", ""}
 PORTS = {"ports.embedder", "ports.memories", "ports.queue", "ports.identity", "ports.services"}
 ALLOWED = {
@@ -72,7 +73,7 @@ ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 
 
 def _module(path: Path) -> str:
-    """The name of a file below the package, as `http.push`; the package itself is the empty name."""
+    """Return the module name of a file below the package, for example `http.push`; "" for the package itself."""
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
@@ -82,7 +83,7 @@ def _exists(module: str) -> bool:
 
 
 def _named(node: ast.AST, package: str) -> Iterator[str]:
-    """The modules that a node imports, or names in a string as `import_module` takes it."""
+    """Return the modules that a node imports, or names in a string for `import_module`."""
     match node:
         case ast.Import(names=names):
             yield from (alias.name for alias in names)
@@ -95,7 +96,7 @@ def _named(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _imports(source: str, package: str = "mnemosyne") -> set[str]:
-    """The package's modules that a source imports, however it does so; `package` is where it is."""
+    """Return the modules of this project that a source imports in any way; `package` is the source's package."""
     named = {name for node in ast.walk(ast.parse(source)) for name in _named(node, package)}
     return {name.removeprefix("mnemosyne").removeprefix(".") for name in named if f"{name}.".startswith("mnemosyne.")}
 
@@ -105,7 +106,7 @@ def _is_in(module: str, room: str) -> bool:
 
 
 def _room(module: str) -> str:
-    """The room that a module belongs to; a package that has rooms is none itself."""
+    """Return the room of a module. A package that contains rooms is not a room itself."""
     return max(
         (room for room in ALLOWED.keys() | LEAVES if _is_in(module, room)), key=len, default=f"no room: {module}"
     )
@@ -129,10 +130,10 @@ def _reads_environment(source: str) -> bool:
     )
 
 
-def test_imports_run_downward_only() -> None:
+def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
     upward = {}
     for module, source in _sources().items():
-        if source.count("\n") <= 1:  # a package's docstring
+        if source.count("\n") <= 1:  # a module with nothing but a docstring
             continue
         room = _room(module)
         allowed = LEAVES if room in LEAVES else LEAVES | ALLOWED.get(room, set()) | {room}
@@ -142,7 +143,7 @@ def test_imports_run_downward_only() -> None:
     assert upward == {}
 
 
-def test_no_room_can_reach_itself() -> None:
+def test_the_allowed_imports_between_rooms_have_no_cycle() -> None:
     rooms = ALLOWED.keys()
     below = {
         room: {one for one in rooms for name in ALLOWED[room] if _is_in(one, name) or _is_in(name, one)}
@@ -151,21 +152,21 @@ def test_no_room_can_reach_itself() -> None:
     assert set(TopologicalSorter(below).static_order()) == set(rooms)
 
 
-def test_the_deployed_file_imports_entry_points_alone() -> None:
+def test_main_py_imports_only_the_entry_points() -> None:
     assert _imports((SOURCES / "main.py").read_text()) == {"app.functions"}
 
 
 def test_only_settings_reads_the_environment() -> None:
-    """The command line passes its environment to the programs that it starts."""
+    """The command line is an exception: it passes its environment to the programs that it starts."""
     functions = {module: source for module, source in _sources().items() if not _is_in(module, "cli")}
     assert [module for module, source in functions.items() if _reads_environment(source)] == ["settings"]
 
 
-def test_every_module_says_what_lives_there() -> None:
+def test_each_module_has_a_docstring() -> None:
     assert [module for module, source in _sources().items() if not ast.get_docstring(ast.parse(source))] == []
 
 
-def test_the_development_tools_reach_use_cases_and_adapters_not_edges() -> None:
+def test_the_development_tools_do_not_import_http_or_mcp() -> None:
     for path in (ROOT / "infra").rglob("*.py"):
         if "benchmarks" not in path.parts:
             assert not {name for name in _imports(path.read_text()) if _is_in(name, "http") or _is_in(name, "mcp")}, (
@@ -191,18 +192,18 @@ def test_the_development_tools_reach_use_cases_and_adapters_not_edges() -> None:
         'patch("mnemosyne.http.push")',
     ],
 )
-def test_every_form_of_an_import_is_seen(source: str) -> None:
+def test_each_form_of_an_import_is_recognized(source: str) -> None:
     assert _imports(source, "mnemosyne.http") == {"http.push"}
 
 
-def test_the_package_of_a_name_that_is_made_while_it_runs_is_seen() -> None:
+def test_the_package_of_a_module_name_in_an_f_string_is_recognized() -> None:
     assert _imports('import_module(f"mnemosyne.adapters.embedders.{name}")') == {"adapters.embedders"}
 
 
 @pytest.mark.parametrize(
     "source", ["import mnemosyne_adk", "import mnemosynes.http", 'log("mnemosyne.events")', "import os"]
 )
-def test_other_packages_and_texts_are_no_imports(source: str) -> None:
+def test_other_packages_and_strings_are_not_imports(source: str) -> None:
     assert _imports(source) == set()
 
 
@@ -219,5 +220,5 @@ def test_other_packages_and_texts_are_no_imports(source: str) -> None:
         '__import__("os").putenv("A", "1")',
     ],
 )
-def test_every_way_to_read_the_environment_is_seen(source: str) -> None:
+def test_each_way_to_read_the_environment_is_recognized(source: str) -> None:
     assert _reads_environment(source)

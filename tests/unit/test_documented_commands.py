@@ -1,4 +1,4 @@
-"""Each command in a code block of a document is run by a test, or a reason says why not."""
+"""Each command in a code block of a document is run by a test, or has a reason why it is not."""
 
 import re
 import subprocess
@@ -11,12 +11,12 @@ from tests.documented_commands import DOCUMENTS, NOT_RUN, ON_THE_PATH, ROOT, RUN
 COMMANDS = [command for document in DOCUMENTS for command in commands(document)]
 
 
-def test_each_command_is_run_or_has_a_reason() -> None:
+def test_each_documented_command_is_run_by_a_test_or_has_a_reason() -> None:
     assert [str(command) for command in COMMANDS if not command.is_run and not command.reason] == []
 
 
 @pytest.mark.parametrize("pattern", [*RUN, *NOT_RUN])
-def test_each_entry_of_the_tables_has_a_command(pattern: str) -> None:
+def test_each_entry_of_the_tables_matches_a_documented_command(pattern: str) -> None:
     assert any(re.match(pattern, command.text) for command in COMMANDS)
 
 
@@ -32,7 +32,7 @@ def test_each_entry_of_the_tables_has_a_command(pattern: str) -> None:
         "- Then:\n\n      rm notes\n",
     ],
 )
-def test_a_new_command_is_noticed_in_every_form_of_block(block: str, tmp_path: Path) -> None:
+def test_a_new_command_is_found_in_each_form_of_code_block(block: str, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text(f"# Page\n\n{block}\n\nThe end.\n")
     (command,) = commands(tmp_path / "page.md")
     assert command.text.split() == ["rm", "notes"]
@@ -46,7 +46,7 @@ def test_a_block_without_a_command_has_no_commands(block: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("target", sorted({c.text for c in COMMANDS if re.search(r"(^|\s)make ", c.text)}))
-def test_make_knows_what_to_run(target: str) -> None:
+def test_make_can_resolve_each_documented_target(target: str) -> None:
     (words,) = re.findall(r"\bmake ([^|&]*)", target)
     done = subprocess.run(
         ["bash", "-c", f"make --dry-run {words}"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -55,7 +55,7 @@ def test_make_knows_what_to_run(target: str) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_says_once_how_a_clone_finds_its_commands(document: Path) -> None:
+def test_a_document_explains_once_how_to_run_commands_in_a_clone(document: Path) -> None:
     text = document.read_text()
     ours = [c for c in commands(document) if re.match(r"(\w+=\S+ )?(mnemosyne|python) ", c.text)]
     assert text.count(ON_THE_PATH) == bool(ours)
@@ -65,7 +65,7 @@ def test_a_document_says_once_how_a_clone_finds_its_commands(document: Path) -> 
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_shows_how_to_make_a_key_before_the_first_command_with_one(document: Path) -> None:
+def test_a_document_shows_how_to_create_an_api_key_before_a_command_that_uses_one(document: Path) -> None:
     text = document.read_text()
     (first, *_) = [c.line for c in commands(document) if "mnk_…" in c.text] or [0]
     before = "\n".join(text.splitlines()[: max(0, first - 1)])

@@ -20,24 +20,24 @@ def _text(name: str) -> str:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_a_document_has_no_heading_twice(document: Path) -> None:
+def test_the_headings_of_a_document_are_distinct(document: Path) -> None:
     headings = re.findall(r"^#+ (?:[0-9]+ )?(.+)$", document.read_text(), re.MULTILINE)
     assert [one for one, times in Counter(headings).items() if times > 1] == []
 
 
-def test_the_reference_has_every_command() -> None:
+def test_the_reference_lists_each_command() -> None:
     rows = "".join(line.split(" | ")[0] for line in _text("reference/cli.md").splitlines() if line.startswith("| "))
     assert [name for name in cli.commands if not re.search(rf"`{name}\b", rows)] == []
 
 
 @pytest.mark.parametrize("document", ["reference/identity.md", "operations.md"])
-def test_a_document_has_every_way_to_authenticate(document: str) -> None:
+def test_a_document_lists_each_way_to_authenticate(document: str) -> None:
     modes = get_args(Settings.model_fields["auth_mode"].annotation)
     assert len(modes) == 5
     text = _text(document)
     assert [mode for mode in modes if f"`{mode}` (" not in text and f"| `{mode}`" not in text] == []
 
 
-def test_operations_and_glossary_have_every_scope() -> None:
+def test_operations_and_glossary_list_each_scope() -> None:
     for document in ("operations.md", "glossary.md", "reference/identity.md"):
         assert [scope for scope in Scope if f"`{scope}`" not in _text(document)] == [], document

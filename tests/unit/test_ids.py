@@ -1,4 +1,4 @@
-"""New ids are UUIDs of version 7 in the order of their making; request ids are recognized by their namespace."""
+"""New ids are UUIDs of version 7 in order of creation; a request id shows which namespace it was issued for."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def _time(made: UUID) -> datetime:
 
 
 @pytest.mark.parametrize("make", [new_id, lambda: issue_request_id("default")], ids=["new", "issued"])
-def test_an_id_is_a_uuid_of_version_7_with_the_present_time(make: Callable[[], UUID]) -> None:
+def test_an_id_is_a_uuid_of_version_7_with_the_current_time(make: Callable[[], UUID]) -> None:
     earliest = datetime.now(UTC) - timedelta(milliseconds=1)
     made = make()
     assert (made.version, made.variant) == (7, RFC_4122)
@@ -30,7 +30,7 @@ def test_ids_of_the_same_moment_differ(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("nanoseconds", [0, 1, 999_999, 1_000_000, 1_764_100_000_123_456_789, 2**48 * 10**6 - 1])
-def test_the_time_of_an_id_sorts_as_the_clock_does(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
+def test_ids_sort_by_their_time(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: nanoseconds)
     made = new_id()
     assert (made.version, made.variant) == (7, RFC_4122)
@@ -40,13 +40,13 @@ def test_the_time_of_an_id_sorts_as_the_clock_does(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES)
-def test_a_request_id_tells_its_namespace_when_it_was_issued(namespace: str) -> None:
+def test_the_time_of_issue_of_a_request_id_can_be_read_back(namespace: str) -> None:
     issued = issue_request_id(namespace)
     assert issued_at(issued, namespace) == _time(issued)
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES)
-def test_an_id_from_elsewhere_was_not_issued(namespace: str) -> None:
+def test_an_id_of_another_system_is_not_recognized_as_issued(namespace: str) -> None:
     assert issued_at(uuid4(), namespace) is None
     assert issued_at(uuid5(uuid4(), "a name"), namespace) is None
     # The check has 12 bits, so that one id in 4,096 passes by chance.

@@ -1,4 +1,4 @@
-"""Log events of a fault: what each line says, and that the runbook has each event."""
+"""Log events of faults: the fields of each line, and that the runbook lists each event."""
 
 import ast
 import re
@@ -53,7 +53,7 @@ def _logged() -> Iterator[Logged]:
 LOGGED = list(_logged())
 
 
-def test_each_line_of_a_fault_is_written_with_cause_error_and_next_step() -> None:
+def test_each_log_line_of_a_fault_has_cause_error_and_next_step() -> None:
     assert len(LOGGED) > 40
     wrong = []
     for line in LOGGED:
@@ -63,16 +63,16 @@ def test_each_line_of_a_fault_is_written_with_cause_error_and_next_step() -> Non
     assert wrong == []
 
 
-def test_the_lists_name_events_that_are_logged() -> None:
+def test_the_lists_in_this_test_name_only_events_that_are_logged() -> None:
     assert {line.event for line in LOGGED} >= LISTED.keys() | WITHOUT_ERROR.keys()
 
 
-def test_the_runbook_has_each_event_of_a_fault() -> None:
+def test_the_runbook_lists_each_event_of_a_fault() -> None:
     assert sorted({line.event for line in LOGGED if f"`{line.event}`" not in RUNBOOK}) == []
 
 
 def _next_steps() -> dict[str, str]:
-    """The next steps of the product by their place: of the tables, of dead letters, and constants of the code."""
+    """Next steps in the product by their place: error tables, dead letters and constants in the code."""
     rules = [(table, rule) for table, rules in TABLES.items() for rule in rules]
     steps = {f"{table} {rule.codes} {rule.message}": rule.next_step for table, rule in rules}
     steps |= {f"dead letter {kind}": kind.next_step for kind in DeadLetterKind}
@@ -95,7 +95,7 @@ def _next_steps() -> dict[str, str]:
 
 
 def _text_of(node: ast.expr, constants: dict[str, str]) -> str:
-    """The text of an expression that is a constant, or the name of one."""
+    """Return the text of an expression that is a constant or the name of a constant."""
     if isinstance(node, ast.Name):
         return constants.get(node.id, "")
     return str(ast.literal_eval(node)) if _is_text(node) else ""
@@ -111,7 +111,7 @@ LOCAL = ("`mnemosyne migrate`", "`mnemosyne dev`")
 
 
 @pytest.mark.parametrize("place", NEXT_STEPS)
-def test_a_command_of_a_next_step_is_one_of_the_runbook_s_and_names_the_project(place: str) -> None:
+def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project(place: str) -> None:
     step = NEXT_STEPS[place]
     for command in re.findall(r"`((?:mnemosyne|make|gcloud) [^`]+)`", step):
         words = re.match(r"(?:mnemosyne|make|gcloud)(?: [a-z][a-z-]*)+", command)
@@ -124,7 +124,7 @@ def test_a_command_of_a_next_step_is_one_of_the_runbook_s_and_names_the_project(
 
 
 @pytest.mark.parametrize("place", NEXT_STEPS)
-def test_a_next_step_that_changes_a_variable_of_terraform_says_make_deploy(place: str) -> None:
+def test_a_next_step_that_changes_a_terraform_variable_mentions_make_deploy(place: str) -> None:
     step = NEXT_STEPS[place]
     variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
     named = {name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step) if name in variables}
@@ -145,14 +145,14 @@ LASTING = [
 
 
 @pytest.mark.parametrize(("service", "rule"), LASTING, ids=[f"{service} {rule.cause}" for service, rule in LASTING])
-def test_the_runbook_quotes_the_cause_of_each_error_that_lasts(service: str, rule: object) -> None:
+def test_the_runbook_quotes_the_cause_of_each_permanent_error(service: str, rule: object) -> None:
     cause = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), rule.cause)  # type: ignore[attr-defined]
     quoted = re.sub(r" (WHERE|TOPIC|OBJECT)$| WHERE(?= )", "", cause)
     assert re.sub(r"^WHERE", "the database", quoted) in RUNBOOK
 
 
 @pytest.mark.parametrize("step", re.findall(r"\*\*Cure\*\*: (.+)", RUNBOOK))
-def test_a_cure_that_changes_a_variable_of_terraform_says_make_deploy(step: str) -> None:
+def test_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy(step: str) -> None:
     variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
     named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", step)} & variables
     assert not named or "make deploy" in step
@@ -169,7 +169,7 @@ COMMANDS = sorted(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_operator_s_command_exists_and_names_the_project_and_the_namespace(command: str) -> None:
+def test_a_documented_operator_command_exists_and_names_project_and_namespace(command: str) -> None:
     _, *words = shlex.split(command)
     group: click.Command = cli
     while isinstance(group, click.Group) and words:
@@ -180,4 +180,4 @@ def test_an_operator_s_command_exists_and_names_the_project_and_the_namespace(co
     assert context.params["project"] == "MY-PROJECT"
     for option in group.params:
         if option.name == "namespace" and option.default == "default":
-            assert "--namespace " in command, "the default namespace is rarely the one of the incident"
+            assert "--namespace " in command, "an incident is rarely in the default namespace"

@@ -1,4 +1,4 @@
-"""How much a request logs, and that the log has no content, query or secret."""
+"""The number of bytes that a request logs, and that the log contains no content, query or secret."""
 
 import logging
 
@@ -36,7 +36,7 @@ def called(world: World, tool: str, **arguments: object) -> None:
         call(by_name()[tool], arguments, CALLER, world.services)
 
 
-def test_a_memory_logs_at_most_1500_bytes_from_the_tool_to_the_database(services: FakeServices) -> None:
+def test_storing_a_memory_logs_at_most_1500_bytes(services: FakeServices) -> None:
     world = World(services)
     called(world, "ingest_memory", content="Ada prefers tea.", timestamp="2026-05-20T14:30:00Z")
     data, attributes = services.queue.messages[0]
@@ -53,7 +53,9 @@ def test_a_search_logs_at_most_800_bytes(services: FakeServices) -> None:
     assert size(world.lines) <= SEARCH_BYTES, world.lines
 
 
-def test_no_line_has_a_content_a_query_or_a_secret(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_line_contains_a_content_a_query_or_a_secret(
+    services: FakeServices, caplog: pytest.LogCaptureFixture
+) -> None:
     world = World(services)
     caplog.set_level(logging.DEBUG)
     fields = {"tags": [SECRET], "title": SECRET, "metadata": {"a": SECRET}, "session": SECRET}

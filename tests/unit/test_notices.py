@@ -24,7 +24,7 @@ def _installed() -> dict[str, Distribution]:
     return {name: packages[name] for name in LICENCES.keys() & packages.keys()}
 
 
-def test_the_packages_that_are_deployed_or_of_an_extra_are_listed_and_no_others() -> None:
+def test_exactly_the_deployed_packages_and_those_of_extras_are_listed() -> None:
     deployed = {package.name for package in locked_packages(DEPLOYED)}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     used: dict[str, str] = {}
@@ -49,7 +49,7 @@ def test_each_package_under_weak_copyleft_has_a_note() -> None:
     assert [name for name, licence, _, note in ROWS if re.search("MPL|LGPL", licence) and not note] == []
 
 
-def test_each_licence_is_that_of_the_package_s_metadata() -> None:
+def test_each_licence_agrees_with_the_package_s_metadata() -> None:
     stated = {
         name: package.metadata["License-Expression"]
         for name, package in _installed().items()
@@ -60,7 +60,7 @@ def test_each_licence_is_that_of_the_package_s_metadata() -> None:
 
 
 def test_each_shared_library_that_a_wheel_contains_is_listed() -> None:
-    """auditwheel puts them into a folder NAME.libs."""
+    """The tool auditwheel puts shared libraries into a folder NAME.libs."""
     libraries = {
         library[1]
         for package in _installed().values()

@@ -1,4 +1,4 @@
-"""Log lines reach the log, whatever else in the process configures logging."""
+"""Log lines are written even if other code in the process configures logging; causes are grouped."""
 
 import io
 import json
@@ -24,8 +24,8 @@ def _logging_as_before() -> Iterator[None]:
         logging.getLogger(name).disabled = was
 
 
-def test_a_logger_that_the_framework_has_silenced_speaks_again() -> None:
-    """As functions-framework does where LOG_EXECUTION_ID is set: dictConfig disables what loggers there are."""
+def test_a_logger_disabled_by_the_functions_framework_is_enabled_again() -> None:
+    """With LOG_EXECUTION_ID set, functions-framework calls dictConfig, which disables the existing loggers."""
     log = EventLog("mnemosyne.a_module_that_was_imported_before")
     logging.config.dictConfig({"version": 1, "root": {"level": "WARNING"}})
     written = io.StringIO()
@@ -47,16 +47,16 @@ def test_a_logger_that_the_framework_has_silenced_speaks_again() -> None:
         ("0001_baseline.sql failed", "#_baseline.sql failed"),
     ],
 )  # fmt: skip
-def test_a_cause_keeps_models_dimensions_and_versions_but_no_ids_or_counts(cause: str, expected: str) -> None:
+def test_a_grouped_cause_keeps_models_dimensions_and_versions_but_no_ids_or_counts(cause: str, expected: str) -> None:
     assert grouped(cause) == expected
 
 
-def test_a_long_cause_is_not_cut_within_what_differs() -> None:
+def test_a_long_grouped_cause_is_not_cut() -> None:
     cause = f"the database holds embeddings of {'m' * 100} at dimension 768, the settings say {'n' * 100}"
     assert grouped(cause) == cause
 
 
-def test_a_bug_is_logged_with_its_place_and_without_its_message() -> None:
+def test_a_bug_is_logged_with_its_line_of_code_and_without_its_message() -> None:
     written = io.StringIO()
     configure_logging("INFO", written)
     try:

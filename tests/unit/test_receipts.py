@@ -1,4 +1,4 @@
-"""Receipts: what they say, and that no change passes verification."""
+"""Receipts of deletions: their content, and that a changed receipt fails verification."""
 
 import copy
 import json
@@ -44,7 +44,7 @@ def document(keys: KeyFiles) -> dict[str, Any]:
     return {"receipt": receipt, **receipts.sign(receipt, keys), "ids": IDS}
 
 
-def test_a_receipt_says_what_was_removed_and_what_remains_until_when(document: dict[str, Any]) -> None:
+def test_a_receipt_lists_the_removed_data_and_what_remains_until_when(document: dict[str, Any]) -> None:
     receipt = document["receipt"]
     assert (receipt["memories"], receipt["removed"]) == (2, FORGETTING.counts)
     assert receipt["selection"] == FORGETTING.selection
@@ -105,7 +105,7 @@ def test_an_access_token_of_the_same_key_is_no_receipt(document: dict[str, Any],
         receipts.verify(document | {"signature": keys.sign(document["receipt"])})
 
 
-def test_the_command_says_valid_or_why_not(document: dict[str, Any], tmp_path: Path) -> None:
+def test_the_verify_command_prints_valid_or_the_reason(document: dict[str, Any], tmp_path: Path) -> None:
     file, key = tmp_path / "receipt.json", tmp_path / "key.json"
     file.write_text(json.dumps(document))
     key.write_text(json.dumps({"keys": [document["key"]]}))

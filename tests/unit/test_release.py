@@ -1,4 +1,4 @@
-"""A release says its version in one place, and every other place agrees."""
+"""The version of a release is the same in each file that contains it."""
 
 import json
 import re
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SERVER = json.loads((ROOT / "server.json").read_text())
 
 
-def test_the_registry_is_told_the_version_of_the_code() -> None:
+def test_server_json_has_the_version_of_the_code() -> None:
     assert SERVER["version"] == mnemosyne.__version__
     assert [package["version"] for package in SERVER["packages"]] == [mnemosyne.__version__]
 
@@ -20,26 +20,26 @@ def test_the_plugin_for_claude_code_has_the_version_of_the_code() -> None:
     assert json.loads(plugin.read_text())["version"] == mnemosyne.__version__
 
 
-def test_the_readme_claims_the_server_s_name() -> None:
+def test_the_readme_contains_the_server_s_name_for_the_registry() -> None:
     """The registry looks for it in the package's description: https://github.com/modelcontextprotocol/registry."""
     assert f"mcp-name: {SERVER['name']}" in (ROOT / "README.md").read_text()
 
 
-def test_the_registry_s_limits_are_kept() -> None:
+def test_server_json_is_within_the_limits_of_the_registry() -> None:
     assert len(SERVER["description"]) <= 100
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
 
 
-def test_the_changelog_has_the_version_with_its_date() -> None:
+def test_the_changelog_lists_the_version_with_its_date() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text()
     assert re.search(rf"(?m)^## \[{re.escape(mnemosyne.__version__)}\] - \d{{4}}-\d\d-\d\d$", changelog)
 
 
-def test_the_readme_stays_short() -> None:
+def test_the_readme_has_at_most_120_lines() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
-def test_every_link_between_the_pages_leads_somewhere() -> None:
+def test_each_link_between_documents_has_a_target() -> None:
     pages = [
         ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/PLATFORM.md")
     ]
@@ -56,13 +56,13 @@ def test_the_glossary_has_at_most_fifty_terms() -> None:
     assert len(rows) - 1 <= 50
 
 
-def test_the_registry_is_told_the_website_that_the_server_names() -> None:
+def test_server_json_has_the_website_of_the_server() -> None:
     from mnemosyne.mcp.server import WEBSITE
 
     assert SERVER["websiteUrl"] == SERVER["repository"]["url"] == WEBSITE
 
 
-def test_a_deployment_s_own_address_and_key_are_asked_for() -> None:
+def test_server_json_asks_the_user_for_the_address_and_key_of_the_deployment() -> None:
     (remote,) = SERVER["remotes"]
     (header,) = remote["headers"]
     assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])

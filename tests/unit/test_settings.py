@@ -1,4 +1,4 @@
-"""Settings: all problems at once, each with the variable's name."""
+"""Settings: all problems are reported in one error, each with the variable's name."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from mnemosyne.settings import Settings, unknown_variables
 GOOD = {"MNEMOSYNE_DATABASE_URL": "postgresql://u@/d?host=/s", "MNEMOSYNE_TOPIC": "projects/p/topics/t"}
 
 
-def test_the_least_that_is_needed() -> None:
+def test_the_required_settings_are_sufficient() -> None:
     settings = Settings.from_environment(GOOD)
     assert settings.embedding_dimension == 256
     assert "localhost:*" in settings.allowed_hosts
@@ -43,12 +43,12 @@ INSTANCE = {
 }
 
 
-def test_an_instance_is_reached_privately_and_by_iam_unless_said_otherwise() -> None:
+def test_by_default_a_cloud_sql_instance_is_reached_by_private_address_with_iam_log_in() -> None:
     settings = Settings.from_environment(INSTANCE)
     assert (settings.db_iam_auth, settings.db_ip_type) == (True, "PRIVATE")
 
 
-def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
+def test_the_default_dimension_of_gemini_embeddings_is_768() -> None:
     assert Settings.from_environment({**GOOD, "MNEMOSYNE_EMBEDDER": "gemini"}).embedding_dimension == 768
 
 
@@ -82,17 +82,17 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
         ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "has no effect with MNEMOSYNE_EMBEDDER=offline"),
     ],
 )
-def test_contradictions_are_refused(changed: dict[str, str], message: str) -> None:
+def test_contradictory_settings_are_refused(changed: dict[str, str], message: str) -> None:
     with pytest.raises(Misconfigured, match=message):
         Settings.from_environment({**INSTANCE, **changed})
 
 
-def test_a_url_s_companions_are_refused_beside_it() -> None:
+def test_settings_of_a_cloud_sql_instance_are_refused_together_with_a_database_url() -> None:
     with pytest.raises(Misconfigured, match="MNEMOSYNE_DB_USER belongs to a Cloud SQL instance"):
         Settings.from_environment({**GOOD, "MNEMOSYNE_DB_USER": "u"})
 
 
-def test_no_secret_is_shown() -> None:
+def test_secrets_are_not_shown() -> None:
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment({**GOOD, "MNEMOSYNE_DATABASE_URL": "mysql://u:hush@h/d"})
     assert "hush" not in str(refused.value)

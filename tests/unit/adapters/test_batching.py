@@ -58,13 +58,13 @@ def _under_load(inner: Gated, texts: list[str]) -> list[object]:
     return answers
 
 
-def test_a_lone_call_goes_at_once() -> None:
+def test_a_single_call_is_sent_at_once() -> None:
     inner = FakeEmbedder()
     MicroBatchingEmbedder(inner).embed_documents(["a", "b"])
     assert inner.embedded == ["a", "b"]
 
 
-def test_calls_under_load_share_one_and_each_gets_its_own_vector() -> None:
+def test_concurrent_calls_share_one_embedding_call_and_each_gets_its_own_vector() -> None:
     inner = Gated()
     texts = [f"word{n} tea" for n in range(10)]
     answers = _under_load(inner, texts)
@@ -74,14 +74,14 @@ def test_calls_under_load_share_one_and_each_gets_its_own_vector() -> None:
     assert max(inner.sizes) <= 100
 
 
-def test_a_refused_text_is_refused_alone() -> None:
+def test_a_refused_text_does_not_fail_the_other_texts() -> None:
     answers = _under_load(Gated(), ["good tea", "poison", "other tea"])
     assert answers[1] == "refused"
     assert not isinstance(answers[0], str)
     assert not isinstance(answers[2], str)
 
 
-def test_all_callers_get_the_error_of_a_service_that_fails_and_it_is_called_no_more_for_it() -> None:
+def test_all_callers_get_the_service_s_error_after_one_call() -> None:
     inner = Gated()
     inner.broken = True
     answers = _under_load(inner, [f"word{n}" for n in range(10)])
@@ -89,7 +89,7 @@ def test_all_callers_get_the_error_of_a_service_that_fails_and_it_is_called_no_m
     assert len(inner.sizes) < 1 + len(answers)
 
 
-def test_a_text_that_is_too_long_is_cut_further_and_no_other_is() -> None:
+def test_only_the_text_that_is_too_long_is_cut_into_smaller_chunks() -> None:
     inner = Gated()
     inner.readable = 110
     long = " ".join(f"word{n:03}" for n in range(24))

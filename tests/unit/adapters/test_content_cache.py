@@ -1,4 +1,4 @@
-"""Contents known to be stored: for ten minutes, in their namespace."""
+"""Cache of stored contents: ten minutes, per namespace."""
 
 from mnemosyne.adapters.database.content_cache import KNOWN_SECONDS, ContentCache
 from tests.fakes import request
@@ -11,7 +11,7 @@ class _Timer:
         return self.now
 
 
-def test_a_content_is_known_for_ten_minutes() -> None:
+def test_a_stored_content_is_cached_for_ten_minutes() -> None:
     timer = _Timer()
     known, seen, other = ContentCache(timer), request("seen"), request("other")
     known.add("ns", [seen.content_hash])
@@ -21,7 +21,7 @@ def test_a_content_is_known_for_ten_minutes() -> None:
     assert known.among("ns", [seen, other]) == []
 
 
-def test_a_content_is_known_in_its_namespace_only() -> None:
+def test_a_cached_content_is_visible_in_its_own_namespace_only() -> None:
     known, seen = ContentCache(), request("seen")
     known.add("ada", [seen.content_hash])
     assert known.among("bob", [seen]) == []

@@ -1,4 +1,4 @@
-"""The multilingual embedder: loaded where it is chosen alone, and its extra is named where it is missing."""
+"""The multilingual embedder: its package is loaded only if the settings choose it; an error names a missing extra."""
 
 import re
 import subprocess
@@ -44,13 +44,13 @@ def engine() -> E5:
 
 
 @pytest.mark.parametrize(("name", "loads"), [("offline", False), ("gemini", False), ("multilingual", True)])
-def test_its_package_is_loaded_where_it_is_chosen_alone(name: str, loads: bool) -> None:
+def test_its_package_is_loaded_only_if_the_settings_choose_it(name: str, loads: bool) -> None:
     program = EMBED.format(settings=SETTINGS | {"MNEMOSYNE_EMBEDDER": name})
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
     assert done.stdout.strip() == str(loads), done.stderr
 
 
-def test_without_its_package_dev_names_the_extra_and_makes_no_directory(tmp_path: Path) -> None:
+def test_without_its_package_the_command_dev_names_the_extra_and_creates_no_directory(tmp_path: Path) -> None:
     arguments = ["dev", "--embedder", "multilingual", "--data-dir", str(tmp_path / "new")]
     done = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -59,7 +59,7 @@ def test_without_its_package_dev_names_the_extra_and_makes_no_directory(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_settings_choose_its_space() -> None:
+def test_the_settings_give_its_embedding_space() -> None:
     settings = Settings.from_environment(SETTINGS | {"MNEMOSYNE_EMBEDDER": "multilingual"})
     assert embedding_space(settings) == EmbeddingSpace("multilingual", "multilingual-e5-small-q4", 384)
 

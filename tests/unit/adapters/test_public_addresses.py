@@ -1,4 +1,4 @@
-"""Addresses that a client's document may be fetched from."""
+"""Network addresses from which the server may fetch the metadata document of an OAuth client."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from mnemosyne.adapters.public_addresses import is_public
      "223.255.255.254", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "2001:4860:4860::8888", "2a00:1450:4001:81b::200e",
      "2400:cb00::1", "2001:200::1", "2c0f:f248::1", "::ffff:93.184.215.14"],
 )  # fmt: skip
-def test_an_address_of_the_internet_is_public(address: str) -> None:
+def test_an_address_on_the_internet_is_public(address: str) -> None:
     assert is_public(address)
 
 
@@ -31,5 +31,5 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
         "fec0::1", "feff::1", "ff02::1", "ff0e::1",
     ],
 )  # fmt: skip
-def test_an_address_of_a_special_network_is_not_public(address: str) -> None:
+def test_an_address_in_a_reserved_range_is_not_public(address: str) -> None:
     assert not is_public(address)

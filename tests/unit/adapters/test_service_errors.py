@@ -1,4 +1,4 @@
-"""The tables of services' errors: what each error means, and that the manual has the same tables."""
+"""Tables of the errors of external services; docs/service-errors.md has the same tables."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ def _row(rule: Rule) -> str:
 
 
 @pytest.mark.parametrize("service", TABLES)
-def test_the_manual_has_the_table_of_each_service(service: str) -> None:
+def test_the_documentation_has_the_table_of_each_service(service: str) -> None:
     section = PAGE.read_text().partition(f"\n## {service}\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
     assert rows == [_row(rule) for rule in TABLES[service]]
 
 
 @pytest.mark.parametrize(("service", "rule"), ALL, ids=[f"{service} {rule.codes}" for service, rule in ALL])
-def test_an_error_that_lasts_until_somebody_acts_says_what_to_do(service: str, rule: Rule) -> None:
+def test_an_error_that_lasts_until_an_operator_acts_has_a_next_step(service: str, rule: Rule) -> None:
     lasts = rule.kind in (Kind.PERMANENT, Kind.MISCONFIGURED)
     error = rule.error("as answered", {})
     assert (isinstance(error, ServiceError) and error.needs_operator) == lasts
@@ -58,13 +58,13 @@ SQLSTATES = {
     "42883": Kind.MISCONFIGURED,  # undefined_function
     "22021": Kind.ITEM,  # character_not_in_repertoire
     "54000": Kind.ITEM,  # program_limit_exceeded
-    "42601": None,  # syntax_error: a fault of ours
-    "23505": None,  # unique_violation: a fault of ours
+    "42601": None,  # syntax_error: a bug in Mnemosyne
+    "23505": None,  # unique_violation: a bug in Mnemosyne
 }
 
 
 @pytest.mark.parametrize(("state", "kind"), SQLSTATES.items())
-def test_an_sqlstate_means_what_postgresql_s_manual_says(state: str, kind: Kind | None) -> None:
+def test_an_sqlstate_is_classified_by_its_meaning_in_postgresql_s_manual(state: str, kind: Kind | None) -> None:
     rule = service_errors.find(DATABASE, state)
     assert (rule.kind if rule else None) == kind
 
@@ -77,7 +77,7 @@ def test_an_sqlstate_means_what_postgresql_s_manual_says(state: str, kind: Kind 
         "consumer api_key:another-form.of_key is not allowed",
     ],
 )
-def test_no_error_repeats_an_api_key(message: str) -> None:
+def test_no_error_message_contains_an_api_key(message: str) -> None:
     said = str(service_errors.error(EMBEDDING, 403, message))
     assert "0123456789" not in said
     assert "another-form" not in said

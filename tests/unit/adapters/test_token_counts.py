@@ -19,7 +19,9 @@ def plain() -> OfflineEmbedder:
     return OfflineEmbedder()
 
 
-def test_counts_outlive_the_embedder_and_make_common_words_weigh_less(tmp_path: Path, plain: OfflineEmbedder) -> None:
+def test_token_counts_are_kept_in_a_file_and_lower_the_weight_of_common_words(
+    tmp_path: Path, plain: OfflineEmbedder
+) -> None:
     (teapot,) = plain.embed_documents(["teapot"])
     OfflineEmbedder(tmp_path).for_namespace("ns").embed_documents(TEXTS * 100)
     later = OfflineEmbedder(tmp_path)
@@ -27,7 +29,7 @@ def test_counts_outlive_the_embedder_and_make_common_words_weigh_less(tmp_path: 
     assert near > before + 0.05
 
 
-def test_namespaces_keep_no_file_open(tmp_path: Path) -> None:
+def test_the_embedders_of_100_namespaces_leave_no_file_open(tmp_path: Path) -> None:
     embedder = OfflineEmbedder(tmp_path)
     embedder.embed_documents(TEXTS)  # opens the files of the model
     before = psutil.Process().num_fds()
@@ -56,7 +58,7 @@ def _no_directory(file: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_full_device, _directory, _cut_short, _no_directory])
-def test_a_file_that_cannot_be_used_changes_no_vector_of_a_memory(
+def test_an_unusable_count_file_does_not_change_the_vectors_of_memories(
     tmp_path: Path, plain: OfflineEmbedder, spoil: Callable[[Path], None]
 ) -> None:
     directory = tmp_path / "counts"

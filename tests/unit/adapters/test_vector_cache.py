@@ -1,4 +1,4 @@
-"""Vectors that were bought before a call failed."""
+"""Cache of vectors that were computed before an embedding call failed."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def _vectors(*texts: str) -> dict[str, Vector]:
 
 
 @pytest.mark.parametrize("text", ["tea", "", "日本", "lone \ud800 surrogate", "x" * 100_000])
-def test_a_vector_is_taken_once(text: str) -> None:
+def test_a_cached_vector_can_be_taken_once(text: str) -> None:
     kept = VectorCache()
     kept.keep(_vectors(text))
     assert list(kept.take([text, "another"])) == [text]
@@ -20,7 +20,7 @@ def test_a_vector_is_taken_once(text: str) -> None:
 
 
 @pytest.mark.parametrize(("count", "left"), [(2, ["a", "b"]), (3, ["a", "b", "c"]), (5, ["c", "d", "e"])])
-def test_the_oldest_are_dropped(count: int, left: list[str]) -> None:
+def test_the_oldest_vectors_are_dropped_when_the_cache_is_full(count: int, left: list[str]) -> None:
     kept = VectorCache(most=3)
     for text in "abcde"[:count]:
         kept.keep(_vectors(text))

@@ -1,4 +1,4 @@
-"""Requests of an import over MCP to the server."""
+"""Requests that an import sends to a server over MCP."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.memories import list_memories, store_content
 
 
 @pytest.mark.parametrize("tags", [(), ("gamma",)])
-def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
+def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
 ) -> None:
     memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
@@ -62,7 +62,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: OverMcp, services: FakeServices) -> None:
+def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(over_mcp: OverMcp, services: FakeServices) -> None:
     source, ids = Source("rows.csv"), []
     records = []
     for line, row in enumerate(ROWS, 1):

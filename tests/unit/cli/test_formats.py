@@ -1,4 +1,4 @@
-"""Files in and out: what each format means, and that nothing changes on the way round."""
+"""Formats of imported files: how each is read, and that an exported file is imported unchanged."""
 
 import gzip
 import json
@@ -106,13 +106,13 @@ def test_export_import_export_changes_nothing_but_ids_and_server_times(
     assert (to_jsonl(to_record(again)) if format_ == "jsonl" else to_markdown(to_record(again))[1]) == text
 
 
-def test_supersession_travels_by_content_hash(tmp_path: Path) -> None:
+def test_an_export_names_the_superseding_memory_by_its_content_hash(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(to_jsonl(to_record(_exported("old", superseded_by_hash=content_hash("new")))))
     assert _read(path, "jsonl")[0].superseded_by_hash == content_hash("new")
 
 
-def test_a_chronicle_is_taken_verbatim_at_its_time(tmp_path: Path) -> None:
+def test_a_chronicle_becomes_a_memory_with_its_text_unchanged_and_its_time(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text(f"junk\n{CHRONICLE}\nmore junk\n{CHRONICLE.replace('TS: 2026-05-20', 'x')}")
     good, bad = _read(path, "chronicle")
@@ -161,14 +161,14 @@ def test_the_format_is_guessed_from_the_name(name: str, format_: str | None) -> 
     assert guess(Path(name)) == format_
 
 
-def test_line_ends_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_line_endings_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
     (item,) = _read(path, "markdown")
     assert item.fields and item.fields["content"] == "one\r\ntwo\rthree\n"
 
 
-def test_a_chronicle_without_its_end_is_a_failure_and_the_next_one_is_read(tmp_path: Path) -> None:
+def test_a_chronicle_without_an_end_mark_fails_and_the_next_one_is_read(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text(f"{CHRONICLE}\n[[[CHRONICLE_START]]]\nTS: 2026-05-20\ncut off\n{CHRONICLE}\n")
     first, cut, last = _read(path, "chronicle")
@@ -197,20 +197,20 @@ def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[
     assert _again(last).content == "good"
 
 
-def test_a_line_nested_without_end_is_a_failure(tmp_path: Path) -> None:
+def test_a_line_of_100_000_nested_arrays_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")
     assert [item.fields for item in _read(path, "jsonl")] == [None, None]
 
 
-def test_of_an_export_the_tags_are_all_there_are(tmp_path: Path) -> None:
+def test_the_tags_of_an_exported_memory_are_not_completed_from_its_text(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_text(to_jsonl(to_record(_exported("TAGS: a, b", tags=("c",)))) + '{"content": "x", "tags": ["c"]}\n')
     assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
 
 
 @pytest.mark.parametrize("break_", ["\x85", "\u2028", "\u2029"])
-def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path, break_: str) -> None:
+def test_line_breaks_special_to_yaml_are_kept_in_a_markdown_file(tmp_path: Path, break_: str) -> None:
     memory = _exported("x", metadata={"k": f"v{break_}w"})
     name, text = to_markdown(to_record(memory))
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
@@ -244,7 +244,7 @@ def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     assert good.fields == {"content": "good"}
 
 
-def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None:
+def test_a_note_without_a_time_has_its_file_s_modification_time(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Just a thought.")
     (tmp_path / "b.md").write_text("---\ntags: home, garden\n---\nBuy seeds.")
     for name in ("a.md", "b.md"):
@@ -279,7 +279,7 @@ def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written
         assert rfc3339(_request(item).timestamp) == read_as, name
 
 
-def test_what_has_no_place_in_a_memory_is_named(tmp_path: Path) -> None:
+def test_fields_that_a_memory_does_not_have_are_listed_as_left_out(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"content": "c", "timestamp": "2026-05-20", "importance": 7, "tag": "x"}\n')
     (tmp_path / "x.md").write_text("---\ndate: 2026-05-20\nmood: fine\n---\nc")
     (tmp_path / "x.json").write_text('[{"content": "c", "created_at": 1, "embedding": [1]}]')
@@ -288,7 +288,7 @@ def test_what_has_no_place_in_a_memory_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.jsonl.gz", "x.txt.gz", "x.md.gz"])
-def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> None:
+def test_compressed_files_are_read_in_the_format_of_their_content(tmp_path: Path, name: str) -> None:
     text = {
         "jsonl": '{"content": "c", "timestamp": "2026-05-20"}',
         "txt": CHRONICLE,
@@ -301,7 +301,7 @@ def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.exhaustive
-def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_is_an_error_after_its_readable_memories(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
     path.write_bytes(gzip.compress(lines)[:-1000])
@@ -311,7 +311,7 @@ def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tm
         list(items)
 
 
-def test_a_line_without_an_end_is_one_failure_and_is_not_held(tmp_path: Path) -> None:
+def test_a_line_of_more_than_2_000_000_bytes_is_one_failure(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"x" * 5_000_000 + b'\n{"content": "c", "timestamp": "2026-05-20"}\n')
     long, good = _read(path, "jsonl")
@@ -319,7 +319,7 @@ def test_a_line_without_an_end_is_one_failure_and_is_not_held(tmp_path: Path) ->
     assert (good.fields is not None, good.line) == (True, 2)
 
 
-def test_a_chronicle_that_is_not_utf_8_is_refused_alone(tmp_path: Path) -> None:
+def test_a_chronicle_that_is_not_utf_8_does_not_fail_the_others(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(CHRONICLE.encode().replace(b"Example", b"\xff") + b"\n" + CHRONICLE.encode())
     bad, good = _read(path, "chronicle")
@@ -329,7 +329,7 @@ def test_a_chronicle_that_is_not_utf_8_is_refused_alone(tmp_path: Path) -> None:
 
 def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None:
     class Endless:
-        """An array that goes on for as long as it is read."""
+        """A JSON array without an end."""
 
         ahead = b""
 
@@ -347,14 +347,16 @@ def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None
     assert [next(items).line for _ in range(1000)] == list(range(1, 1001))
 
 
-def test_names_of_fields_that_nothing_can_keep_are_still_named(tmp_path: Path) -> None:
+def test_names_of_left_out_fields_are_listed_without_unstorable_characters(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"content": "c", "timestamp": "2026-05-20", "\\ud800": 1, "a\\u0000": 2}\n')
     assert _read(path, "jsonl")[0].left_out == ("?", "a?")
 
 
 @pytest.mark.exhaustive
-def test_a_packed_file_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 10_000_000)
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b" " * 50_000_000))
@@ -363,7 +365,7 @@ def test_a_packed_file_without_end_is_stopped(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
-def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
+def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: str) -> None:
     text = {"x.jsonl": '{"content": "c", "timestamp": "2026-05-20"}\n\n', "x.txt": CHRONICLE * 2 + "\n"}
     (tmp_path / name).write_text(text[name] * 4)
     whole = _read(tmp_path / name, guess(tmp_path / name))
@@ -373,7 +375,7 @@ def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
-def test_a_number_that_is_a_date_is_the_same_date_in_every_format(tmp_path: Path, number: int) -> None:
+def test_a_number_written_as_a_date_is_the_same_date_in_every_format(tmp_path: Path, number: int) -> None:
     (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
     (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
     (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
@@ -383,7 +385,7 @@ def test_a_number_that_is_a_date_is_the_same_date_in_every_format(tmp_path: Path
 
 
 @pytest.mark.parametrize("number", [2026, 20261399, 46_000])
-def test_a_number_that_is_no_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
+def test_a_number_that_is_not_a_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
     (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
     (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
     (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))

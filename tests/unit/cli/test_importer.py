@@ -1,4 +1,4 @@
-"""Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
+"""Bulk import: each item is counted once, and an interrupted import continues without sending an item twice."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ FILE = Source("f")
 
 
 class FakeDestination:
-    """Store records and answer their outcomes at the second call. Known content is a duplicate; poison fails."""
+    """Store records, and return their outcomes at the second call. Known content is a duplicate; "poison" fails."""
 
     name = "here"
     namespace = "ns"
@@ -67,7 +67,7 @@ class FakeDestination:
         return {i: self._outcome(i) for i in request_ids if i in self.requests}
 
     def _outcome(self, request_id: UUID) -> Outcome:
-        """A request keeps its outcome."""
+        """The outcome of a request, the same at each call."""
         if request_id not in self.ended:
             content = self.requests[request_id]
             if "poison" in content:
@@ -82,7 +82,7 @@ class FakeDestination:
         self.changes.append((memory_id, change))
 
     def pause(self) -> None:
-        """No time passes here."""
+        """Return at once; tests do not wait."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ def _items(*contents: str) -> list[Item]:
     return [Item(f"f:{n}", {"content": c, "timestamp": "2026-05-20T12:00:00Z"}) for n, c in enumerate(contents)]
 
 
-def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> None:
+def test_each_item_is_counted_once_and_the_progress_bar_ends_at_100_percent(tmp_path: Path) -> None:
     items = [*_items(*(f"memory {n}" for n in range(250)), "memory 0", "poison"), Item("f:x", None, "not JSON")]
     steps: list[int] = []
     summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), steps.append)
@@ -128,7 +128,7 @@ def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> Non
     assert summary.failures == [("f:251", "the model refuses it"), ("f:x", "not JSON")]
 
 
-def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
+def test_an_invalid_item_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
     destination = FakeDestination()
     bad = Item("f:1", {"content": "x", "timestamp": "yesterday"})
     summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j", "here"), lambda count: None)
@@ -137,7 +137,7 @@ def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])
-def test_a_record_that_cannot_be_stored_is_kept_to_be_corrected(tmp_path: Path, content: str) -> None:
+def test_the_journal_keeps_a_refused_record_so_that_it_can_be_corrected(tmp_path: Path, content: str) -> None:
     bad = Item("f:1", {"content": content, "timestamp": "2026-05-20"})
     journal = Journal(tmp_path / "j", "here")
     run_one([bad], FILE, FakeDestination(), journal, lambda count: None)
@@ -147,7 +147,7 @@ def test_a_record_that_cannot_be_stored_is_kept_to_be_corrected(tmp_path: Path, 
 
 
 @pytest.mark.exhaustive
-def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> None:
+def test_an_interrupted_import_continues_without_sending_a_batch_again(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(5_000)))
     first = FakeDestination(dies_after=2_500)
     with pytest.raises(KeyboardInterrupt):
@@ -160,7 +160,7 @@ def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
+def test_supersession_is_restored_after_both_memories_are_stored(tmp_path: Path) -> None:
     destination = FakeDestination()
     old, new = _items("old", "new")
     old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
@@ -169,7 +169,7 @@ def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
     assert destination.changes == [(destination.memories["old"], successor)]
 
 
-def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_path: Path) -> None:
+def test_a_refused_supersession_is_reported_and_the_others_are_restored(tmp_path: Path) -> None:
     destination = FakeDestination()
     circle, old, new = _items("circle", "old", "new")
     circle = Item(circle.source, circle.fields, superseded_by_hash=content_hash("circle"))
@@ -180,7 +180,7 @@ def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_
     assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
 
 
-def test_tags_that_were_removed_before_the_export_do_not_come_back_out_of_the_text(tmp_path: Path) -> None:
+def test_tags_removed_before_the_export_are_not_restored_from_the_text(tmp_path: Path) -> None:
     destination = FakeDestination()
     arguments = {"content": "TAGS: a, b", "timestamp": "2026-05-20T12:00:00Z", "tags": ["c"]}
     run([Item("f:1", arguments, exact_tags=("c",))], destination, Journal(tmp_path / "j", "here"), lambda count: None)
@@ -188,7 +188,7 @@ def test_tags_that_were_removed_before_the_export_do_not_come_back_out_of_the_te
 
 
 @pytest.mark.exhaustive
-def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -> None:
+def test_items_sent_to_one_destination_are_also_sent_to_another(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(3_000)))
     with pytest.raises(KeyboardInterrupt):
         run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
@@ -198,7 +198,7 @@ def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -
 
 
 @pytest.mark.exhaustive
-def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -> None:
+def test_items_with_a_final_outcome_are_not_sent_or_queried_again(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(20_000)), "poison")
     first = FakeDestination(dies_after=15_000)
     with pytest.raises(KeyboardInterrupt):
@@ -212,11 +212,11 @@ def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -
     assert summary.states == {"stored": 20_000, "failed": 1}
     assert summary.failures == [("f:20000", "the model refuses it")]
     assert sum(steps) == 20_001
-    assert sum(asked) < 25_000, "what was settled before is not asked after"
+    assert sum(asked) < 25_000, "outcomes known from the first run are not queried again"
 
 
 @pytest.mark.exhaustive
-def test_a_source_that_has_changed_is_sent_where_it_has(tmp_path: Path) -> None:
+def test_only_changed_batches_of_a_file_are_sent_again(tmp_path: Path) -> None:
     before = _items(*(f"memory {n}" for n in range(6_000)))
     with pytest.raises(KeyboardInterrupt):
         run(before, FakeDestination(dies_after=5_500), Journal(tmp_path / "j", "here"), lambda count: None)
@@ -228,7 +228,7 @@ def test_a_source_that_has_changed_is_sent_where_it_has(tmp_path: Path) -> None:
     assert summary.states["stored"] == 6_000
 
 
-def test_a_journal_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
     before = Journal(tmp_path / "j", "here")
     before.finish()
     before.path.write_bytes(b"an older version's text" * 100)
@@ -237,9 +237,9 @@ def test_a_journal_that_is_none_says_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
+def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path) -> None:
     class Forgetful(FakeDestination):
-        """Stores at once and keeps nothing."""
+        """Reports each record as stored, and keeps none."""
 
         def send(self, records: Sequence[Record], source: Source) -> None:
             pass
@@ -267,7 +267,7 @@ def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_path: Path) -> None:
+def test_equal_batches_are_counted_separately_after_an_interruption(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(100))) * 2 + _items(*(f"more {n}" for n in range(2_800)))
     first = FakeDestination(dies_after=2_500)
     with pytest.raises(KeyboardInterrupt):
@@ -278,7 +278,7 @@ def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_pat
     assert summary.states == {"stored": 2_900, "duplicate": 100}
 
 
-def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
+def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path) -> None:
     class Weighing(FakeDestination):
         largest = 0
 
@@ -297,7 +297,7 @@ def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(tmp_path: Path) -> None:
+def test_records_that_a_recreated_destination_lacks_are_sent_again_with_the_same_ids(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(3_000)))
     with pytest.raises(KeyboardInterrupt):
         run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
@@ -307,7 +307,7 @@ def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(
     assert sorted(anew.sent) == sorted(f"memory {n}" for n in range(3_000))
 
 
-def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_supersession_is_restored_across_files_and_a_missing_successor_is_reported(tmp_path: Path) -> None:
     destination = FakeDestination()
     old, new, lone = _items("old", "new", "lone")
     old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
@@ -321,7 +321,7 @@ def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path:
 
 
 @pytest.mark.exhaustive
-def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_path: Path) -> None:
+def test_a_memory_of_an_earlier_run_is_superseded_by_one_of_this_run(tmp_path: Path) -> None:
     items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
     items[0] = Item("f:0", items[0].fields, superseded_by_hash=content_hash("new"))
     first = FakeDestination(dies_after=5_000)
@@ -333,13 +333,13 @@ def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_
     assert second.changes == [(first.memories["old"], MemoryChange(superseded_by=second.memories["new"]))]
 
 
-def test_fields_that_have_no_place_are_counted(tmp_path: Path) -> None:
+def test_fields_that_a_memory_does_not_have_are_counted(tmp_path: Path) -> None:
     items = [Item(one.source, one.fields, left_out=("importance",)) for one in _items("a", "b")]
     ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
     assert ended.left_out == {"importance": 2}
 
 
-def test_a_journal_that_has_grown_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_journal_with_an_additional_column_can_be_continued(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "f", "there")
     journal.record(0, "contents", [new_id()], {}, [])
     journal.close()
@@ -353,7 +353,7 @@ def test_a_journal_that_has_grown_is_gone_on_with(tmp_path: Path) -> None:
     again.close()
 
 
-def test_a_journal_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_journal_of_a_newer_version_is_refused_and_not_changed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "f", "there")
     journal.close()
     with closing(sqlite3.connect(journal.path)) as later:
@@ -365,7 +365,7 @@ def test_a_journal_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Stands for the end of the process."""
 
 
 class Steps:
@@ -381,7 +381,7 @@ class Steps:
 
 
 class MortalDestination(FakeDestination):
-    """Accepts, and dies before or after it has."""
+    """A destination that is killed before or after it accepts a record."""
 
     steps = Steps(0)
 
@@ -397,7 +397,7 @@ class MortalDestination(FakeDestination):
 
 
 class MortalJournal(Journal):
-    """Notes, and dies before or after it has."""
+    """A journal that is killed before or after it writes."""
 
     def __init__(self, path: Path, steps: Steps) -> None:
         super().__init__(path, "here")
@@ -415,7 +415,7 @@ class MortalJournal(Journal):
 
 
 def _exported_items() -> list[Item]:
-    """Two batches: memories whose tags and successors are restored, a duplicate, and what fails in two ways."""
+    """Two batches: memories whose tags and successors are restored, a duplicate, and two kinds of failure."""
     items = [
         Item(
             f"f:{n}",
@@ -430,7 +430,7 @@ def _exported_items() -> list[Item]:
     return [*items, replace(items[3], source="f:200", line=200), *_items("poison")]
 
 
-def test_an_import_killed_at_any_point_ends_as_one_that_was_not(tmp_path: Path) -> None:
+def test_an_import_killed_at_any_point_and_continued_has_the_same_result(tmp_path: Path) -> None:
     items, kills = _exported_items(), 0
     while True:
         destination, first, second = MortalDestination(), Steps(kills), Steps(1_000_000)
@@ -457,7 +457,7 @@ def test_an_import_killed_at_any_point_ends_as_one_that_was_not(tmp_path: Path) 
     assert kills > 24
 
 
-def test_a_line_that_fails_is_sent_with_its_reason_under_the_file_and_the_line(tmp_path: Path) -> None:
+def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(tmp_path: Path) -> None:
     destination = FakeDestination()
     bad = [
         Item("notes:sub/a.md", None, "it cannot be read"),

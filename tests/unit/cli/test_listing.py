@@ -1,4 +1,4 @@
-"""An import reads people's files, or names them and the fix."""
+"""Files that an import reads, and the errors that name the other files and the fix."""
 
 import gzip
 import json
@@ -38,7 +38,9 @@ CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
         ("a.tar", b"\x00" * 257 + b"ustar", "an archive"),
     ],
 )
-def test_a_file_that_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str, data: bytes, what: str) -> None:
+def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
+    tmp_path: Path, name: str, data: bytes, what: str
+) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(InvalidRequest, match=rf"{name} looks like {what}, .*: [a-z]"):
@@ -55,7 +57,7 @@ def test_a_file_that_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: 
         (["a.md"], "a ZIP archive"),
     ],
 )
-def test_a_zip_is_named_by_its_contents(tmp_path: Path, members: list[str], what: str) -> None:
+def test_a_zip_file_is_described_by_its_contents(tmp_path: Path, members: list[str], what: str) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as package:
         for member in members:
@@ -64,7 +66,7 @@ def test_a_zip_is_named_by_its_contents(tmp_path: Path, members: list[str], what
         list_files(path, None)
 
 
-def test_a_folder_of_any_formats_is_read_and_the_rest_is_named(tmp_path: Path) -> None:
+def test_a_folder_of_mixed_formats_is_read_and_skipped_files_are_named(tmp_path: Path) -> None:
     files = {
         "a.MD": "note", "b.markdown": "note", "c.txt": "text",
         "sub/rows.jsonl": '{"content": "r", "timestamp": 20260711}\n',
@@ -104,14 +106,14 @@ def test_a_folder_of_any_formats_is_read_and_the_rest_is_named(tmp_path: Path) -
         ("---\ntitle: Home\n---\nHugo's page", "---\ntype: page\n---\nbody", 2),
     ],
 )
-def test_reserved_names_are_no_memories_in_a_bundle_alone(tmp_path: Path, index: str, note: str, notes: int) -> None:
+def test_reserved_file_names_are_skipped_only_in_a_bundle(tmp_path: Path, index: str, note: str, notes: int) -> None:
     (tmp_path / "index.md").write_text(index)
     (tmp_path / "log.md").write_text("# Log")
     (tmp_path / "revenue.md").write_text(note)
     assert len(list(read(tmp_path))) == notes
 
 
-def test_the_notes_of_a_folder_have_the_same_source_from_wherever_it_is_imported(
+def test_the_source_of_a_folder_s_notes_does_not_depend_on_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "vault"

@@ -1,4 +1,4 @@
-"""Notes as applications write them: known properties are read, the others are reported."""
+"""Notes of common applications: known properties are read, others are reported."""
 
 import io
 import json
@@ -79,7 +79,7 @@ def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str) -> None
         ("shopping.TXT", "2026-11-01T00:00:00Z", "shopping"),
     ],
 )
-def test_the_name_of_a_note_is_its_title_and_may_have_its_date(path: str, when: str, title: str) -> None:
+def test_the_file_name_of_a_note_is_its_title_and_may_contain_its_date(path: str, when: str, title: str) -> None:
     note = _note("The text.", path)
     assert (rfc3339(note.timestamp), note.title) == (when, title)
     assert note.metadata["path"] == path
@@ -118,7 +118,7 @@ def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> Non
         ("{ not json\n", "Note", "{ not json\nx"),
     ],
 )
-def test_a_note_is_not_refused_for_its_properties(block: str, title: str, content: str) -> None:
+def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content: str) -> None:
     note = _note(f"{block}x")
     if title != "Note" or content != "x" or "tab" not in block:
         assert (note.title, note.content) == (title, content)
@@ -133,7 +133,7 @@ def test_a_note_is_not_refused_for_its_properties(block: str, title: str, conten
         ("+++\ndate = 7\n+++\n", "line 2: date must be a date, got 7"),
     ],
 )
-def test_a_number_that_is_no_date_is_named_as_the_file_names_it(block: str, said: str) -> None:
+def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(block: str, said: str) -> None:
     (item,) = _items(f"{block}x")
     refused = read_item(item, Defaults(new_id=new_id), vault="vault")
     assert isinstance(refused, FailedRequest) and said in refused.error
@@ -148,13 +148,13 @@ def test_a_number_that_is_no_date_is_named_as_the_file_names_it(block: str, said
         (f"---\ntags: [{'x' * 101}]\n---\n", "Note.md, line 2: tags (a tag of 101 characters)"),
     ],
 )
-def test_what_is_left_out_of_a_note_is_named_with_its_line(block: str, notice: str) -> None:
+def test_a_property_that_is_not_used_is_reported_with_its_line(block: str, notice: str) -> None:
     (item,) = _items(f"{block}x")
     assert item.left_out == (notice,)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
-def test_a_note_is_read_in_the_encodings_of_editors(encoding: str) -> None:
+def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> None:
     (item,) = _items("---\ntitle: Café note\n---\nGrüße aus dem Süden, und viele Worte.".encode(encoding))
     request = _request(item)
     assert (request.title, request.content) == ("Café note", "Grüße aus dem Süden, und viele Worte.")
@@ -186,14 +186,14 @@ def test_links_and_folder_of_a_note_are_kept() -> None:
     assert note.metadata["folder"] == "People/Work"
 
 
-def test_a_note_s_own_source_and_key_are_honoured_and_a_source_alone_is_metadata() -> None:
+def test_a_note_s_source_and_key_are_used_and_a_source_without_a_key_is_metadata() -> None:
     assert _note("---\nsource: crm\nkey: 7\n---\nx").external_id == ExternalId("crm", "7")
     clipped = _note("---\nsource: https://example.com\n---\nx")
     assert clipped.external_id == ExternalId("vault", "Note.md")
     assert clipped.metadata["source"] == "https://example.com"
 
 
-def test_a_path_longer_than_a_key_has_a_key_of_its_own() -> None:
+def test_paths_longer_than_a_key_have_different_keys() -> None:
     paths = [f"{'a' * 400}{n}/b.md" for n in range(3)]
     assert len({key_of_path(path) for path in paths}) == 3
     assert max(len(key_of_path(path)) for path in paths) <= 300
@@ -251,7 +251,7 @@ BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x
 
 
 @given(FRONT, DAMAGE, ENDS, BODIES)
-def test_no_front_matter_refuses_its_note(
+def test_a_note_with_any_front_matter_is_read(
     front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
 ) -> None:
     _check_front_matter(front, damage, end, body)
@@ -260,7 +260,7 @@ def test_no_front_matter_refuses_its_note(
 @pytest.mark.exhaustive
 @given(FRONT, DAMAGE, ENDS, BODIES)
 @settings(max_examples=10_000)
-def test_ten_thousand_blocks_of_front_matter_refuse_no_note(
+def test_a_note_with_any_of_10_000_random_front_matters_is_read(
     front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
 ) -> None:
     _check_front_matter(front, damage, end, body)

@@ -29,7 +29,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """A file of somebody's that a link leads to."""
+    """A file that a planted link points to, and that must stay unchanged."""
     path = tmp_path / "victim"
     path.write_text("kept")
     return path
@@ -47,7 +47,9 @@ def _journal_path(source: Path) -> Path:
 
 @pytest.mark.parametrize("name", JOURNAL_NAMES)
 @pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
-def test_a_planted_journal_is_refused_and_nothing_is_written(source: Path, victim: Path, name: str, kind: str) -> None:
+def test_a_journal_planted_by_another_user_is_refused_and_nothing_is_written(
+    source: Path, victim: Path, name: str, kind: str
+) -> None:
     planted = Path(f"{_journal_path(source)}{name}")
     _plant(planted, victim, kind)
     with pytest.raises(InvalidRequest, match="the journal would be"):
@@ -56,7 +58,9 @@ def test_a_planted_journal_is_refused_and_nothing_is_written(source: Path, victi
 
 
 @pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
-def test_a_planted_list_of_failures_is_refused_and_nothing_is_written(source: Path, victim: Path, kind: str) -> None:
+def test_a_list_of_failures_planted_by_another_user_is_refused_and_nothing_is_written(
+    source: Path, victim: Path, kind: str
+) -> None:
     failures = FailuresFile(source)
     _plant(failures.path, victim, kind)
     for step in (failures.check, lambda: failures.write(FAILURES), lambda: failures.write([])):
@@ -80,7 +84,7 @@ def _plant(at: Path, victim: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["my own notes\n", '{"content": "tea"}\n', "[]\n", "{\n", "\x00"])
-def test_a_file_that_is_no_list_of_failures_is_kept(source: Path, content: str) -> None:
+def test_a_file_that_is_not_a_list_of_failures_is_kept(source: Path, content: str) -> None:
     path = FailuresFile(source).path
     path.write_text(content)
     with pytest.raises(InvalidRequest, match="holds something else"):
@@ -99,7 +103,7 @@ def test_the_list_of_an_earlier_run_is_replaced_and_then_deleted(source: Path) -
     assert sorted(path.name for path in source.parent.iterdir()) == ["notes.jsonl"]
 
 
-def test_a_link_that_is_planted_during_the_import_is_not_written_through(source: Path, victim: Path) -> None:
+def test_a_link_planted_during_the_import_is_not_followed(source: Path, victim: Path) -> None:
     failures = FailuresFile(source)
 
     def planting() -> list[dict[str, Any]]:
@@ -111,7 +115,7 @@ def test_a_link_that_is_planted_during_the_import_is_not_written_through(source:
     assert not failures.path.is_symlink()
 
 
-def test_the_journal_is_for_its_owner_alone_whatever_it_was_before(source: Path) -> None:
+def test_the_journal_is_readable_by_its_owner_only_whatever_its_mode_was(source: Path) -> None:
     path = _journal_path(source)
     path.touch(mode=0o644)
     journal = Journal(source, "here")
@@ -122,7 +126,7 @@ def test_the_journal_is_for_its_owner_alone_whatever_it_was_before(source: Path)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o703])
-def test_where_others_may_make_files_those_of_an_import_are_in_the_users_directory(
+def test_in_a_directory_writable_by_others_the_files_of_an_import_go_to_the_user_s_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -139,7 +143,7 @@ def test_where_others_may_make_files_those_of_an_import_are_in_the_users_directo
 
 
 @pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null", "/sys/kernel"])
-def test_where_no_file_of_an_import_can_be_written_the_fix_is_named(
+def test_an_import_that_cannot_write_its_files_names_the_fix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", state)
@@ -148,7 +152,7 @@ def test_where_no_file_of_an_import_can_be_written_the_fix_is_named(
         own_place(tmp_path / "notes", ".x")
 
 
-def test_an_export_writes_through_no_link_that_it_did_not_name(tmp_path: Path, victim: Path) -> None:
+def test_an_export_does_not_follow_symbolic_links_below_its_directory(tmp_path: Path, victim: Path) -> None:
     (tmp_path / "memory.md").symlink_to(victim)
     with pytest.raises(OSError, match="symbolic links"):
         private(tmp_path / "memory.md", follow=False)

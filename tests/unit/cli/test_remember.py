@@ -22,7 +22,7 @@ URL = ("--url", "http://127.0.0.1:9/mcp")
         (b"cut off \xe2\x82", "found the byte 0xe2 at position 8"),
     ],
 )
-def test_bytes_that_are_no_utf_8_are_named(given: bytes, said: str) -> None:
+def test_bytes_that_are_not_utf_8_are_named_in_the_error(given: bytes, said: str) -> None:
     result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=given)
     assert isinstance(result.exception, InvalidRequest)
     assert said in str(result.exception)
@@ -37,7 +37,7 @@ def test_bytes_that_are_no_utf_8_are_named(given: bytes, said: str) -> None:
         (["\udcff", "cup"], " must be text in UTF-8, found the byte 0xff"),
     ],
 )
-def test_arguments_that_are_no_utf_8_are_not_taken_for_a_missing_server(
+def test_arguments_that_are_not_utf_8_are_not_reported_as_a_missing_server(
     command: click.Command, given: list[str], said: str
 ) -> None:
     result = CliRunner().invoke(command, [*given, "--url", "http://127.0.0.1:9/mcp"])

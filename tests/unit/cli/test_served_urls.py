@@ -27,7 +27,7 @@ def test_the_address_of_a_server_can_be_opened(host: str, printed: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_other_machines_are_given_addresses_that_are_neither_loopback_nor_unspecified(host: str) -> None:
+def test_addresses_for_other_machines_are_neither_loopback_nor_unspecified(host: str) -> None:
     for other in other_urls(host, 80):
         address = ipaddress.ip_address(urlsplit(other).hostname or "")
         assert not (address.is_loopback or address.is_unspecified)
@@ -39,7 +39,7 @@ def test_a_server_on_one_address_has_no_others(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])
-def test_people_cannot_log_in_at_a_host_that_no_client_connects_to(host: str) -> None:
+def test_log_in_is_refused_on_a_host_that_no_client_can_connect_to(host: str) -> None:
     ended = CliRunner().invoke(cli, ["dev", "--host", host, "--auth-mode", "oauth"])
     assert isinstance(ended.exception, Misconfigured)
     assert f"got {host}" in str(ended.exception)

@@ -1,4 +1,4 @@
-"""Every command takes its target by the same options and environment, under the same rules."""
+"""Each command takes its target from the same options and environment variables, with the same rules."""
 
 import itertools
 import os
@@ -15,7 +15,7 @@ from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import Unavailable
 from mnemosyne.settings import PREFIX
 
-SERVERS = ("dev", "stdio")  # they are the system, and work on none
+SERVERS = ("dev", "stdio")  # these commands start a system instead of using one
 OFFLINE = (("receipt", "verify"),)
 TARGETS = {"--url": "http://127.0.0.1:9/mcp", "--data-dir": "/proc/nowhere", "--project": "some-project"}
 REACHED = {
@@ -57,7 +57,7 @@ def _value(one: click.Parameter) -> str:
 
 
 def _arguments(path: tuple[str, ...]) -> list[str]:
-    """Return the arguments that the command cannot do without."""
+    """Return the required arguments of the command."""
     values = [
         ([one.opts[0]] if isinstance(one, click.Option) else []) + [_value(one)]
         for one in COMMANDS[path].params
@@ -83,7 +83,7 @@ def _takes_settings(path: tuple[str, ...]) -> bool:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home without a system, an environment without settings, and no way to a server or to gcloud."""
+    """A home directory without a local system, no settings in the environment, and no server or gcloud to call."""
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         monkeypatch.delenv(name)
     directory = tmp_path / "home"
@@ -101,7 +101,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("environment", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}], ids=["nothing set", "token set"])
-def test_without_a_target_a_command_works_on_the_users_own_system_and_makes_none(
+def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_one(
     path: tuple[str, ...], environment: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
@@ -122,7 +122,7 @@ def test_without_a_target_a_command_works_on_the_users_own_system_and_makes_none
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["no settings", "settings"])
 @pytest.mark.parametrize("option", TARGETS)
-def test_an_option_names_the_target_whatever_the_environment_names(
+def test_an_option_for_the_target_overrides_the_environment(
     path: tuple[str, ...], settings: dict[str, str], option: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in settings.items():
@@ -139,7 +139,7 @@ def test_an_option_names_the_target_whatever_the_environment_names(
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("settings", [SETTINGS, {"MNEMOSYNE_TOPIC": "file:///nowhere"}], ids=["all", "not all"])
-def test_settings_name_the_target_where_no_option_does(
+def test_without_an_option_the_settings_name_the_target(
     path: tuple[str, ...], settings: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in settings.items():
@@ -155,7 +155,7 @@ def test_settings_name_the_target_where_no_option_does(
     assert list(home.iterdir()) == []
 
 
-def test_an_import_by_tools_does_not_fall_back_on_another_system_than_the_settings(
+def test_an_import_via_mcp_with_a_deployment_s_settings_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in SETTINGS.items():
@@ -167,7 +167,7 @@ def test_an_import_by_tools_does_not_fall_back_on_another_system_than_the_settin
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("pair", [*itertools.combinations(TARGETS, 2)], ids=" ".join)
-def test_two_targets_are_refused_by_name(path: tuple[str, ...], pair: tuple[str, str]) -> None:
+def test_two_targets_are_refused_and_both_are_named(path: tuple[str, ...], pair: tuple[str, str]) -> None:
     given = [word for option in pair for word in (option, TARGETS[option])]
     code, output = _run(*path, *_arguments(path), *given)
     assert code == 2

@@ -1,4 +1,4 @@
-"""What commands print: whatever was stored or is in a file's name, a terminal obeys nothing."""
+"""Output of commands: control characters in stored text or file names have no effect on a terminal."""
 
 import re
 import sys
@@ -25,12 +25,12 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-def test_commands_print_by_the_function_that_escapes(source: Path) -> None:
+def test_commands_print_only_with_the_function_that_escapes_control_characters(source: Path) -> None:
     assert re.findall(r"click\.(?:secho|echo)|(?<![.\w])print\(", source.read_text()) == []
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_text_is_printed_with_its_lines_and_nothing_that_a_terminal_obeys(
+def test_printed_text_keeps_its_lines_and_has_no_control_characters(
     capsys: pytest.CaptureFixture[str], attack: str
 ) -> None:
     say(f"one{attack}\n  two")
@@ -41,10 +41,10 @@ def test_a_text_is_printed_with_its_lines_and_nothing_that_a_terminal_obeys(
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("arguments", [["import", "{}"], ["{}"], ["export", "--{}"], ["doctor", "{}"]])
-def test_a_usage_error_names_an_argument_without_obeying_it(
+def test_a_usage_error_escapes_control_characters_of_the_argument(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], attack: str
 ) -> None:
-    """The shell makes arguments of names of files: `mnemosyne import *`."""
+    """The shell turns file names into arguments: `mnemosyne import *`."""
     monkeypatch.setattr(main, "on_termination", lambda leave: None)
     monkeypatch.setattr(sys, "argv", ["mnemosyne", *(one.format(attack) for one in arguments)])
     with pytest.raises(SystemExit) as ended:
@@ -55,7 +55,7 @@ def test_a_usage_error_names_an_argument_without_obeying_it(
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_error_names_a_value_without_obeying_it(
+def test_an_error_escapes_control_characters_of_the_value(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, attack: str
 ) -> None:
     def fail(**_: object) -> None:

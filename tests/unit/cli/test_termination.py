@@ -1,4 +1,4 @@
-"""Being told to end, and being told not to listen."""
+"""Signals that end a command, and signals that stay ignored."""
 
 import signal
 from collections.abc import Iterator
@@ -10,24 +10,24 @@ from mnemosyne.cli.termination import on_termination
 
 
 def _handler(number: int, frame: FrameType | None) -> None:
-    """Does nothing; it is only looked for."""
+    """Signal handler that tests look for."""
 
 
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is ignored if the tests were started with nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have set it to SIG_IGN
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-def test_a_terminal_that_goes_ends_a_command() -> None:
+def test_a_closed_terminal_ends_a_command() -> None:
     on_termination(_handler)
     assert signal.getsignal(signal.SIGHUP) is signal.getsignal(signal.SIGTERM) is _handler
 
 
-def test_what_nohup_has_us_ignore_stays_ignored() -> None:
+def test_a_hangup_signal_ignored_by_nohup_stays_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     on_termination(_handler)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

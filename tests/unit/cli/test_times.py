@@ -13,7 +13,7 @@ ZONES = ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"]
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_the_machine_s_zone_is_that_of_its_environment_its_link_or_its_name(
+def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = tmp_path / "nothing"
@@ -38,25 +38,25 @@ def test_a_zone_that_has_no_iana_name_is_utc(given: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("words", ["yesterday", "since yesterday"])
-def test_since_yesterday_is_since_the_local_day_began(words: str, zone: str) -> None:
+def test_since_yesterday_starts_at_the_beginning_of_that_local_day(words: str, zone: str) -> None:
     now = datetime.now(UTC)
     midnight = datetime.combine(now.astimezone(ZoneInfo(zone)).date() - timedelta(days=1), datetime.min.time())
     began = midnight.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     assert abs(now - age(words, zone) - began) < timedelta(minutes=1)
 
 
-def test_a_date_is_that_of_the_zone() -> None:
+def test_a_date_starts_at_midnight_in_the_time_zone() -> None:
     dates = {zone: local_date("2026-11-25T16:19:34Z", zone) for zone in ZONES}
     assert dates == dict.fromkeys(ZONES, "2026-11-25") | {"Pacific/Kiritimati": "2026-11-26"}
     assert local_date("2026-03-01T02:00:00+00:00", "America/St_Johns") == "2026-02-28"
 
 
-def test_an_age_is_one_in_every_zone() -> None:
+def test_an_age_is_the_same_in_every_time_zone() -> None:
     assert {age("90m", zone) for zone in ZONES} == {timedelta(minutes=90)}
 
 
 @pytest.mark.parametrize("words", ["soonish", "before May", "", "7y", "yesterday at 5", "2999-01-01"])
-def test_since_what_has_not_begun_or_is_not_understood_is_refused_with_the_value(words: str) -> None:
+def test_a_future_or_unknown_time_is_refused_with_its_value(words: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         age(words, "UTC")
     assert repr(words) in str(refused.value)

@@ -1,4 +1,4 @@
-"""Without the extra `local`, help and commands on a deployment work; others name the extra in one sentence."""
+"""Without the extra `local`, help and commands for a server work; other commands name the extra in one sentence."""
 
 import os
 import re

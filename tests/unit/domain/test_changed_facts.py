@@ -27,7 +27,7 @@ def _is_hinted(later: str, earlier: str) -> bool:
     ("田中さんは大阪に住んでいます。", "田中さんは大阪から福岡に引っ越しました。"),
     ("Пароль от сейфа 4417.", "Пароль от сейфа 9025."),
 ])  # fmt: skip
-def test_another_value_of_the_same_fact_is_hinted_at(earlier: str, later: str) -> None:
+def test_a_memory_with_another_value_of_the_same_fact_gives_a_hint(earlier: str, later: str) -> None:
     assert _is_hinted(later, earlier)
 
 
@@ -39,7 +39,7 @@ def test_another_value_of_the_same_fact_is_hinted_at(earlier: str, later: str) -
     ("The backup of db-16 starts at 4.", "The backup of db-17 starts at 5 now."),
     ("We ship the export worker on Saturday.", "The mobile worker no longer ships on Saturday, but on Monday."),
 ])  # fmt: skip
-def test_another_subject_with_a_similar_name_is_not_hinted_at(earlier: str, later: str) -> None:
+def test_a_fact_about_a_subject_with_a_similar_name_gives_no_hint(earlier: str, later: str) -> None:
     assert not _is_hinted(later, earlier)
 
 
@@ -54,11 +54,11 @@ def test_another_subject_with_a_similar_name_is_not_hinted_at(earlier: str, late
     pytest.param("The backup took 35 minutes today.", "The backup took 41 minutes today.", id="event"),
     pytest.param("Build from Python 3.", "Build from source.", id="no change"),
 ])  # fmt: skip
-def test_a_statement_that_replaces_nothing_is_not_hinted_at(earlier: str, later: str) -> None:
+def test_a_statement_that_replaces_no_other_gives_no_hint(earlier: str, later: str) -> None:
     assert not _is_hinted(later, earlier)
 
 
-def test_sentences_are_compared_within_long_memories() -> None:
+def test_single_sentences_of_long_memories_are_compared() -> None:
     earlier = (
         "# The cabin\n- The stove needs birch wood.\n- The key is under the blue pot.\n" + "It rained a lot. " * 50
     )
@@ -71,7 +71,7 @@ def test_at_most_three_memories_are_named_in_the_given_order() -> None:
     assert replaced("The oolong is on shelf 9.", earlier) == [5, 6, 7]
 
 
-def test_at_least_85_percent_of_the_hints_on_pairs_by_hand_are_right() -> None:
+def test_at_least_85_percent_of_the_hints_on_hand_labelled_pairs_are_right() -> None:
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     hinted = [pair["changed"] for pair in pairs if _is_hinted(pair["later"], pair["earlier"])]
     assert sum(hinted) >= 0.85 * len(hinted)

@@ -1,4 +1,4 @@
-"""Title and tags out of the text."""
+"""Title and tags read from the text of a memory."""
 
 from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
 
@@ -31,7 +31,7 @@ def test_a_title_never_spans_lines() -> None:
     assert title_of("one\ntwo\x07three") == "one two three"
 
 
-def test_the_word_title_within_a_line_is_no_title_line() -> None:
+def test_the_word_title_inside_a_line_does_not_start_a_title() -> None:
     assert title_of("my TITLE: x") == "my TITLE: x"
 
 
@@ -43,24 +43,24 @@ def test_empty_tags_are_dropped() -> None:
     assert tags_of("TAGS: a,, b ,") == ("a", "b")
 
 
-def test_given_tags_come_first_and_tags_differing_in_case_are_one() -> None:
+def test_tags_of_the_request_come_first_and_tags_that_differ_only_in_case_are_merged() -> None:
     assert unite_tags(["Ada", "x"], ["ada", "drink"]) == ("Ada", "x", "drink")
 
 
-def test_tags_compare_without_case_in_any_script() -> None:
+def test_tags_are_compared_without_case_in_every_script() -> None:
     assert tag_key(" STRASSE ") == tag_key("straße")
 
 
-def test_a_long_title_in_the_text_is_cut_and_a_long_tag_is_none() -> None:
+def test_a_title_that_is_too_long_is_cut_and_a_tag_that_is_too_long_is_dropped() -> None:
     assert title_of("TITLE: " + "x" * 600) == "x" * 500
     assert tags_of(f"TAGS: {'x' * 101}, ok") == ("ok",)
     assert len(unite_tags([f"t{n}" for n in range(50)], ["one more"])) == 50
 
 
-def test_a_line_of_spaces_takes_no_time() -> None:
+def test_a_line_of_99_000_spaces_can_be_read() -> None:
     assert title_of("TITLE:x" + " " * 99_000 + "y")[:1] == "x"
     assert tags_of("TAGS:" + "\t" * 99_000) == ()
 
 
-def test_tags_compare_whatever_way_their_letters_are_composed() -> None:
+def test_tags_are_compared_after_unicode_normalization() -> None:
     assert tag_key("e\u0301clair") == tag_key("\u00e9clair")

@@ -1,4 +1,4 @@
-"""Chunks of long texts: their size, that nothing is lost, and that a refusal makes them smaller."""
+"""Chunks of long texts: their size, that no character is lost, and smaller chunks if the model refuses one."""
 
 import re
 from collections.abc import Sequence
@@ -48,19 +48,19 @@ def test_a_chunk_is_a_part_of_the_text_as_it_is_written() -> None:
     assert all(chunk in text for chunk in chunks(text, ChunkLimit(characters=500)))
 
 
-def test_neighbours_overlap_by_an_eighth_at_most() -> None:
+def test_adjacent_chunks_overlap_by_at_most_an_eighth() -> None:
     made = chunks(TEXT, ChunkLimit(characters=500))
     for one, other in pairwise(made):
         assert other.split(".")[0] in one
     assert sum(map(len, made)) <= len(TEXT) * 8 / 7 + 500
 
 
-def test_a_sentence_without_end_is_cut_between_words() -> None:
+def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
     made = chunks("word " * 500, ChunkLimit(characters=100))
     assert all(set(chunk.split()) == {"word"} for chunk in made)
 
 
-def test_the_hundred_thousand_longest_characters_are_few_chunks() -> None:
+def test_a_content_of_100_000_characters_has_at_most_100_chunks() -> None:
     assert len(chunks("x" * 100_000, ChunkLimit(characters=1_200))) <= 100
 
 
@@ -69,7 +69,7 @@ def test_the_hundred_thousand_longest_characters_are_few_chunks() -> None:
     st.integers(20, 400),
     st.none() | st.integers(20, 400),
 )
-def test_nothing_but_white_space_is_lost(text: str, characters: int, tokens: int | None) -> None:
+def test_only_white_space_is_omitted_from_chunks(text: str, characters: int, tokens: int | None) -> None:
     limit = ChunkLimit(characters=characters, tokens=tokens)
     made = chunks(text, limit)
     assert all(limit.share(chunk) <= 1 for chunk in made)
@@ -78,7 +78,7 @@ def test_nothing_but_white_space_is_lost(text: str, characters: int, tokens: int
 
 @pytest.mark.parametrize("model", INPUT_TOKENS)
 @pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
-def test_the_model_reads_every_chunk_whole_and_every_character_is_in_one(shape: Shape, model: str) -> None:
+def test_each_chunk_fits_the_model_and_each_character_is_in_a_chunk(shape: Shape, model: str) -> None:
     text = shape(Random(model), 20_000)
     made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
     assert lost(text, made) == ""
@@ -93,7 +93,7 @@ def test_the_model_reads_every_chunk_whole_and_every_character_is_in_one(shape: 
     st.sampled_from(sorted(INPUT_TOKENS)),
     st.integers(0, 2**32),
 )
-def test_the_model_reads_every_chunk_of_mixed_texts_whole(
+def test_each_chunk_of_mixed_texts_fits_the_model(
     parts: list[tuple[str, int, int]], between: str, model: str, seed: int
 ) -> None:
     random = Random(seed)
@@ -113,7 +113,7 @@ def test_english_prose_fills_chunks_of_about_four_thousand_characters(model: str
 
 
 class Model:
-    """Reads texts of at most `characters`, whatever the estimate. The vector of a text is the text."""
+    """A model that accepts texts of at most `characters`, whatever the estimate. The vector of a text is the text."""
 
     def __init__(self, characters: int) -> None:
         self.characters = characters
@@ -127,7 +127,7 @@ class Model:
 
 
 @pytest.mark.parametrize("characters", [4_000, 1_999, 700, 120])
-def test_a_text_that_the_model_calls_too_long_is_embedded_whole_in_smaller_chunks(characters: int) -> None:
+def test_a_text_that_the_model_rejects_as_too_long_is_embedded_in_smaller_chunks(characters: int) -> None:
     long, short = TEXT, "green tea"
     limit = ChunkLimit(characters=4_000, tokens=2_000)
     first, second, third = embed_whole([short, long, short], limit, Model(characters).embed)
@@ -136,7 +136,7 @@ def test_a_text_that_the_model_calls_too_long_is_embedded_whole_in_smaller_chunk
     assert max(map(len, second)) <= characters
 
 
-def test_texts_that_the_model_reads_are_embedded_in_one_call() -> None:
+def test_texts_that_fit_the_model_are_embedded_in_one_call() -> None:
     model = Model(4_000)
     embed_whole([TEXT, "green tea", TEXT * 3], ChunkLimit(characters=4_000), model.embed)
     assert model.calls == 1
@@ -149,12 +149,12 @@ def test_one_text_too_long_among_a_hundred_costs_few_calls() -> None:
     assert model.calls <= 20
 
 
-def test_a_model_that_calls_everything_too_long_is_not_asked_for_ever() -> None:
+def test_a_model_that_rejects_every_length_is_called_a_bounded_number_of_times() -> None:
     model = Model(SMALLEST_CHARACTERS // 4)
     with pytest.raises(InvalidRequest, match="exceeds the maximum"):
         embed_whole([TEXT], ChunkLimit(characters=4_000), model.embed)
     assert model.calls <= 10
 
 
-def test_no_texts_are_no_vectors() -> None:
+def test_embedding_no_texts_returns_no_vectors() -> None:
     assert embed_whole([], ChunkLimit(characters=100), lambda texts: texts) == []

@@ -1,4 +1,4 @@
-"""How close a hit is to the query, by its cosine and its share of the query's words."""
+"""Confidence of a hit, from its cosine similarity and the share of the query's words that it contains."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_hit_is_strong_related_or_weak(
         (Confidence.RELATED, Confidence.STRONG, False),
     ],
 )
-def test_a_minimum_is_reached_by_itself_and_by_closer_ones(
+def test_a_minimum_confidence_admits_itself_and_higher_ones(
     confidence_: Confidence, minimum: Confidence, reached: bool
 ) -> None:
     assert confidence_.at_least(minimum) is reached

@@ -1,4 +1,4 @@
-"""Lifetimes in every accepted form."""
+"""Lifetimes of memories: `ttl`, `expires_at` and `pinned` in each accepted form."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -40,7 +40,7 @@ def test_a_lifetime_is_read(value: object, expected: timedelta) -> None:
     [0, -1, 0.5, True, None, "", "soon", "30 days ago", "P1Y", "P1M", "P", "PT", "1e9", "٣d", float("nan"),
      float("inf"), LONGEST.total_seconds() + 1, "99999w", [], {}],
 )  # fmt: skip
-def test_another_value_is_refused_and_named(value: object) -> None:
+def test_another_value_is_refused_with_its_name(value: object) -> None:
     with pytest.raises(ValueError, match="must be"):
         lifetime(value)
 
@@ -51,7 +51,7 @@ def _request(**fields: object) -> IngestRequest | FailedRequest:
     return reading
 
 
-def test_a_ttl_begins_when_the_message_was_published_so_that_a_redelivery_does_not_extend_it() -> None:
+def test_a_ttl_is_counted_from_publication_so_that_redelivery_does_not_extend_it() -> None:
     request = _request(ttl="1h")
     assert isinstance(request, IngestRequest)
     assert request.expires_at == PUBLISHED + timedelta(hours=1)
@@ -65,7 +65,7 @@ def test_a_ttl_begins_when_the_message_was_published_so_that_a_redelivery_does_n
         (1_800_000_000, datetime(2027, 1, 15, 8, tzinfo=UTC)),
     ],
 )
-def test_an_expiry_has_the_forms_of_a_timestamp(given: object, expected: datetime) -> None:
+def test_an_expiry_is_accepted_in_each_form_of_a_timestamp(given: object, expected: datetime) -> None:
     request = _request(expires_at=given)
     assert isinstance(request, IngestRequest)
     assert request.expires_at == expected
@@ -78,7 +78,7 @@ def test_an_expiry_without_an_offset_is_in_the_time_zone_of_the_record() -> None
 
 
 @pytest.mark.parametrize("value", [True, "true", "T", 1, "1"])
-def test_a_pin_is_read_as_warehouses_export_it(value: object) -> None:
+def test_pinned_is_accepted_in_each_form_of_a_boolean_in_data_warehouses(value: object) -> None:
     request = _request(pinned=value)
     assert isinstance(request, IngestRequest)
     assert request.pinned is True

@@ -1,4 +1,4 @@
-"""Places of a query in a text."""
+"""Positions of a query's words in a text."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_spans_are_counted_without_the_marks() -> None:
         ("a.b", "axb a.b", [(4, 7)]),
     ],
 )
-def test_a_literal_is_found_in_any_case(query: str, text: str, spans: list[tuple[int, int]]) -> None:
+def test_a_literal_is_found_without_regard_to_case(query: str, text: str, spans: list[tuple[int, int]]) -> None:
     assert literal_spans(query, text) == spans
 
 
@@ -36,5 +36,5 @@ def test_parts_of_a_text_without_spaces_are_found(query: str, text: str, spans: 
     assert unseparated_spans(query, text) == spans
 
 
-def test_spans_that_touch_become_one() -> None:
+def test_adjacent_spans_are_merged() -> None:
     assert united([(4, 6), (0, 2), (2, 3), (5, 9)]) == [(0, 3), (4, 9)]

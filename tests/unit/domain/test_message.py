@@ -1,4 +1,4 @@
-"""The message from a publisher to `ingest`, as strangers write it."""
+"""Messages to `ingest`, as publishers outside of this project write them."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ def _errors(message: IngestMessage) -> list[str]:
     return [one.error for one in message.rejected]
 
 
-def test_a_message_survives_the_way_exactly() -> None:
+def test_an_encoded_message_is_decoded_unchanged() -> None:
     sent = [
         request(
             "TITLE: é\nTAGS: a, ß\n🜚 שלום",
@@ -63,7 +63,7 @@ def test_a_message_survives_the_way_exactly() -> None:
     assert received == IngestMessage("ns", tuple(sent))
 
 
-def test_a_deletion_and_a_refusal_survive_the_way_exactly() -> None:
+def test_an_encoded_deletion_and_refusal_are_decoded_unchanged() -> None:
     external_id = ExternalId("crm", "4711")
     deletion = Deletion(request_id=new_id(), external_id=external_id, timestamp=NOON, published=PUBLISHED)
     refusal = FailedRequest(
@@ -73,7 +73,7 @@ def test_a_deletion_and_a_refusal_survive_the_way_exactly() -> None:
     assert _read(data, attributes) == IngestMessage("ns", (), (refusal,), deletions=(deletion,))
 
 
-def test_attributes_carry_what_routing_and_tracing_need() -> None:
+def test_attributes_hold_the_values_for_routing_and_tracing() -> None:
     sent = request("x")
     _, attributes = encode("ns", [sent], "00-trace")
     assert attributes == {
@@ -84,7 +84,7 @@ def test_attributes_carry_what_routing_and_tracing_need() -> None:
     }
 
 
-def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
+def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
     with pytest.raises(InvalidRequest, match=r"at most 9,000,000 bytes, got 9,[0-9,]+: send fewer"):
         encode("ns", [request("é" * 100_000 + str(n)) for n in range(46)], "")
 
@@ -104,20 +104,20 @@ def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
         ({"memories": [GOOD] * 10_001}, "memories must have at most 100 items, got 10,001"),
     ],
 )
-def test_what_cannot_be_read_at_all_is_kept_as_a_dead_letter_of_its_namespace(data: object, lost: str) -> None:
+def test_an_unreadable_message_becomes_a_dead_letter_of_its_namespace(data: object, lost: str) -> None:
     message = _read(data)
     assert (message.namespace, message.requests) == ("ns", ())
     assert lost in message.dead_letter_reason
 
 
 @pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 301])
-def test_what_names_no_namespace_is_kept_for_the_operator(namespace: str | None) -> None:
+def test_a_message_without_a_valid_namespace_becomes_a_dead_letter_for_the_operator(namespace: str | None) -> None:
     message = _read(GOOD, {} if namespace is None else {"namespace": namespace})
     assert (message.namespace, message.request_ids) == ("", [])
     assert "namespace" in message.dead_letter_reason
 
 
-def test_request_ids_in_what_is_no_json_are_answered_for() -> None:
+def test_requests_named_in_invalid_json_are_rejected_under_their_ids() -> None:
     first, second, attribute = new_id(), new_id(), new_id()
     cut = json.dumps({"memories": [{"request_id": str(first)}, {"request_id": str(second).upper()}]})[:-2]
     message = _read(cut.encode(), {**IN_NS, "request_id": str(attribute)})
@@ -146,7 +146,7 @@ def test_request_ids_in_what_is_no_json_are_answered_for() -> None:
     ],
     ids=lambda odd: json.dumps(odd)[:40],
 )
-def test_an_odd_memory_has_an_outcome_of_its_own_and_spares_its_neighbours(odd: object) -> None:
+def test_an_unusual_memory_has_its_own_outcome_and_does_not_affect_the_others(odd: object) -> None:
     good = [{**GOOD, "content": content, "request_id": str(new_id())} for content in ("a", "b")]
     message = _read({"schema_version": 1, "memories": [good[0], odd, good[1]]})
     assert [one.content for one in message.requests if one.content in "ab"] == ["a", "b"]
@@ -154,18 +154,18 @@ def test_an_odd_memory_has_an_outcome_of_its_own_and_spares_its_neighbours(odd: 
     assert message.dead_letter_reason == ""
 
 
-def test_bytes_that_are_no_utf_8_spoil_their_own_memory_alone() -> None:
+def test_bytes_that_are_not_utf_8_affect_only_their_own_memory() -> None:
     data = json.dumps({"memories": [GOOD, {**GOOD, "content": "BAD"}]}).encode().replace(b"BAD", b"\xff\xfe")
     message = _read(data)
     assert [one.content for one in message.requests] == ["green tea"]
     assert "must be valid Unicode" in _errors(message)[0]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_message() -> None:
+def test_a_byte_order_mark_is_removed() -> None:
     assert len(_read(b"\xef\xbb\xbf" + json.dumps(GOOD).encode()).requests) == 1
 
 
-def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -> None:
+def test_an_invalid_memory_is_rejected_with_its_cause_and_the_others_are_accepted() -> None:
     good, bad, other = (request(content, published=PUBLISHED) for content in "abc")
     data, attributes = encode("ns", [good, bad, other], "")
     body = json.loads(data)
@@ -177,24 +177,24 @@ def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -
     ]
 
 
-def test_fields_that_this_version_does_not_know_are_left_out() -> None:
+def test_unknown_fields_are_ignored() -> None:
     message = _read({"written_by": "etl 3.1", "memories": [{**GOOD, "importance": 7}]})
     (read,) = message.requests
     assert (read.content, read.metadata) == ("green tea", {})
 
 
-def test_nulls_are_what_a_warehouse_has_where_nothing_is() -> None:
+def test_a_field_with_null_is_treated_as_absent() -> None:
     nothing = dict.fromkeys(("title", "tags", "metadata", "request_id", "source", "key"))
     assert len(_read({**GOOD, **nothing}).requests) == 1
 
 
-def test_the_hundred_and_first_memory_is_rejected_and_the_hundred_are_not() -> None:
+def test_the_memories_of_a_message_after_the_hundredth_are_rejected() -> None:
     message = _read({"memories": [{**GOOD, "content": str(n)} for n in range(102)]})
     assert len(message.requests) == 100
     assert _errors(message) == [f"memories must have at most 100 items, and this is number {n}" for n in (101, 102)]
 
 
-def test_a_memory_needs_no_batch_around_it() -> None:
+def test_a_message_may_be_a_single_memory() -> None:
     (read,) = _read(GOOD).requests
     assert read.content == "green tea"
 
@@ -216,7 +216,7 @@ def test_a_version_has_the_id_of_its_source_key_content_and_time(data: object, a
 
 
 @pytest.mark.parametrize("changed", [{"content": "black tea"}, {"timestamp": "2026-05-21"}, {"session": "monday"}])
-def test_another_content_or_time_of_a_key_is_another_request(changed: dict[str, str]) -> None:
+def test_another_content_or_time_under_the_same_key_is_another_request(changed: dict[str, str]) -> None:
     keyed = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [keyed, keyed | changed]})
     assert (len(message.requests), message.dead_letter_reason) == (2, "")
@@ -224,7 +224,7 @@ def test_another_content_or_time_of_a_key_is_another_request(changed: dict[str, 
 
 
 @pytest.mark.parametrize("op", ["delete", "DELETE", "Delete"])
-def test_a_tombstone_is_a_deletion_whatever_else_its_row_has(op: str) -> None:
+def test_a_tombstone_is_a_deletion_whatever_its_other_fields(op: str) -> None:
     row = {"op": op, "source": "s", "key": 7, "timestamp": WHEN, "content": "", "tags": 5, "title": None}
     (deletion,) = _read({"memories": [row]}).deletions
     expected = deletion_id("s", "7", NOON)
@@ -233,7 +233,7 @@ def test_a_tombstone_is_a_deletion_whatever_else_its_row_has(op: str) -> None:
     )
 
 
-def test_a_deletion_without_a_time_is_from_when_it_was_published() -> None:
+def test_a_deletion_without_a_time_has_its_time_of_publication() -> None:
     (deletion,) = _read({"op": "delete"}, {**IN_NS, "source": "s", "key": "k"}).deletions
     assert (deletion.external_id, deletion.timestamp) == (ExternalId("s", "k"), PUBLISHED)
 
@@ -251,17 +251,17 @@ def test_a_deletion_names_its_record(row: dict[str, object]) -> None:
     assert "source and key" in _errors(message)[0]
 
 
-def test_a_batch_under_one_key_numbers_its_memories() -> None:
+def test_the_memories_of_a_batch_with_one_key_are_numbered() -> None:
     message = _read({"memories": [GOOD, {**GOOD, "content": "b"}]}, {**IN_NS, "source": "s", "key": "k"})
     assert [one.external_id for one in message.requests] == [ExternalId("s", "k#0"), ExternalId("s", "k#1")]
 
 
-def test_what_has_no_name_keeps_its_id_however_often_it_is_delivered_forwarded_and_redriven() -> None:
+def test_a_memory_without_key_or_id_keeps_its_request_id_when_forwarded_and_redriven() -> None:
     batch = {"memories": [GOOD, {**GOOD, "content": "b"}]}
     first = _message(batch)
     forwarded = _message(
         batch,
-        # As production writes it, where the push said 2026-11-22T01:01:57.041Z.
+        # The format of the forwarded attribute in production; the push has 2026-11-22T01:01:57.041Z.
         {**IN_NS, "CloudPubSubDeadLetterSourceTopicPublishTime": "2026-11-22T01:01:57.041+00:00"},
         message_id="14",
         publish_time="2026-11-22T01:22:00.000Z",
@@ -289,13 +289,13 @@ EVENT = {"specversion": "1.0", "type": "memory", "source": "/crm", "id": "4711"}
     ],
     ids=["binary", "structured", "data as text", "data_base64", "namespace as an extension", "ce-namespace"],
 )
-def test_a_cloud_event_is_read_in_either_mode(data: object, attributes: dict[str, str]) -> None:
+def test_a_cloud_event_is_read_in_binary_and_structured_mode(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
     (read,) = message.requests
     assert (message.namespace, read.content, read.external_id) == ("ns", "green tea", ExternalId("/crm", "4711"))
 
 
-def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
+def test_a_publisher_bound_to_one_namespace_cannot_name_another() -> None:
     for message in (
         _message(GOOD, {"namespace": "theirs"}),
         _message({**GOOD, "namespace": "theirs"}, {}),
@@ -308,31 +308,31 @@ def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
     assert len(decode(_message(GOOD, {"namespace": "mine"}), allowed_namespace="mine").requests) == 1
 
 
-def test_two_namespaces_at_once_are_refused_under_the_attribute_s() -> None:
+def test_a_namespace_in_the_body_that_differs_from_the_attribute_is_refused() -> None:
     message = _read({**GOOD, "namespace": "another"})
     assert (message.namespace, _errors(message)) == ("ns", ['namespace must be "ns", got "another"'])
 
 
 @pytest.mark.parametrize("version", [1, "1", 1.0, None])
-def test_version_one_is_read_however_it_is_written(version: Any) -> None:
+def test_schema_version_1_is_accepted_in_each_form(version: Any) -> None:
     assert len(_read({**GOOD, "schema_version": version}).requests) == 1
 
 
 @pytest.mark.parametrize("version", [0, -1, "one", 1.5, True, [], "nan", "1e999"])
-def test_a_version_that_is_none_fails_what_it_stands_above(version: Any) -> None:
+def test_an_invalid_schema_version_rejects_the_memories_of_the_message(version: Any) -> None:
     message = _read({**GOOD, "schema_version": version})
     assert message.requests == ()
     assert _errors(message)[0].startswith("schema_version must be 1, got ")
 
 
-def test_a_newer_version_is_left_for_a_newer_reader() -> None:
+def test_a_message_of_a_newer_schema_version_is_redelivered() -> None:
     message = _read({"schema_version": 2, "memories": [GOOD]})
     assert message.retry_reason == "schema_version 2 is newer than this reader, which knows 1"
     assert len(message.request_ids) == 1
     assert _read(GOOD, {**IN_NS, "schema_version": "2"}).retry_reason
 
 
-def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_dead_letter() -> None:
+def test_of_two_contents_with_one_request_id_the_first_is_stored_and_the_second_is_a_dead_letter() -> None:
     first, second, third = (request(content, published=PUBLISHED) for content in "abc")
     data, attributes = encode("ns", [first, second, third], "")
     data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
@@ -353,26 +353,28 @@ SAME_ID = [
 
 @pytest.mark.parametrize("version", [1, 2, 0])
 @pytest.mark.parametrize(("first", "second"), list(permutations(SAME_ID, 2)))
-def test_a_message_has_each_request_once(first: dict[str, Any], second: dict[str, Any], version: int) -> None:
+def test_a_request_repeated_in_a_message_is_read_once(
+    first: dict[str, Any], second: dict[str, Any], version: int
+) -> None:
     message = _read({"schema_version": version, "memories": [first, {**first, "request_id": str(new_id())}, second]})
     assert len(message.request_ids) == len(set(message.request_ids)) == 2
 
 
 @pytest.mark.parametrize("first", SAME_ID)
-def test_a_newer_message_is_reported_under_the_name_of_the_first_record(first: dict[str, Any]) -> None:
+def test_a_newer_version_of_repeated_requests_is_reported_under_the_first_record(first: dict[str, Any]) -> None:
     message = _read({"schema_version": 2, "memories": [first, *SAME_ID]})
     assert [one.external_id for one in message.rejected] == [
         ExternalId("crm", first["key"]) if "key" in first else None
     ]
 
 
-def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
+def test_a_record_repeated_in_a_message_is_one_request() -> None:
     twice = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [twice, twice]})
     assert (len(message.requests), message.dead_letter_reason) == (1, "")
 
 
-def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
+def test_an_invalid_memory_with_the_request_id_of_a_valid_one_is_reported() -> None:
     good = {**GOOD, "request_id": str(new_id())}
     for memories in ([good, {**good, "content": ""}], [{**good, "content": ""}, good]):
         message = _read({"memories": memories})
@@ -380,7 +382,7 @@ def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
         assert "has the request_id" in message.dead_letter_reason
 
 
-def test_a_bad_version_of_a_key_does_not_touch_a_good_one() -> None:
+def test_an_invalid_memory_with_the_key_of_a_valid_one_does_not_affect_it() -> None:
     good = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [good, {**good, "content": ""}]})
     assert (len(message.requests), message.dead_letter_reason) == (1, "")
@@ -398,7 +400,7 @@ HUGE = ["9" * 309, "9" * 5000, "-" + "9" * 400, "1e999", "NaN", _nested(900), '{
 @pytest.mark.parametrize(
     "field", ["key", "source", "schema_version", "namespace", "request_id", "content", "tags", "metadata", "memories"]
 )
-def test_no_value_of_any_field_is_more_than_an_error(field: str, value: str) -> None:
+def test_a_huge_or_deeply_nested_value_of_any_field_does_not_raise(field: str, value: str) -> None:
     fields = {name: json.dumps(one) for name, one in {**GOOD, "source": "s", "key": "k"}.items()} | {field: value}
     data = "{" + ",".join(f'"{name}": {one}' for name, one in fields.items()) + "}"
     for attributes in (IN_NS, {}):
@@ -418,13 +420,15 @@ ANY_JSON = st.recursive(
     st.dictionaries(FIELD_NAMES, st.text()),
     st.booleans(),
 )
-def test_whatever_is_published_is_answered_for(body: dict[str, Any], attributes: dict[str, str], bound: bool) -> None:
+def test_any_message_has_requests_rejections_or_a_dead_letter(
+    body: dict[str, Any], attributes: dict[str, str], bound: bool
+) -> None:
     message = decode(_message(json.dumps(body).encode(), attributes), allowed_namespace="mine" if bound else None)
     assert message.requests or message.rejected or message.dead_letter_reason
     assert not bound or message.namespace == "mine"
 
 
-def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded() -> None:
+def test_a_numeric_key_outside_64_bit_integers_is_refused_and_not_rounded() -> None:
     for number in (2**64 + 1, -(2**63) - 1, 1e300, 1.5):
         message = _read({**GOOD, "source": "s", "key": number})
         assert (message.requests, len(message.rejected)) == ((), 1)
@@ -442,7 +446,7 @@ def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded()
         ({"specversion": "1.0", "source": "s", "id": "k", "data": "no JSON"}, IN_NS),
     ],
 )
-def test_what_has_a_name_fails_under_it_however_little_can_be_read(data: object, attributes: dict[str, str]) -> None:
+def test_an_unreadable_record_fails_under_its_source_and_key(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
     assert [(one.external_id, one.request_id) for one in message.rejected] == [
         (ExternalId("s", "k"), refused_id("s", "k", _errors(message)[0]))
@@ -459,7 +463,7 @@ LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" *
     ),
     st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=100), max_size=50),
 )
-def test_whatever_is_accepted_can_be_read_back(content: str, tags: list[str]) -> None:
+def test_any_accepted_memory_can_be_encoded_and_decoded(content: str, tags: list[str]) -> None:
     try:
         memory = parse(MemoryInput, {"content": content, "timestamp": WHEN, "tags": tags})
     except InvalidRequest:

@@ -1,4 +1,4 @@
-"""The published contract: its schema and its reader agree, and the copy for reading is the schema."""
+"""The JSON schema of messages accepts what the reader accepts, and its copy in the documentation is current."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def _json(pick: random.Random, depth: int = 0) -> Any:
 
 
 def _memory(pick: random.Random) -> dict[str, Any]:
-    """A memory that fits, with some of the optional fields."""
+    """A memory that is valid, with a random choice of the optional fields."""
     memory: dict[str, Any] = {"content": "tea " + str(pick.random()), "timestamp": pick.choice(WHENS[:4])}
     optional: dict[str, Callable[[], Any]] = {
         "title": lambda: pick.choice(["Tea", None, "é🜚"]),
@@ -72,7 +72,7 @@ def _memory(pick: random.Random) -> dict[str, Any]:
 
 
 def _mutated(pick: random.Random, memory: dict[str, Any]) -> Any:
-    """The memory with one thing about it that may be wrong."""
+    """The memory with one change that may make it invalid."""
     if pick.random() < 0.05:
         return _json(pick)
     field = pick.choice(FIELDS)
@@ -141,14 +141,14 @@ def test_schema_and_reader_agree_on_messages_valid_and_mutated(count: int) -> No
         ("request_id", "0192f3a4-0000-7000-8000-000000000000"),
     ],
 )
-def test_an_example_of_the_contract_fits_it(pattern: str, text: str) -> None:
+def test_each_example_of_the_schema_is_valid(pattern: str, text: str) -> None:
     assert VALIDATOR.is_valid({"content": "tea", "timestamp": "2026-05-20T12:00:00Z", pattern: text})
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_itself_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(message_schema())
 
 
-def test_the_schema_in_docs_is_this_one() -> None:
+def test_the_copy_of_the_schema_in_the_documentation_is_current() -> None:
     shown = Path(__file__).parents[3] / "docs" / "message.v1.schema.json"
-    assert json.loads(shown.read_text()) == message_schema(), "make docs writes it anew"
+    assert json.loads(shown.read_text()) == message_schema(), "run make docs"

@@ -17,7 +17,7 @@ EQUAL = Operator.EQUAL
     ],
     ids=str,
 )
-def test_a_condition_is_echoed_as_it_is_understood(made: MetadataCondition, echoed: str) -> None:
+def test_a_parsed_condition_is_returned_in_normal_form(made: MetadataCondition, echoed: str) -> None:
     assert str(made) == echoed
 
 
@@ -33,7 +33,7 @@ def test_a_condition_is_echoed_as_it_is_understood(made: MetadataCondition, echo
         ("a" * 201, EQUAL, ["x"], "path must have at most 200 characters, got 201"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_its_rule(
+def test_an_invalid_condition_is_refused_with_the_rule(
     path: str, operator: Operator, values: list[str], said: str
 ) -> None:
     with pytest.raises(ValueError) as refused:
@@ -64,7 +64,7 @@ def test_what_cannot_be_asked_is_refused_with_its_rule(
         ([condition('q"\\\\', EQUAL, ['"'])], '$ ? (exists(@."q\\"\\\\"[*] ? (@ == "\\"")))', ['.q"\\="']),
     ],
 )
-def test_conditions_become_one_path_and_the_terms_that_narrow_most(
+def test_conditions_become_one_jsonpath_and_the_most_selective_index_terms(
     conditions: list[MetadataCondition], path: str, terms: list[str] | None
 ) -> None:
     assert database.jsonpath(conditions) == path

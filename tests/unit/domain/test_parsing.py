@@ -29,7 +29,7 @@ for _ in range(30):
     _level = _level["k"]
 
 
-def test_good_input_becomes_a_value() -> None:
+def test_valid_input_becomes_a_value() -> None:
     assert parse(Example, GOOD).timestamp.isoformat() == "2026-05-20T12:30:00+00:00"
 
 
@@ -63,19 +63,19 @@ def test_good_input_becomes_a_value() -> None:
         ({"timestamp": 5}, "timestamp must be an RFC 3339 string, got 5"),
     ],
 )
-def test_each_wrong_value_is_named_with_its_rule(change: dict[str, Any], message: str) -> None:
+def test_each_invalid_value_is_named_with_its_rule(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse(Example, GOOD | change)
     assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("timestamp", ["2026-05-20", "2026-05-20T14:30:00", "yesterday", "2026-13-01T00:00:00Z", ""])
-def test_a_timestamp_without_an_offset_is_refused_and_never_now(timestamp: str) -> None:
+def test_a_timestamp_without_an_offset_is_refused(timestamp: str) -> None:
     with pytest.raises(InvalidRequest, match="timestamp must be RFC 3339 with an offset"):
         parse(Example, GOOD | {"timestamp": timestamp})
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_in_one_error() -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse(Example, {"limit": 0, "foo": 1}, of="example")
     assert str(refused.value) == (
@@ -92,7 +92,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*Example.model_fields, "other"]), JSON))
-def test_arbitrary_json_is_accepted_or_refused_but_never_crashes(data: dict[str, Any]) -> None:
+def test_arbitrary_json_is_accepted_or_raises_invalid_request(data: dict[str, Any]) -> None:
     try:
         parse(Example, data)
     except InvalidRequest as refused:

@@ -1,4 +1,4 @@
-"""Numbers of things in sentences, and that the command line uses them."""
+"""Counts with a singular or plural noun; commands print counts only with this function."""
 
 import re
 from pathlib import Path
@@ -25,10 +25,10 @@ UNCOUNTED = re.compile(rf"(?<! of )\{{[^{{}}]*\}} ({PLURALS})\b(?! of the)")
         (21, ("batch", "batches"), "21 batches"),
     ],
 )
-def test_one_thing_is_written_in_the_singular(count: int, nouns: tuple[str, ...], text: str) -> None:
+def test_a_count_of_one_has_a_singular_noun(count: int, nouns: tuple[str, ...], text: str) -> None:
     assert counted(count, *nouns) == text
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "functions/mnemosyne/cli").glob("*.py")), ids=lambda path: path.name)
-def test_commands_print_no_number_before_a_plural(path: Path) -> None:
+def test_commands_do_not_print_a_count_before_a_fixed_plural(path: Path) -> None:
     assert [line for line in path.read_text().splitlines() if UNCOUNTED.search(line)] == []

@@ -38,7 +38,7 @@ def test_a_long_text_ends_with_a_whole_word(content: str) -> None:
     assert set(shown[:-1].split()) <= set(content.split())
 
 
-def test_a_text_without_spaces_is_cut_after_as_many_characters() -> None:
+def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
     assert preview("x", "東京の天気は晴れです。" * 50) == ("東京の天気は晴れです。" * 50)[:PREVIEW_CHARACTERS] + "…"
 
 
@@ -52,5 +52,5 @@ def test_a_text_without_spaces_is_cut_after_as_many_characters() -> None:
         ("短い", "短い", False),
     ],
 )  # fmt: skip
-def test_a_title_is_given_unless_it_is_the_beginning_of_the_content(title: str, content: str, given: bool) -> None:
+def test_the_title_is_shown_unless_the_content_begins_with_it(title: str, content: str, given: bool) -> None:
     assert is_given(title, content) is given

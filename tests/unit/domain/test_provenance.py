@@ -1,4 +1,4 @@
-"""Where requests come from, as attributes of a message."""
+"""Provenance of requests (client, file and lines), in the attributes of a message."""
 
 import pytest
 from hypothesis import given
@@ -21,13 +21,13 @@ from mnemosyne.domain.provenance import (
     name=st.text(min_size=1, max_size=1_000),
     lines=st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=100),
 )
-def test_attributes_can_always_be_published(client: str, name: str, lines: list[int]) -> None:
+def test_provenance_attributes_fit_the_limits_of_pub_sub(client: str, name: str, lines: list[int]) -> None:
     attributes = Publisher(client=client, import_name=name, lines=lines).attributes
     check_attributes(attributes)
     assert len(read_provenance(attributes, len(lines))) == len(lines)
 
 
-def test_each_record_has_its_line() -> None:
+def test_each_record_keeps_its_line_number() -> None:
     attributes = Publisher(client="laptop", import_name="notes.jsonl", lines=[7, 8, 12]).attributes
     assert [provenance and provenance.import_line for provenance in read_provenance(attributes, 3)] == [7, 8, 12]
 
@@ -40,10 +40,10 @@ def test_a_hundred_lines_fit_into_an_attribute() -> None:
 
 
 @pytest.mark.parametrize("lines", ["", "x", "1", "1,2", "-5,1,1", "1,1,99999999999"])
-def test_lines_that_cannot_be_read_are_left_out(lines: str) -> None:
+def test_unreadable_line_numbers_are_ignored(lines: str) -> None:
     attributes = {CLIENT: "laptop", IMPORT_NAME: "notes.jsonl", IMPORT_LINES: lines}
     assert read_provenance(attributes, 3) == [Provenance(client="laptop", import_name="notes.jsonl")] * 3
 
 
-def test_other_publishers_need_not_say_who_they_are() -> None:
+def test_a_message_without_provenance_attributes_is_accepted() -> None:
     assert read_provenance({"namespace": "ns"}, 2) == [None, None]

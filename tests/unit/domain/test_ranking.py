@@ -1,4 +1,4 @@
-"""The ranking of a search's candidates, with figures worked out by hand."""
+"""Ranking of search candidates; the expected scores are calculated by hand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,17 +45,17 @@ def test_words_weigh_more_among_long_memories(length: int, expected: float) -> N
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0.0, 0.6), (2.0, 1.0)])
-def test_equal_scores_only_tell_whether_words_match(words: float, expected: float) -> None:
+def test_equal_word_scores_are_scaled_to_0_or_1(words: float, expected: float) -> None:
     rows = [_candidate("a", 0.3, words), _candidate("b", 0.3, words)]
     assert ranking.fuse(rows, 2, 0.4) == pytest.approx([expected, expected])
 
 
-def test_a_neighbour_worse_than_every_candidate_counts_nothing() -> None:
+def test_a_neighbour_that_scores_below_every_candidate_adds_nothing() -> None:
     rows = [_candidate("a", 0.9, 2.0), _candidate("b", 0.5, 1.0), _candidate("neighbour", 0.1, 0.0)]
     assert ranking.fuse(rows, 2, 0.5)[2] == 0.0
 
 
-def test_memories_before_count_more_than_memories_after_and_the_best_of_a_session_counts_for_all() -> None:
+def test_context_weighs_earlier_neighbours_more_and_includes_the_best_memory_of_the_session() -> None:
     rows = [_candidate(name, session=1) for name in "abc"]
     around = {0: {1: 1, 2: 2}, 1: {-1: 0, 1: 2}, 2: {-1: 1, -2: 0}}
     added = ranking.add_context(rows, [1.0, 0.0, 0.5], around, DEFAULT_WEIGHTS)
@@ -63,9 +63,7 @@ def test_memories_before_count_more_than_memories_after_and_the_best_of_a_sessio
 
 
 @pytest.mark.parametrize(("length", "expected"), [(10, 0.6), (1_100, 0.6), (2_200, 0.3), (11_000, 0.204)])
-def test_the_longer_a_content_the_more_its_own_score_counts_in_place_of_its_neighbours(
-    length: int, expected: float
-) -> None:
+def test_the_weight_of_neighbours_decreases_with_the_length_of_a_content(length: int, expected: float) -> None:
     rows = [_candidate("a", session=1), _candidate("b", session=1, length=length)]
     added = ranking.add_context(
         rows, [0.6667, 0.4], {1: {-1: 0}}, replace(DEFAULT_WEIGHTS, previous=0.6, session_best=0.3)
@@ -102,7 +100,7 @@ def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: 
     ("after", "before", "preferred"),
     [(10, 20, True), (11, 20, False), (5, 10, False), (None, 11, True), (10, None, True), (None, None, True)],
 )
-def test_a_preferred_time_starts_inclusive_and_ends_exclusive(
+def test_a_preferred_time_includes_its_start_and_excludes_its_end(
     after: int | None, before: int | None, preferred: bool
 ) -> None:
     def at(second: int | None) -> datetime | None:
@@ -114,7 +112,7 @@ def test_a_preferred_time_starts_inclusive_and_ends_exclusive(
     assert {one.candidate.id: one.time for one in ranked}["a"] == (DEFAULT_WEIGHTS.preferred_time if preferred else 0.0)
 
 
-def test_no_relevance_is_above_one() -> None:
+def test_relevance_is_at_most_1() -> None:
     found = _found(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
     assert _relevances(ranking.relevant(found, "Ada", lexical_weight=0.5))["a"] == 1.0
 
@@ -128,7 +126,7 @@ def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filte
     assert _relevances(ranking.relevant(found, "tea", lexical_weight=0.5)).keys() == {"question", "other", "answer"}
 
 
-def test_a_joining_neighbour_has_the_head_and_its_other_neighbours_as_context() -> None:
+def test_a_neighbour_that_joins_the_candidates_gets_context_from_the_match_and_its_own_neighbours() -> None:
     rows = [_candidate("head", 0.9, session=1), _candidate("low", 0.0, session=1), _candidate("next", 0.0, session=1)]
     rows += [_candidate("after", 0.9, session=1, eligible=False)]
     found = _found(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
@@ -136,7 +134,7 @@ def test_a_joining_neighbour_has_the_head_and_its_other_neighbours_as_context() 
     assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
 
 
-def test_a_turn_that_repeats_a_better_one_moves_down() -> None:
+def test_a_memory_that_repeats_a_better_one_moves_down() -> None:
     ranked = [Ranked(_candidate(name, session=1), one) for name, one in (("a", 1.0), ("copy", 0.95), ("other", 0.9))]
     ranking.diversify(ranked, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert _relevances(ranked) == pytest.approx({"a": 1.0, "copy": 0.95 - 1 / 9, "other": 0.9})
@@ -148,13 +146,13 @@ def test_similar_memories_without_a_session_keep_their_relevance() -> None:
     assert ranked[1].relevance == 0.9
 
 
-def test_a_candidate_that_was_not_compared_counts_as_a_copy() -> None:
+def test_a_candidate_without_similarities_is_treated_as_a_copy() -> None:
     ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("late", session=1), 0.5)]
     ranking.diversify(ranked, [[1.0]])
     assert ranked[1].relevance == pytest.approx(0.5 - 1 / 9)
 
 
-def test_a_deleted_memory_of_the_pool_resembles_nothing() -> None:
+def test_a_memory_deleted_during_the_search_is_not_similar_to_any() -> None:
     ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("gone", session=1), 0.9)]
     ranking.diversify(ranked, [[1.0, None], [None, None]])
     assert ranked[1].relevance == 0.9
@@ -166,7 +164,7 @@ def test_only_memories_in_sessions_are_compared_with_each_other() -> None:
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "relevant"), (1.0, "good")])
-def test_quality_counts_as_weighted(weight: float, first: str) -> None:
+def test_the_weight_of_quality_decides_the_order(weight: float, first: str) -> None:
     ranked = [Ranked(_candidate("relevant", quality=0.1), 0.9), Ranked(_candidate("good", quality=0.8), 0.2)]
     assert ranking.order(ranked, weight)[0].candidate.id == first
 
@@ -187,12 +185,14 @@ def test_near_duplicates_fold_into_the_best_of_them() -> None:
     ("strategy", "vector", "relevance"),
     [("substring", None, 1.0), ("newest", None, 0.0), ("exact", -0.5, 0.0), ("exact", 0.7, 0.7)],
 )
-def test_the_relevance_of_a_search_that_is_not_hybrid(strategy: str, vector: float | None, relevance: float) -> None:
+def test_a_search_that_is_not_hybrid_has_its_own_relevance(
+    strategy: str, vector: float | None, relevance: float
+) -> None:
     found = replace(_found(_candidate("a", vector, None)), strategy=strategy)
     assert ranking.plain(found)[0].relevance == relevance
 
 
-def test_a_search_by_words_alone_scales_by_the_best_match() -> None:
+def test_a_search_by_words_only_scales_relevance_by_the_best_match() -> None:
     found = _found(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
     assert _relevances(ranking.plain(found)) == {"a": 1.0, "b": 0.25}
 

@@ -1,4 +1,4 @@
-"""Past expressions from the tests of other recognizers have the same meaning here, or differ by a convention.
+"""Expressions for past times in the tests of other libraries have the same meaning here, or differ by a convention.
 
 Microsoft's Recognizers-Text, Duckling, chrono and dateparser: the files of `tests/data/time_expressions` name theirs
 and the commits. docs/reference/time.md has the conventions.
@@ -152,7 +152,7 @@ def _meaning(case: dict[str, Any]) -> str:
         return "refused"
     if moment := _moment(
         case.get("moment")
-    ):  # somewhere in the window; the second, where there are two, on its last day
+    ):  # the first moment is in the window; the second, if any, is on its last day
         until = _moment(case.get("until"))
         begun = window.after is None or window.after <= moment
         ends = window.before is None or moment < window.before
@@ -170,7 +170,7 @@ def _all(classes: Mapping[str, Sequence[str]]) -> set[str]:
     return {one for some in classes.values() for one in some}
 
 
-def test_nine_tenths_mean_the_same_or_differ_by_a_convention_and_none_is_wrong() -> None:
+def test_at_least_90_percent_mean_the_same_or_differ_by_a_convention_and_none_is_wrong() -> None:
     found = {case["expression"]: _meaning(case) for case in _listed("recognizers")}
     not_known = set(REFUSED["not known here"])
     assert {one for one, meaning in found.items() if meaning == "otherwise"} == _all(OTHERWISE)
@@ -179,7 +179,7 @@ def test_nine_tenths_mean_the_same_or_differ_by_a_convention_and_none_is_wrong()
 
 
 @pytest.mark.parametrize("name", ["duckling", "chrono", "dateparser"])
-def test_what_differs_from_others_or_is_refused_has_its_reason_and_the_rest_is_the_same(name: str) -> None:
+def test_each_expression_that_differs_or_is_refused_has_a_reason_and_the_others_agree(name: str) -> None:
     found = {case["expression"]: _meaning(case) for case in _listed(name)}
     assert {one for one, meaning in found.items() if meaning == "otherwise"} == _all(OTHERS_MEAN_OTHERWISE[name])
     assert {one for one, meaning in found.items() if meaning == "refused"} == _all(OTHERS_REFUSED[name])
@@ -261,7 +261,9 @@ def test_what_differs_from_others_or_is_refused_has_its_reason_and_the_rest_is_t
         ("3 Aug 96", "1996-08-03", "1996-08-04"),
     ],
 )
-def test_what_people_say_of_the_past(expression: str, after: str | None, before: str | None) -> None:
+def test_common_expressions_for_past_times_are_understood(
+    expression: str, after: str | None, before: str | None
+) -> None:
     window = resolve(expression, now=datetime(2026, 5, 20, 15, 30, tzinfo=UTC))  # a Wednesday
     assert (window.after, window.before) == (_moment(after), _moment(before))
 
@@ -288,6 +290,6 @@ def test_what_people_say_of_the_past(expression: str, after: str | None, before:
         "a decade ago",
     ],
 )
-def test_what_has_two_readings_or_none_is_refused(expression: str) -> None:
+def test_an_ambiguous_or_meaningless_expression_is_refused(expression: str) -> None:
     with pytest.raises(InvalidRequest):
         resolve(expression, now=datetime(2026, 5, 20, 15, 30, tzinfo=UTC))

@@ -1,4 +1,4 @@
-"""Whatever a question says, reading the times in it takes a bounded number of readings."""
+"""Finding the times in a question tries a bounded number of expressions."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Every text that was read by the rules."""
+    """Each text that the rules were tried on."""
     read: list[str] = []
     span = Grammar._span
 
@@ -42,14 +42,14 @@ def _questions(name: str) -> list[str]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
-def test_a_question_of_any_words_of_time_is_read_a_bounded_number_of_times(text: str) -> None:
+def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text: str) -> None:
     readings = Readings(question.QUESTION_READINGS)
     question._find(text, NOW, "UTC", readings)
     assert readings.left >= 0
 
 
 @pytest.mark.parametrize("words", REPEATED)
-def test_a_question_that_repeats_itself_is_read_a_bounded_number_of_times(readings: list[str], words: str) -> None:
+def test_a_question_that_repeats_words_needs_a_bounded_number_of_readings(readings: list[str], words: str) -> None:
     question.named_times(" ".join((words * 60).split()[:60]), now=NOW)
     question.named_times(" ".join(f"{words} " * 60).strip()[:302], now=NOW)
     # An expression that is rejected also counts, at most once for each candidate year.
@@ -57,14 +57,14 @@ def test_a_question_that_repeats_itself_is_read_a_bounded_number_of_times(readin
 
 
 @pytest.mark.parametrize("words", REPEATED)
-def test_an_expression_that_repeats_itself_is_read_a_bounded_number_of_times(readings: list[str], words: str) -> None:
+def test_an_expression_that_repeats_words_needs_a_bounded_number_of_readings(readings: list[str], words: str) -> None:
     with pytest.raises(InvalidRequest):
         window.resolve((f"{words} " * 60)[:199], now=NOW)
     assert len(readings) <= window.EXPRESSION_READINGS + 1
 
 
 @pytest.mark.parametrize("name", ["conversations", "many_conversations"])
-def test_questions_of_people_take_half_of_the_readings_at_most(readings: list[str], name: str) -> None:
+def test_ordinary_questions_need_at_most_half_of_the_allowed_readings(readings: list[str], name: str) -> None:
     questions = _questions(name)
     assert len(questions) > 100
     for text in questions:

@@ -1,4 +1,4 @@
-"""Time windows of bounds, of time expressions, and of both together."""
+"""Time windows from bounds, from time expressions, and from both."""
 
 from datetime import UTC, datetime
 
@@ -18,19 +18,19 @@ def test_a_date_means_the_whole_day_in_its_time_zone() -> None:
     assert window.before == datetime(2024, 7, 1, 4, tzinfo=UTC)
 
 
-def test_a_day_of_a_clock_change_is_as_long_as_it_is() -> None:
+def test_a_day_with_a_clock_change_has_23_or_25_hours() -> None:
     window = bounds("2026-03-29", "2026-03-29", timezone="Europe/Berlin")
     assert window.after and window.before
     assert (window.before - window.after).total_seconds() == 23 * 3600
 
 
-def test_an_instant_is_included_on_both_sides() -> None:
+def test_a_window_includes_its_first_and_last_instant() -> None:
     window = bounds("2026-05-20T12:00:00Z", "2026-05-20T12:00:00Z")
     assert window.after and window.before
     assert window.after <= datetime(2026, 5, 20, 12, tzinfo=UTC) < window.before
 
 
-def test_no_bound_is_open() -> None:
+def test_a_window_without_bounds_is_open() -> None:
     window = bounds(None, None)
     assert window.after is None
     assert window.before is None
@@ -47,14 +47,14 @@ def test_an_empty_window_is_refused() -> None:
         bounds("2026-05-21", "2026-05-20")
 
 
-def test_the_ends_of_time_do_not_overflow() -> None:
+def test_the_earliest_and_latest_dates_do_not_overflow() -> None:
     assert bounds(None, "9999-12-31").before is None
     with pytest.raises(InvalidRequest):
         bounds("0001-01-01T00:00:00+05:00", None)
 
 
 @pytest.mark.parametrize("timezone", sorted({case.timezone for case in UNDERSTOOD}))
-def test_each_expression_of_the_truth_table_means_exactly_what_stands_there(timezone: str) -> None:
+def test_each_expression_has_exactly_the_window_of_the_truth_table(timezone: str) -> None:
     here = [case for case in UNDERSTOOD if case.timezone == timezone]
     assert {(case.expression, case.now): _resolved(case) for case in here} == {
         (case.expression, case.now): TimeWindow(after=utc(case.after, timezone), before=utc(case.before, timezone))
@@ -69,7 +69,7 @@ def _resolved(case: Case) -> TimeWindow | str:
         return str(exc)
 
 
-def test_what_is_not_understood_is_an_error_with_examples() -> None:
+def test_an_expression_that_is_not_understood_is_an_error_with_examples() -> None:
     for expression in REFUSED:
         with pytest.raises(InvalidRequest, match=r"time_expr .* is not understood; try: yesterday, last week"):
             pytest.fail(f"{expression!r} was taken for {resolve(expression, now=NOW)}")
@@ -88,7 +88,7 @@ PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
 @given(st.text(max_size=60) | PHRASES, NOWS, ZONES)
-def test_no_text_makes_an_empty_window_or_another_error(expression: str, now: datetime, timezone: str) -> None:
+def test_any_text_gives_a_non_empty_window_or_invalid_request(expression: str, now: datetime, timezone: str) -> None:
     try:
         window = resolve(expression, now=now, timezone=timezone)
     except InvalidRequest:
@@ -98,7 +98,9 @@ def test_no_text_makes_an_empty_window_or_another_error(expression: str, now: da
 
 
 @given(st.sampled_from(UNDERSTOOD), NOWS, ZONES)
-def test_no_moment_makes_an_empty_window_or_another_error(case: Case, now: datetime, timezone: str) -> None:
+def test_an_expression_at_any_time_gives_a_non_empty_window_or_invalid_request(
+    case: Case, now: datetime, timezone: str
+) -> None:
     try:
         window = resolve(case.expression, now=now, timezone=timezone)
     except InvalidRequest:
@@ -111,7 +113,7 @@ def test_windows_intersect() -> None:
     assert intersection(week, since) == TimeWindow(after=since.after, before=week.before)
 
 
-def test_windows_with_nothing_in_common_are_shown_both() -> None:
+def test_an_error_about_windows_without_common_time_shows_both() -> None:
     with pytest.raises(InvalidRequest) as refused:
         intersection(resolve("2025", now=NOW), bounds("2026-01-01", None))
     assert "2025-01-01T00:00:00Z to 2025-12-31T23:59:59.999999Z" in str(refused.value)
@@ -173,7 +175,7 @@ def test_a_question_may_name_times_of_several_years(question: str, spans: list[t
 @pytest.mark.parametrize(
     "words", ["night " * 33, "at 1pm " * 28, "early " * 33, "monday to " * 20, "the 3 of may " * 15, "all back " * 20]
 )
-def test_no_heap_of_words_takes_longer_than_others(words: str) -> None:
+def test_a_pile_of_time_words_is_refused(words: str) -> None:
     with pytest.raises(InvalidRequest):
         resolve(words, now=NOW)
 
@@ -188,11 +190,11 @@ def test_no_heap_of_words_takes_longer_than_others(words: str) -> None:
         ("3 May this year", "2026-05-03", "2026-05-04"),
     ],
 )
-def test_a_year_may_be_said_by_its_distance(expression: str, after: str, before: str) -> None:
+def test_a_year_may_be_relative(expression: str, after: str, before: str) -> None:
     assert resolve(expression, now=NOW) == TimeWindow(after=utc(after, "UTC"), before=utc(before, "UTC"))
 
 
-def test_an_hour_that_clocks_repeat_is_told_apart() -> None:
+def test_the_two_occurrences_of_a_repeated_hour_are_distinguished() -> None:
     second_half_past_two = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
     window = resolve("1 hour ago", now=second_half_past_two, timezone="Europe/Berlin")
     assert window == TimeWindow(

@@ -28,7 +28,7 @@ def test_no_text_has_more_tokens_than_estimated(shape: Shape, seed: int) -> None
 
 
 @given(st.text(max_size=300))
-def test_every_text_without_latin_words_is_within_the_estimate(text: str) -> None:
+def test_each_text_without_latin_words_has_at_most_the_estimated_tokens(text: str) -> None:
     without_words = re.sub("[A-Za-z]", "", text)
     (count,) = token_counts([without_words])
     assert count <= most_tokens(without_words)
@@ -39,14 +39,14 @@ def test_every_text_without_latin_words_is_within_the_estimate(text: str) -> Non
     st.sampled_from(["", " ", "\n", ", ", "\t"]),
     st.integers(0, 2**32),
 )
-def test_every_text_among_others_is_within_the_estimate(text: str, separator: str, seed: int) -> None:
+def test_each_mixed_text_has_at_most_the_estimated_tokens(text: str, separator: str, seed: int) -> None:
     random = Random(seed)
     whole = separator.join([text, *(random.choice(shapes)(random, 300) for shapes in TEXTS.values()), text])
     (count,) = token_counts([whole])
     assert count <= most_tokens(whole)
 
 
-def test_english_is_not_estimated_at_more_than_thrice_its_tokens() -> None:
+def test_the_estimate_for_english_is_at_most_three_times_its_tokens() -> None:
     for shape in TEXTS["English"]:
         text = shape(Random(1), 8_000)
         (count,) = token_counts([text])

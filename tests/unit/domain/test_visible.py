@@ -78,18 +78,18 @@ def _scripts() -> set[str]:
     return {unicodedata.name(one, "").split(" ")[0] for text in WRITTEN for one in text if one.isalpha()}
 
 
-def test_the_tables_are_of_many_scripts() -> None:
+def test_the_test_tables_cover_many_scripts() -> None:
     assert len(WRITTEN) >= 40 and len(HIDDEN) >= 40
     assert len(_scripts()) >= 25
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_what_people_write_passes_as_it_is(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert (one_line(text), escaped(text), unseen(text)) == (text, text, "")
 
 
 @pytest.mark.parametrize("character", HIDDEN)
-def test_what_nobody_sees_is_left_out_or_written_out(character: str) -> None:
+def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str) -> None:
     text = f"tea{character}pot"
     assert one_line(text) in ("teapot", "tea pot", "tea[31mpot", "tea [31mpot")
     assert unseen(text) == f"U+{ord(character[0]):04X} at character 3"
@@ -158,7 +158,7 @@ def test_a_name_with_a_hidden_character_is_refused_with_its_place(field: str, ch
         "a-b_c.d",
     ],
 )
-def test_an_honest_name_is_shown_as_it_is(name: str) -> None:
+def test_an_ordinary_client_name_is_shown_unchanged(name: str) -> None:
     assert client_name(name) == name
     assert client_name(client_name(name)) == name
 
@@ -205,6 +205,8 @@ def test_a_name_that_mixes_scripts_in_a_word_is_refused(name: str) -> None:
         (7, NAMELESS),
     ],
 )
-def test_a_name_that_looks_like_another_is_shown_for_what_it_is(name: object, shown: str) -> None:
+def test_a_client_name_of_look_alike_letters_is_shown_with_its_script_or_in_plain_letters(
+    name: object, shown: str
+) -> None:
     assert client_name(name) == shown
     assert client_name(shown) == shown

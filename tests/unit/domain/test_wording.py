@@ -1,4 +1,4 @@
-"""Which contents say the same, and which never do."""
+"""Contents that count as the same wording, and contents that do not."""
 
 import unicodedata
 
@@ -63,12 +63,12 @@ def test_contents_that_state_different_facts_have_different_wordings(one: str, o
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_white_space_and_a_final_full_stop_are_no_wording(one: str, other: str) -> None:
+def test_white_space_and_a_final_full_stop_do_not_change_the_wording(one: str, other: str) -> None:
     assert wording(one) == wording(other)
     assert wording_id(one, "a") == wording_id(other, "a")
 
 
-def test_a_short_content_is_of_its_session_alone() -> None:
+def test_a_short_content_has_the_same_wording_only_within_its_session() -> None:
     assert wording_id("Yes, I did.", "a") != wording_id("Yes, I did.", "b")
     assert wording_id("Yes, I did.", "a") == wording_id("Yes,  I did", "a")
     assert wording_id("Ada has the key.", "a") == wording_id("Ada has the key.", "b")
@@ -110,7 +110,7 @@ def _never_folded(data: st.DataObject) -> None:
 
 
 def _told(text: str) -> list[str]:
-    """The words of a text, character by character, without one full stop at its end: an oracle of another form."""
+    """Words of a text without a final full stop: a second implementation to compare with."""
     words = unicodedata.normalize("NFC", text).split()
     if words and words[-1][-1] in FULL_STOPS:
         words[-1] = words[-1][:-1]
@@ -127,24 +127,24 @@ def _always_folded(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-def test_no_character_that_carries_meaning_is_ignored(data: st.DataObject) -> None:
+def test_changing_a_meaningful_character_changes_the_wording(data: st.DataObject) -> None:
     _never_folded(data)
 
 
 @given(data=st.data())
-def test_the_amount_of_white_space_is_ignored_between_words_of_any_script(data: st.DataObject) -> None:
+def test_the_amount_of_white_space_between_words_does_not_change_the_wording(data: st.DataObject) -> None:
     _always_folded(data)
 
 
 @pytest.mark.exhaustive
 @settings(max_examples=10_000)
 @given(data=st.data())
-def test_no_character_that_carries_meaning_is_ignored_in_ten_thousand_pairs(data: st.DataObject) -> None:
+def test_changing_a_meaningful_character_changes_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
     _never_folded(data)
 
 
 @pytest.mark.exhaustive
 @settings(max_examples=10_000)
 @given(data=st.data())
-def test_the_amount_of_white_space_is_ignored_in_ten_thousand_pairs(data: st.DataObject) -> None:
+def test_the_amount_of_white_space_does_not_change_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
     _always_folded(data)

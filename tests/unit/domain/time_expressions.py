@@ -1,4 +1,4 @@
-"""The truth table of the time expressions: what each must mean, worked out by hand and not by any resolver.
+"""Truth table of the time expressions: the window of each, calculated by hand and not by a program.
 
 The windows are half open. Their ends are local wall times in the case's zone, unless they carry an offset of their own.
 """
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 def utc(text: str | None, timezone: str = "UTC") -> datetime | None:
-    """The instant an ISO text names, in UTC; without an offset it is a wall time in `timezone`."""
+    """Convert an ISO time to UTC; without an offset it is a local time in `timezone`."""
     if text is None:
         return None
     moment = datetime.fromisoformat(text)
@@ -579,7 +579,7 @@ UNDERSTOOD: list[Case] = [
     Case("between Christmas 2024 and Easter 2025", "2024-12-25", "2025-04-21"),
     Case("from 2026-05-03 14:30 to 2026-05-03 16:00", "2026-05-03T14:30", "2026-05-03T16:01"),
     Case("between yesterday at 9am and yesterday at 5pm", "2026-05-19T09:00", "2026-05-19T18:00"),
-    # Asked on a Monday
+    # Now is a Monday
     Case("yesterday", "2026-05-17", "2026-05-18", now=MONDAY),
     Case("Monday", "2026-05-18", "2026-05-19", now=MONDAY),
     Case("last Monday", "2026-05-11", "2026-05-12", now=MONDAY),
@@ -590,7 +590,7 @@ UNDERSTOOD: list[Case] = [
     Case("last weekend", "2026-05-16", "2026-05-18", now=MONDAY),
     Case("Sunday of last week", "2026-05-17", "2026-05-18", now=MONDAY),
     Case("earlier this week", "2026-05-18", "2026-05-18T08:00", now=MONDAY),
-    # Asked on a Sunday
+    # Now is a Sunday
     Case("Sunday", "2026-05-24", "2026-05-25", now=SUNDAY),
     Case("last Sunday", "2026-05-17", "2026-05-18", now=SUNDAY),
     Case("this Monday", "2026-05-18", "2026-05-19", now=SUNDAY),
@@ -603,7 +603,7 @@ UNDERSTOOD: list[Case] = [
     Case("last weekend", "2026-05-16", "2026-05-18", now=SUNDAY),
     Case("a week ago", "2026-05-11", "2026-05-18", now=SUNDAY),
     Case("from Monday to Sunday", "2026-05-18", "2026-05-25", now=SUNDAY),
-    # Asked on 31 March
+    # Now is 31 March
     Case("the last month", "2026-02-28T12:00", "2026-03-31T12:00", now=MARCH_31),
     Case("last 4 months", "2025-11-30T12:00", "2026-03-31T12:00", now=MARCH_31),
     Case("the past quarter", "2025-12-31T12:00", "2026-03-31T12:00", now=MARCH_31),
@@ -619,7 +619,7 @@ UNDERSTOOD: list[Case] = [
     Case("Easter", "2024-03-31", "2024-04-01", now=EASTER_2024),
     Case("last Easter", "2023-04-09", "2023-04-10", now=EASTER_2024),
     Case("Easter Monday", "2023-04-10", "2023-04-11", now=EASTER_2024),
-    # Asked on 29 February
+    # Now is 29 February
     Case("the past year", "2023-02-28T10:00", "2024-02-29T10:00", now=LEAP_DAY),
     Case("last 4 years", "2020-02-29T10:00", "2024-02-29T10:00", now=LEAP_DAY),
     Case("the last month", "2024-01-29T10:00", "2024-02-29T10:00", now=LEAP_DAY),
@@ -630,7 +630,7 @@ UNDERSTOOD: list[Case] = [
     Case("February 29", "2024-02-29", "2024-03-01", now=LEAP_DAY),
     Case("this season", "2023-12-01", "2024-03-01", now=LEAP_DAY),
     Case("last winter", "2022-12-01", "2023-03-01", now=LEAP_DAY),
-    # Asked on 1 January
+    # Now is 1 January
     Case("yesterday", "2025-12-31", "2026-01-01", now=NEW_YEAR),
     Case("last week", "2025-12-22", "2025-12-29", now=NEW_YEAR),
     Case("this week", "2025-12-29", "2026-01-05", now=NEW_YEAR),
@@ -649,7 +649,7 @@ UNDERSTOOD: list[Case] = [
     Case("last winter", "2024-12-01", "2025-03-01", now=NEW_YEAR),
     Case("last season", "2025-09-01", "2025-12-01", now=NEW_YEAR),
     Case("earlier this year", "2026-01-01", "2026-01-01T09:00", now=NEW_YEAR),
-    # Asked on Christmas Day
+    # Now is Christmas Day
     Case("Christmas", "2025-12-25", "2025-12-26", now=CHRISTMAS),
     Case("last Christmas", "2024-12-25", "2024-12-26", now=CHRISTMAS),
     Case("Boxing Day", "2024-12-26", "2024-12-27", now=CHRISTMAS),
@@ -883,7 +883,7 @@ REFUSED: list[str] = [
     "my birthday",
     "by Friday",
     "by 2025",
-    # A word too many
+    # With an additional word that has no meaning
     "asdf",
     "yesterday tomorrow",
     "last week banana",

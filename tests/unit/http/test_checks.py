@@ -1,4 +1,4 @@
-"""`/canary` of mcp and `/health?deep=1` of the internal functions: who may call them, and what they answer."""
+"""Who may call `/canary` of mcp and `/health?deep=1` of the internal functions, and their answers."""
 
 import pytest
 from starlette.applications import Starlette
@@ -19,7 +19,7 @@ def identify(authorization: str | None) -> None:
 
 
 class Canary:
-    """A check with a result that tests choose."""
+    """A check whose result a test sets."""
 
     def __init__(self) -> None:
         self.result = Check("canary", "found")
@@ -33,13 +33,13 @@ class Canary:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer other"}])
-def test_a_stranger_cannot_run_the_canary(headers: dict[str, str]) -> None:
+def test_a_caller_without_an_identity_cannot_run_the_canary(headers: dict[str, str]) -> None:
     canary = Canary()
     assert canary.client.post("/canary", headers=headers).status_code == 401
     assert canary.runs == 0
 
 
-def test_a_failed_check_is_503_with_its_remedy() -> None:
+def test_a_failed_check_gets_503_with_its_fix() -> None:
     canary = Canary()
     canary.result = Check("canary", "store: the database is down", "start it")
     answer = canary.client.post("/canary", headers=TOKEN)
@@ -49,7 +49,7 @@ def test_a_failed_check_is_503_with_its_remedy() -> None:
     ]
 
 
-def test_the_six_locations_of_an_uptime_check_store_one_canary() -> None:
+def test_six_uptime_checks_within_a_minute_store_one_canary() -> None:
     canary = Canary()
     for _ in range(6):
         assert canary.client.post("/canary", headers=TOKEN).status_code == 200
@@ -58,7 +58,7 @@ def test_the_six_locations_of_an_uptime_check_store_one_canary() -> None:
     assert canary.runs == 2
 
 
-def test_a_failed_check_is_repeated_sooner() -> None:
+def test_a_failed_check_is_cached_for_less_time() -> None:
     canary = Canary()
     canary.result = Check("canary", "no", "fix it")
     canary.client.post("/canary", headers=TOKEN)
@@ -81,6 +81,6 @@ def test_the_deep_health_of_an_internal_function_fails_with_its_checks(internal:
     assert (answer.status_code, answer.json()["checks"][0]["remedy"]) == (503, "run `mnemosyne migrate`")
 
 
-def test_the_deep_health_needs_an_identity_and_the_shallow_one_does_not(internal: TestClient) -> None:
+def test_the_deep_health_check_needs_an_identity_and_the_plain_one_does_not(internal: TestClient) -> None:
     assert internal.get("/health?deep=1").status_code == 401
     assert internal.get("/health").status_code == 200

@@ -40,7 +40,7 @@ def test_a_push_is_stored_and_acknowledged(client: TestClient, services: FakeSer
     assert len(list_memories(services.memories)) == 1
 
 
-def test_a_structured_cloud_event_is_stored_alike(client: TestClient, services: FakeServices) -> None:
+def test_a_structured_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
     event = {"specversion": "1.0", "type": "t", "source": "s", "id": "1"}
     event["data"] = _envelope(*encode("ns", [request("a")], ""))  # type: ignore[assignment]
     headers = {"Content-Type": "application/cloudevents+json"}
@@ -48,22 +48,20 @@ def test_a_structured_cloud_event_is_stored_alike(client: TestClient, services: 
     assert len(list_memories(services.memories)) == 1
 
 
-def test_a_binary_cloud_event_is_stored_alike(client: TestClient, services: FakeServices) -> None:
+def test_a_binary_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
     headers = {"ce-specversion": "1.0", "ce-type": "t", "ce-source": "s", "ce-id": "1"}
     body = _envelope(*encode("ns", [request("a")], ""))
     assert client.post("/", json=body, headers=headers).status_code == 204
     assert len(list_memories(services.memories)) == 1
 
 
-def test_a_fault_that_may_pass_is_redelivered(client: TestClient, services: FakeServices) -> None:
+def test_a_temporary_fault_gets_a_status_that_causes_redelivery(client: TestClient, services: FakeServices) -> None:
     services.embedder.away = True
     response = client.post("/", json=_envelope(*encode("ns", [request("a")], "")))
     assert (response.status_code, response.headers["retry-after"]) == (503, "10")
 
 
-def test_a_message_that_can_never_be_stored_is_recorded_and_acknowledged(
-    client: TestClient, services: FakeServices
-) -> None:
+def test_an_invalid_message_is_recorded_and_acknowledged(client: TestClient, services: FakeServices) -> None:
     bad = request("a")
     _, attributes = encode("ns", [bad], "")
     assert client.post("/", json=_envelope(b"not json", attributes)).status_code == 204
@@ -73,12 +71,12 @@ def test_a_message_that_can_never_be_stored_is_recorded_and_acknowledged(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"message": 5}'])
-def test_what_is_no_push_is_400(client: TestClient, body: bytes) -> None:
+def test_a_body_that_is_not_a_push_gets_400(client: TestClient, body: bytes) -> None:
     assert client.post("/", content=body).status_code == 400
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Content-Type": "text/plain"}])
-def test_what_a_web_page_could_send_is_refused(
+def test_a_request_that_a_web_page_could_send_is_refused(
     client: TestClient, services: FakeServices, headers: dict[str, str]
 ) -> None:
     body = json.dumps(_envelope(*encode("ns", [request("a")], "")))
@@ -87,19 +85,19 @@ def test_what_a_web_page_could_send_is_refused(
     assert not list_memories(services.memories)
 
 
-def test_data_that_is_no_base64_is_no_push(client: TestClient) -> None:
+def test_data_that_is_not_base64_gets_400(client: TestClient) -> None:
     body = {"message": {"data": "é", "attributes": {"namespace": "ns"}, "messageId": "1"}}
     assert client.post("/", json=body).status_code == 400
 
 
-def test_a_namespace_that_cannot_be_is_a_permanent_fault(client: TestClient, services: FakeServices) -> None:
+def test_an_invalid_namespace_is_a_permanent_failure(client: TestClient, services: FakeServices) -> None:
     data, attributes = encode("ns", [request("a")], "")
     assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
     assert not list_memories(services.memories)
     assert [dead_letter.message_id for dead_letter in services.memories_of("").dead_letters(100)] == ["1"]
 
 
-def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
+def test_an_unreadable_message_is_kept_under_its_message_id_and_counted(
     client: TestClient, services: FakeServices
 ) -> None:
     for _ in range(2):  # redelivered, it is kept once
@@ -122,7 +120,9 @@ def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
     assert sorted(row["state"] for row in recorded) == [IngestState.DUPLICATE, IngestState.FAILED, IngestState.STORED]
 
 
-def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient, services: FakeServices) -> None:
+def test_a_message_of_a_newer_schema_version_is_redelivered_until_it_is_dead_lettered(
+    client: TestClient, services: FakeServices
+) -> None:
     newer = {"schema_version": 2, "request_id": str(new_id()), "content": "x", "timestamp": "2026-05-20T12:00:00Z"}
     body = _envelope(json.dumps(newer).encode(), {"namespace": "ns"})
     assert client.post("/", json=body).status_code == 503
@@ -140,7 +140,9 @@ def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient,
     assert [dead_letter.data for dead_letter in services.memories.dead_letters(100)] == [json.dumps(newer).encode()]
 
 
-def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestClient, services: FakeServices) -> None:
+def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
+    client: TestClient, services: FakeServices
+) -> None:
     services.outcome_topic = FakeOutcomes()
     good, bad = request("a", external_id=ExternalId("crm", "4711")), {"request_id": str(new_id()), "content": ""}
     data = json.loads(encode("ns", [good], "")[0])
@@ -154,7 +156,7 @@ def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestCli
     ]
 
 
-def test_an_outcome_that_could_not_be_told_is_told_by_the_next_delivery(
+def test_an_outcome_that_could_not_be_published_is_published_by_the_next_delivery(
     client: TestClient, services: FakeServices
 ) -> None:
     services.outcome_topic = FakeOutcomes()
@@ -166,7 +168,9 @@ def test_an_outcome_that_could_not_be_told_is_told_by_the_next_delivery(
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED]
 
 
-def test_what_has_no_request_is_told_under_its_message_id(client: TestClient, services: FakeServices) -> None:
+def test_the_outcome_of_a_message_without_requests_has_its_message_id(
+    client: TestClient, services: FakeServices
+) -> None:
     services.outcome_topic = FakeOutcomes()
     client.post("/", json=_envelope(b"not json", {"namespace": "ns"}))
     (outcome,) = services.outcome_topic.told
@@ -183,7 +187,7 @@ def last(services: FakeServices) -> Iterator[TestClient]:
         yield opened
 
 
-def test_a_fault_of_our_own_in_the_last_function_loses_no_message(
+def test_a_bug_in_the_dead_letter_function_loses_no_message(
     last: TestClient, services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(self: Push) -> None:
@@ -196,7 +200,7 @@ def test_a_fault_of_our_own_in_the_last_function_loses_no_message(
     assert "ZeroDivisionError" in dead_letter.cause
 
 
-def test_an_attribute_of_a_publisher_does_not_make_its_memory_an_object(
+def test_a_publisher_s_attribute_eventtype_does_not_turn_the_message_into_an_object_event(
     last: TestClient, services: FakeServices
 ) -> None:
     data, attributes = encode("ns", [one := request("a")], "")
@@ -212,7 +216,7 @@ PERMANENT = [
 
 
 @pytest.mark.parametrize("fault", PERMANENT, ids=[type(one).__name__ for one in PERMANENT])
-def test_a_fault_of_a_service_makes_no_dead_letter_and_the_message_is_stored_once_it_is_fixed(
+def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_stored_afterwards(
     last: TestClient, services: FakeServices, fault: MnemosyneError
 ) -> None:
     one = request("a")
@@ -228,7 +232,7 @@ def test_a_fault_of_a_service_makes_no_dead_letter_and_the_message_is_stored_onc
     assert list(services.memories.dead_letters(100)) == []
 
 
-def test_a_message_that_fails_although_the_services_work_is_kept_with_its_cause(
+def test_a_message_that_fails_while_the_services_work_is_dead_lettered_with_its_cause(
     last: TestClient, services: FakeServices
 ) -> None:
     body = _envelope(*encode("ns", [one := request("a")], ""))
@@ -263,7 +267,7 @@ def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
     assert record.fields["error"] == "the service refuses us: grant the right (answered 403)"  # type: ignore[attr-defined]
 
 
-def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_and_says_how_to_go_on(
+def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_with_the_next_step(
     services: FakeServices,
 ) -> None:
     notification = {"eventType": "OBJECT_FINALIZE", "bucketId": "b", "objectId": "o", "objectGeneration": "1"}
@@ -277,7 +281,7 @@ def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_and_says_h
         dead_letters.redrive(dead_letter.message_id, memories=services.memories, queue=services.queue)
 
 
-def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
+def test_another_content_under_a_used_id_is_dead_lettered_and_reported(
     client: TestClient, last: TestClient, services: FakeServices
 ) -> None:
     services.outcome_topic = FakeOutcomes()
@@ -289,6 +293,6 @@ def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/namespaces/%20", "/objects/"])
-def test_an_endpoint_without_a_namespace_takes_nothing(client: TestClient, services: FakeServices, path: str) -> None:
+def test_an_endpoint_path_without_a_namespace_gets_400(client: TestClient, services: FakeServices, path: str) -> None:
     assert client.post(path, json=_envelope(*encode("ns", [request("a")], ""))).status_code == 400
     assert not list_memories(services.memories)

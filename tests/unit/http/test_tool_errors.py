@@ -1,4 +1,4 @@
-"""Every tool error has a code in `_meta`, in both protocol eras, and clients decide by it."""
+"""Each tool error has a code in `_meta`, in both protocol versions, and the command line decides by this code."""
 
 import json
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def test_every_error_class_has_a_case() -> None:
 
 @BY_CLASS
 @pytest.mark.parametrize("era", ERAS)
-def test_an_error_has_its_code_in_both_eras(
+def test_an_error_has_its_code_in_both_protocol_versions(
     client: TestClient, services: FakeServices, monkeypatch: pytest.MonkeyPatch,
     error: Exception, code: dict[str, Any], raised: type[Exception], era: str,
 ) -> None:  # fmt: skip
@@ -108,7 +108,7 @@ def test_an_error_has_its_code_in_both_eras(
 
 
 @BY_CLASS
-def test_the_command_raises_by_the_code_whatever_the_sentence_says(
+def test_the_command_line_raises_the_error_of_the_code_whatever_the_message(
     client: TestClient, services: FakeServices, monkeypatch: pytest.MonkeyPatch,
     error: Exception, code: dict[str, Any], raised: type[Exception],
 ) -> None:  # fmt: skip
@@ -136,7 +136,7 @@ def test_the_command_raises_by_the_code_whatever_the_sentence_says(
         ("memory_search", {"limit": 0, "query": "a"}, "invalid_request"),
     ],
 )
-def test_an_error_of_arguments_has_its_code(
+def test_an_argument_error_has_its_code(
     client: TestClient, tool: str, arguments: dict[str, Any], code: str, era: str
 ) -> None:
     result = _call(client, tool, arguments, era)
@@ -144,7 +144,7 @@ def test_an_error_of_arguments_has_its_code(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_error_of_a_deprecated_name_has_its_code_and_its_note(client: TestClient, era: str) -> None:
+def test_an_error_of_a_deprecated_tool_name_has_its_code_and_the_deprecation_note(client: TestClient, era: str) -> None:
     result = _call(client, "retrieve_memory", {"query": ""}, era)
     assert result["_meta"][ERROR_META]["code"] == "invalid_request"
     assert "memory_search" in result["_meta"]["mnemosyne/deprecated"]
@@ -154,5 +154,5 @@ def test_a_success_has_no_error_code(client: TestClient) -> None:
     assert ERROR_META not in _call(client, "memory_stats", {}, "handshake").get("_meta", {})
 
 
-def test_server_and_command_use_the_same_key() -> None:
+def test_server_and_command_line_use_the_same_key_in_meta() -> None:
     assert tool_client.ERROR_META == ERROR_META

@@ -1,4 +1,4 @@
-"""Figures report whether they reach their goal, and whether they are worse than the kept ones."""
+"""Benchmark figures: whether they reach their goal, and whether they are worse than the recorded figures."""
 
 import asyncio
 
@@ -21,26 +21,26 @@ def test_a_figure_is_the_median_of_its_rounds_with_their_quartiles() -> None:
     ("figure", "reached"),
     [(LESS, True), (MORE, True), (Figure.of("x", [2.1], 2.0), False), (Figure.of("x", [9]), None)],
 )
-def test_its_goal_is_reached_or_not(figure: Figure, reached: bool | None) -> None:
+def test_a_figure_reaches_its_goal_or_not(figure: Figure, reached: bool | None) -> None:
     assert figure.reached is reached
 
 
 @pytest.mark.parametrize(
     ("figure", "kept", "worse"), [(LESS, 1.3, True), (LESS, 1.4, False), (MORE, 1.6, True), (MORE, 1.4, False)]
 )
-def test_worse_by_half_is_a_regression(figure: Figure, kept: float, worse: bool) -> None:
+def test_a_figure_worse_by_more_than_half_is_a_regression(figure: Figure, kept: float, worse: bool) -> None:
     assert bool(regressions([figure], {figure.name: {"ratio": kept}})) is worse
 
 
-def test_a_figure_that_was_never_kept_is_no_regression() -> None:
+def test_a_figure_without_a_recorded_value_is_not_a_regression() -> None:
     assert regressions([LESS], {}) == []
 
 
-def test_the_table_says_what_is_not_reached() -> None:
+def test_the_table_marks_goals_that_are_not_reached() -> None:
     assert "| x | 2.10 | 2.10 to 2.10 | ≤ 2, not reached |" in table([Figure.of("x", [2.1], 2.0)])
 
 
-def test_a_question_is_six_words_in_a_row_of_its_text() -> None:
+def test_a_generated_question_is_six_consecutive_words_of_its_text() -> None:
     text = "one two three four five six seven eight"
     (question,) = questions([text], 1)
     assert question in text

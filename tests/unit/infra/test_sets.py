@@ -1,4 +1,4 @@
-"""The generated tuning sets keep their promises."""
+"""The generated tuning sets have the documented properties."""
 
 import functools
 import re
@@ -29,7 +29,7 @@ def collection(request: pytest.FixtureRequest) -> Collection:
     ("make", "memories", "questions", "unanswerable", "changes"),
     [(assistant_logs, 5_000, 300, 60, 100), (documents, 300, 200, 40, 0), (short_facts, 10_000, 300, 60, 500)],
 )
-def test_a_set_has_its_promised_size(
+def test_a_set_has_its_documented_size(
     make: Callable[[], Collection], memories: int, questions: int, unanswerable: int, changes: int
 ) -> None:
     made = _made(make)
@@ -54,7 +54,7 @@ def test_a_set_is_the_same_each_time() -> None:
     assert assistant_logs() == _made(assistant_logs)
 
 
-def test_a_question_has_most_of_its_words_from_elsewhere() -> None:
+def test_the_median_question_shares_at_most_half_of_its_words_with_its_memory() -> None:
     made = _made(short_facts)
     shares = []
     for question in made.answerable:

@@ -24,7 +24,9 @@ IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connection
         ("memory_id = row[0]", "read row[0] by the column's name"),
     ],
 )
-def test_it_refuses(tmp_path: Path, body: str, said: str) -> None:
+def test_an_sql_statement_that_is_not_constant_or_a_row_read_by_position_is_refused(
+    tmp_path: Path, body: str, said: str
+) -> None:
     module = tmp_path / "module.py"
     module.write_text(IMPORTS + body + "\n")
     (problem,) = problems(module, [tmp_path])
@@ -41,13 +43,13 @@ def test_it_refuses(tmp_path: Path, body: str, said: str) -> None:
         'memory_id = row["id"]',
     ],
 )
-def test_it_lets_pass(tmp_path: Path, body: str) -> None:
+def test_a_constant_sql_statement_and_a_row_read_by_name_are_accepted(tmp_path: Path, body: str) -> None:
     module = tmp_path / "module.py"
     module.write_text(IMPORTS + body + "\n")
     assert list(problems(module, [tmp_path])) == []
 
 
-def test_a_name_of_another_module_must_be_a_constant_there(tmp_path: Path) -> None:
+def test_an_imported_sql_statement_must_be_a_constant_of_its_module(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "statements.py").write_text('GOOD: Final = "SELECT 1"\nBAD = "SELECT 2"\n')
     module = tmp_path / "module.py"

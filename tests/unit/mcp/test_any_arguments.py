@@ -45,7 +45,9 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
     max_examples=min(60, settings.default.max_examples if settings.default else 60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_a_tool_answers_or_says_what_is_wrong(services: FakeServices, tool: Tool[Any], data: st.DataObject) -> None:
+def test_a_tool_returns_a_result_or_an_error_of_the_caller(
+    services: FakeServices, tool: Tool[Any], data: st.DataObject
+) -> None:
     result = call(tool, data.draw(_arguments(tool)), LOCAL, services)
     content = result.content[0]
     assert isinstance(content, mcp_types.TextContent)

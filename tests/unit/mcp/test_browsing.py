@@ -1,4 +1,4 @@
-"""Lists and sessions as people browse them."""
+"""Lists of memories, and memories of a session, as the console shows them."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def test_a_list_has_previews_on_request(services: FakeServices) -> None:
     assert len(listed["preview"]) <= 201
 
 
-def test_a_list_goes_from_the_oldest_page_by_page(services: FakeServices) -> None:
+def test_a_list_can_be_paged_from_the_oldest(services: FakeServices) -> None:
     for day in range(5):
         store_content(services.memories, f"day {day}", timestamp=NOW + timedelta(days=day))
     first = answer_of(services, "list_memories", order="oldest", limit=3)
@@ -59,12 +59,12 @@ def test_a_memory_without_a_session_has_no_neighbours(services: FakeServices) ->
     assert "session_memories" not in answer_of(services, "get_memory", id=str(alone), neighbours=True)
 
 
-def test_agents_read_a_memory_without_its_neighbours(services: FakeServices) -> None:
+def test_a_memory_is_read_without_neighbours_by_default(services: FakeServices) -> None:
     memory = store_content(services.memories, "turn", session="chat")
     assert not answer_of(services, "get_memory", id=str(memory)).keys() & {"session_memories", "title_given"}
 
 
-def test_a_neighbour_without_a_title_is_named_by_whole_words(services: FakeServices) -> None:
+def test_a_neighbour_without_a_title_is_shown_by_its_first_whole_words(services: FakeServices) -> None:
     made = [
         request("The label printer on floor two moved to the new office.", session="chat", timestamp=NOW),
         request("reply", session="chat", timestamp=NOW + timedelta(minutes=1)),
@@ -75,7 +75,7 @@ def test_a_neighbour_without_a_title_is_named_by_whole_words(services: FakeServi
     assert before["title"] == "The label printer on floor two moved to the new…"
 
 
-def test_a_version_without_a_title_is_named_by_whole_words(services: FakeServices) -> None:
+def test_a_version_without_a_title_is_shown_by_its_first_whole_words(services: FakeServices) -> None:
     memories = services.memories_of("ns")
     old = store_content(memories, "The label printer on floor two moved to the new office.")
     new = store_content(memories, "It moved back.")

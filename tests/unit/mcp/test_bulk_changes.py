@@ -56,7 +56,9 @@ def test_an_older_version_stays_hidden_when_newer_ones_are_deleted(services: Fak
 @pytest.mark.parametrize(
     "arguments", [{}, {"id": "ID", "ids": ["ID"]}, {"ids": ["ID"], "source": "s", "key": "k"}, {"ids": []}]
 )
-def test_a_deletion_needs_one_kind_of_name(services: FakeServices, arguments: dict[str, Any]) -> None:
+def test_a_deletion_needs_exactly_one_of_id_ids_and_source_with_key(
+    services: FakeServices, arguments: dict[str, Any]
+) -> None:
     memory_id = str(store_content(services.memories, "tea"))
     filled = {
         name: [memory_id] if value == ["ID"] else memory_id if value == "ID" else value
@@ -76,7 +78,7 @@ def test_tags_of_several_memories_are_added_and_removed(services: FakeServices) 
     assert answer_of(services, "update_memory", ids=ids, add_tags=["new"])["changed"] == 0
 
 
-def test_a_memory_gets_no_more_tags_than_it_may_have(services: FakeServices) -> None:
+def test_a_memory_does_not_get_more_tags_than_the_limit(services: FakeServices) -> None:
     full = store_content(services.memories, "full", tags=tuple(f"tag {n}" for n in range(TAG_COUNT)))
     other = store_content(services.memories, "other")
     why = error_of(services, "update_memory", ids=[str(other), str(full)], add_tags=["one more"])
@@ -92,7 +94,9 @@ def test_a_memory_gets_no_more_tags_than_it_may_have(services: FakeServices) -> 
         ({"ids": True, "id": True, "add_tags": ["x"]}, "either id or ids"),
     ],
 )
-def test_tags_are_added_alone(services: FakeServices, arguments: dict[str, Any], why: str) -> None:
+def test_adding_tags_to_several_memories_excludes_other_changes(
+    services: FakeServices, arguments: dict[str, Any], why: str
+) -> None:
     memory_id = str(store_content(services.memories, "tea"))
     named: dict[str, Any] = {"ids": [memory_id]} if "ids" in arguments else {}
     named |= {} if "ids" in arguments and "id" not in arguments else {"id": memory_id}
@@ -100,7 +104,7 @@ def test_tags_are_added_alone(services: FakeServices, arguments: dict[str, Any],
     assert why in error_of(services, "update_memory", **named, **rest)
 
 
-def test_a_tag_is_renamed_in_all_memories_a_part_with_each_call(
+def test_a_tag_is_renamed_in_all_memories_over_several_calls(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manage, "TAGGED_AT_ONCE", 2)
@@ -114,7 +118,7 @@ def test_a_tag_is_renamed_in_all_memories_a_part_with_each_call(
     assert {_tags(services, memory_id) for memory_id in others} == {("x", "Getränke")}
 
 
-def test_a_tag_can_be_written_in_another_case(services: FakeServices) -> None:
+def test_the_case_of_a_tag_can_be_changed(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "a", tags=("tea", "x"))
     assert answer_of(services, "change_tag", tag="tea", to="Tea") == {"changed": 1, "remaining": 0}
     assert set(_tags(services, memory_id)) == {"Tea", "x"}
@@ -134,7 +138,7 @@ def test_a_changed_tag_is_found_by_a_search(services: FakeServices) -> None:
     assert hit["id"] == str(memory_id)
 
 
-def test_no_tag_of_another_namespace_is_changed(services: FakeServices) -> None:
+def test_tags_of_other_namespaces_are_not_changed(services: FakeServices) -> None:
     other = store_content(services.memories_of("other"), "a", tags=("tea",))
     assert answer_of(services, "change_tag", tag="tea", delete=True) == {"changed": 0, "remaining": 0}
     memory = services.memories_of("other").fetch(other)

@@ -36,7 +36,7 @@ def _read(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_schemas_are_made_of_the_words_of_json_schema(tool: Tool[Any]) -> None:
+def test_tool_schemas_use_only_keywords_of_json_schema(tool: Tool[Any]) -> None:
     for schema in (tool.listing.input_schema, tool.listing.output_schema):
         assert schema
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -44,7 +44,7 @@ def test_schemas_are_made_of_the_words_of_json_schema(tool: Tool[Any]) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_gemini_s_library_reads_the_arguments(tool: Tool[Any]) -> None:
+def test_the_gemini_library_accepts_the_argument_schemas(tool: Tool[Any]) -> None:
     declarations = mcp_to_gemini_tool(tool.listing).function_declarations
     assert declarations and declarations[0].parameters
     properties = declarations[0].parameters.properties or {}
@@ -54,21 +54,21 @@ def test_gemini_s_library_reads_the_arguments(tool: Tool[Any]) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_what_is_optional_may_be_null(tool: Tool[Any]) -> None:
+def test_an_optional_argument_may_be_null(tool: Tool[Any]) -> None:
     for schema in _schemas(tool.schema):
         for name, one in schema.get("properties", {}).items():
             assert ("null" in one["type"]) is (name not in schema.get("required", ())), name
 
 
 @pytest.mark.parametrize("empty", [None, "", []])
-def test_what_is_empty_is_absent(empty: object) -> None:
+def test_an_empty_optional_argument_is_treated_as_absent(empty: object) -> None:
     everything = dict.fromkeys(BY_NAME["memory_search"].arguments.model_fields, empty)
     assert _read("memory_search", **everything | {"query": "tea"}) == {"query": "tea"}
     memories = [{**MEMORY, "tags": empty, "title": empty, "metadata": empty}]
     assert _read("ingest_memories", memories=memories) == {"memories": [MEMORY]}
 
 
-def test_what_is_required_is_never_absent_by_being_empty() -> None:
+def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> None:
     said = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
     assert said == "content must have at least 1 character, got 0"
 
@@ -91,7 +91,7 @@ def test_what_is_required_is_never_absent_by_being_empty() -> None:
         ("ingest_status", {"request_ids": "x"}, {"request_ids": ["x"]}),
     ],
 )  # fmt: skip
-def test_what_can_mean_one_thing_only_is_taken_for_it(
+def test_an_argument_with_one_possible_meaning_is_converted(
     tool: str, written: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     assert _read(tool, **written) == meant
@@ -101,19 +101,19 @@ def test_what_can_mean_one_thing_only_is_taken_for_it(
     "written",
     [{"limit": "three"}, {"limit": "2.5"}, {"limit": 2.5}, {"include_debug": "maybe"}, {"tags": 5}, {"metadata": "[1"}],
 )
-def test_what_remains_unclear_is_left_as_it_came_and_refused_by_name(written: dict[str, Any]) -> None:
+def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: dict[str, Any]) -> None:
     (name,) = written
     assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
 
 
-def test_an_argument_that_nobody_knows_is_refused_empty_or_not() -> None:
+def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
     values: list[object] = ["", [], "x"]
     for value in values:
         said = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
         assert "flavour is not an argument of memory_search" in said
 
 
-def test_labels_change_only_where_something_is_said_of_them(services: FakeServices) -> None:
+def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
     strict: dict[str, Any] = {"id": str(memory_id), "title": "Tea", "tags": [], "metadata": None, "superseded_by": ""}
     assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
@@ -121,7 +121,7 @@ def test_labels_change_only_where_something_is_said_of_them(services: FakeServic
     assert (without["tags"], without["metadata"]) == ([], {"a": 1})
 
 
-def test_what_is_written_as_text_costs_what_it_says() -> None:
+def test_memories_given_as_text_cost_as_much_as_memories_given_as_an_array() -> None:
     memories = [MEMORY] * 3
     text = str(memories).replace("'", '"')
     assert units_of("ingest_memories", {"memories": text}) == units_of("ingest_memories", {"memories": memories}) > 0

@@ -1,4 +1,4 @@
-"""The confidence of hits in the answers of the searching tools."""
+"""The confidence of hits in the answers of search tools."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
     ("query", "best"),
     [("The oolong is on shelf 7", "strong"), ("cars are fast", "strong"), (UNRELATED, "weak"), ("velvet", "weak")],
 )
-def test_each_hit_has_its_confidence_in_the_record_and_in_the_line_above_it(
+def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
     stored: FakeServices, name: str, query: str, best: str
 ) -> None:
     result = call_tool(stored, name, query=query)
@@ -49,7 +49,7 @@ def test_each_hit_has_its_confidence_in_the_record_and_in_the_line_above_it(
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize(("query", "noted"), [(UNRELATED, True), ("a quorum", True), ("oolong shelf", False)])
-def test_an_answer_says_so_if_no_hit_is_close(stored: FakeServices, name: str, query: str, noted: bool) -> None:
+def test_an_answer_notes_that_no_hit_is_close(stored: FakeServices, name: str, query: str, noted: bool) -> None:
     found = answer_of(stored, name, query=query)
     assert found["memories"]
     assert found.get("nothing_close") == (NOTHING_CLOSE if noted else None)
@@ -75,7 +75,7 @@ def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, name: str, m
         ("strong", 1, "Nothing strong was found: min_confidence strong left out 1 hit."),
     ],
 )
-def test_an_answer_says_how_many_hits_a_minimum_left_out_if_it_left_out_all(
+def test_an_answer_without_hits_says_how_many_the_minimum_confidence_left_out(
     stored: FakeServices, name: str, minimum: str, limit: int, noted: str
 ) -> None:
     asked = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
@@ -85,7 +85,7 @@ def test_an_answer_says_how_many_hits_a_minimum_left_out_if_it_left_out_all(
     assert found["nothing_close"] in _notes(stored, name, **asked)
 
 
-def test_a_minimum_does_not_explain_an_empty_memory(services: FakeServices) -> None:
+def test_an_empty_namespace_gives_no_note_about_the_minimum_confidence(services: FakeServices) -> None:
     assert "nothing_close" not in answer_of(services, "memory_search", query="tea", min_confidence="related")
 
 
@@ -100,7 +100,7 @@ def test_a_list_by_time_has_no_confidence_and_a_literal_match_is_strong(
     assert hits and {hit.get("confidence") for hit in hits} == {confidence}
 
 
-def test_without_vectors_the_words_decide(stored: FakeServices) -> None:
+def test_without_vectors_the_words_determine_the_confidence(stored: FakeServices) -> None:
     stored.embedder.away = True
     hits = answer_of(stored, "memory_search", query="oolong shelf")["memories"]
     assert hits[0]["confidence"] == "strong"
@@ -113,7 +113,7 @@ def test_an_unknown_minimum_is_refused_with_the_known_ones(stored: FakeServices,
     assert message == f"min_confidence must be one of 'weak', 'related' or 'strong', got {json.dumps(value)}"
 
 
-def test_the_connector_of_chatgpt_has_both(stored: FakeServices) -> None:
+def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(stored: FakeServices) -> None:
     near, far = (
         json.loads(text_of(call_tool(stored, "search", query=query))) for query in ("cars are fast", UNRELATED)
     )

@@ -23,11 +23,11 @@ def _given_up(services: FakeServices, one: IngestRequest) -> None:
     dead_letters.give_up(letter, IngestMessage("ns", (one,)), memories=services.memories)
 
 
-def test_agents_are_shown_none_of_them() -> None:
+def test_agents_do_not_see_the_console_s_tools() -> None:
     assert not {tool.name for tool in console_tools()} & {tool.name for tool in TOOLS}
 
 
-def test_they_are_known_by_name_before_they_are_imported() -> None:
+def test_the_list_of_names_contains_each_console_tool() -> None:
     assert {tool.name for tool in console_tools()} == CONSOLE_NAMES
 
 
@@ -39,7 +39,7 @@ def test_only_operators_forget_memories_and_redrive_and_drop_dead_letters() -> N
     assert operators == {"redrive", "drop_dead_letters", "forget_memories"}
 
 
-def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:
+def test_a_redriven_dead_letter_is_published_unchanged(services: FakeServices) -> None:
     one = request("tea")
     _given_up(services, one)
     (shown,) = answer_of(services, "list_dead_letters")["dead_letters"]
@@ -50,11 +50,11 @@ def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeSer
     assert status_of(services.memories, one.request_id).state is IngestState.QUEUED
 
 
-def test_what_is_no_dead_letter_any_more_cannot_be_put_back_again(services: FakeServices) -> None:
+def test_a_redriven_dead_letter_cannot_be_redriven_again(services: FakeServices) -> None:
     assert "no dead letter has the message id '7'" in error_of(services, "redrive", message_id="7")
 
 
-def test_who_puts_back_what_stands_in_the_audit_log(
+def test_a_redrive_is_recorded_in_the_audit_log(
     services: FakeServices, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     _given_up(services, request("tea"))
@@ -81,7 +81,7 @@ def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServic
     assert "causes" not in answer_of(services, "list_dead_letters", cursor=first["next_cursor"])
 
 
-def test_the_letters_of_a_cause_are_redriven_as_many_as_one_call_takes(services: FakeServices) -> None:
+def test_the_dead_letters_of_a_cause_are_redriven_up_to_the_limit_of_a_call(services: FakeServices) -> None:
     _keep(services, ("a", "other"), *((f"{n}", f"quota of {n}") for n in range(REDRIVEN_AT_ONCE + 5)))
     first = answer_of(services, "redrive", cause="quota of #")
     assert (first["letters"], first["problems"], first["remaining"]) == (REDRIVEN_AT_ONCE, [], 5)
@@ -91,7 +91,7 @@ def test_the_letters_of_a_cause_are_redriven_as_many_as_one_call_takes(services:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"message_id": "7", "cause": "other"}])
-def test_a_redrive_names_one_letter_or_one_cause(services: FakeServices, arguments: dict[str, str]) -> None:
+def test_a_redrive_needs_exactly_one_dead_letter_or_cause(services: FakeServices, arguments: dict[str, str]) -> None:
     assert "give either message_id, message_ids or cause" in error_of(services, "redrive", **arguments)
 
 
@@ -105,7 +105,7 @@ def test_a_redrive_names_one_letter_or_one_cause(services: FakeServices, argumen
         ({"all": True}, []),
     ],
 )
-def test_letters_are_dropped_by_cause_id_and_age_as_a_dry_run_counts(
+def test_dead_letters_are_dropped_by_cause_id_and_age_and_a_dry_run_counts_them(
     services: FakeServices, arguments: dict[str, Any], left: list[str]
 ) -> None:
     _keep(services, ("1", "quota of 1"), ("2", "quota of 2"), ("3", "other"))
@@ -116,7 +116,7 @@ def test_letters_are_dropped_by_cause_id_and_age_as_a_dry_run_counts(
 
 
 @pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])
-def test_letters_are_not_dropped_without_saying_which(services: FakeServices, arguments: dict[str, Any]) -> None:
+def test_dropping_dead_letters_needs_a_selection(services: FakeServices, arguments: dict[str, Any]) -> None:
     _keep(services, ("1", "quota"))
     assert "give message_ids, cause or older_than_days" in error_of(services, "drop_dead_letters", **arguments)
     assert len(services.memories.dead_letters(10)) == 1
@@ -135,11 +135,11 @@ def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
 
 @pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "export_memories"])
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "!", "é", "f" * 32])
-def test_a_cursor_that_was_never_given_out_is_refused(services: FakeServices, tool: str, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(services: FakeServices, tool: str, cursor: str) -> None:
     assert "cursor must be the next_cursor of an earlier page" in error_of(services, tool, cursor=cursor)
 
 
-def test_an_export_s_pages_are_its_lines_one_after_another(services: FakeServices) -> None:
+def test_the_pages_of_an_export_are_consecutive_lines(services: FakeServices) -> None:
     store(services.memories, *(request(f"memory {n} 😀") for n in range(450)))
     lines, cursor, pages = "", None, 0
     while pages == 0 or cursor:
@@ -149,7 +149,7 @@ def test_an_export_s_pages_are_its_lines_one_after_another(services: FakeService
     assert {json.loads(line)["content"] for line in lines.splitlines()} == {f"memory {n} 😀" for n in range(450)}
 
 
-def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) -> None:
+def test_an_imported_part_of_a_file_has_an_outcome_for_each_line(services: FakeServices) -> None:
     good = {"content": "Ada prefers tea.", "timestamp": "2026-05-01T00:00:00Z", "colour": "red"}
     text = f"{json.dumps(good)}\nnot json\n{json.dumps(good | {'timestamp': 'never'})}\n"
     answer = answer_of(services, "import_memories", name="a.jsonl", text=text, first_line=101)
@@ -161,7 +161,7 @@ def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) 
     assert [one.content for one in services.queue.published[0][1]] == ["Ada prefers tea."]
 
 
-def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: FakeServices) -> None:
+def test_a_line_that_fails_is_listed_among_the_requests_under_its_line(services: FakeServices) -> None:
     text = "not json\n" + json.dumps({"content": "x" * 100_001, "timestamp": "2026-05-01", "source": "s", "key": "k"})
     unread = [{"source": "a.jsonl", "key": "9", "error": "it is not UTF-8"}]
     answer = answer_of(services, "import_memories", name="a.jsonl", text=text, first_line=7, refused=unread)
@@ -183,12 +183,12 @@ def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: Fak
         ("a.md", "---\ntimestamp: 2026-05-01\n---\nTea."),
     ],
 )
-def test_chronicles_and_notes_are_taken_too(services: FakeServices, name: str, text: str) -> None:
+def test_chronicles_and_notes_are_imported(services: FakeServices, name: str, text: str) -> None:
     assert len(answer_of(services, "import_memories", name=name, text=text)["request_ids"]) == 1
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "a.jsonl.gz", ".."])
-def test_a_file_whose_name_says_no_format_is_refused(services: FakeServices, name: str) -> None:
+def test_a_file_whose_name_has_no_known_extension_is_refused(services: FakeServices, name: str) -> None:
     assert "name must end in .jsonl" in error_of(services, "import_memories", name=name, text="{}")
     assert services.queue.messages == []
 
@@ -211,22 +211,20 @@ def test_more_than_a_hundred_memories_in_one_part_are_refused(services: FakeServ
     ],
     ids=["numbers", "arrays", "members", "no JSON", "a flow of YAML", "a block of YAML"],
 )
-def test_a_part_that_holds_more_values_than_a_request_may_is_refused(
-    services: FakeServices, name: str, text: str
-) -> None:
-    """Within the string of `text` they are not counted with the request's."""
+def test_a_part_with_more_json_values_than_the_limit_is_refused(services: FakeServices, name: str, text: str) -> None:
+    """The limit for requests does not count the values inside the string `text`."""
     assert "at most 20,000 values" in error_of(services, "import_memories", name=name, text=text)
     assert services.queue.messages == []
 
 
-def test_a_part_of_long_prose_is_taken(services: FakeServices) -> None:
+def test_a_part_of_long_prose_is_accepted(services: FakeServices) -> None:
     prose = "one, two [three] {four}, " * 3_000
     line = json.dumps({"content": prose, "timestamp": "2026-05-01T00:00:00Z"})
     for name, text in (("a.jsonl", line), ("a.md", f"---\ndate: 2026-05-01\n---\n{prose}")):
         assert len(answer_of(services, "import_memories", name=name, text=text)["request_ids"]) == 1
 
 
-def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services: FakeServices) -> None:
+def test_an_imported_export_returns_the_supersession_and_tags_to_restore(services: FakeServices) -> None:
     told = {
         "content": "TAGS: seen\nTea.", "timestamp": "2026-05-01T00:00:00Z", "tags": ["tea"], "content_hash": "0" * 64,
         "superseded_by_hash": "1" * 64,
@@ -235,21 +233,21 @@ def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services:
     assert (item["superseded_by_hash"], item["tags"]) == ("1" * 64, ["tea"])
 
 
-def test_a_timeline_answers_the_window_that_it_counted(services: FakeServices) -> None:
+def test_a_timeline_returns_the_window_that_it_counted(services: FakeServices) -> None:
     store(services.memories, request("tea", timestamp=NOW))
     answer = answer_of(services, "memory_timeline", time_expr="May 2026", per="day")
     assert answer["buckets"] == [{"start": "2026-05-20", "memories": 1}]
     assert answer["window"]["after"].startswith("2026-05-01")
 
 
-def test_a_history_names_what_nearly_says_the_same(services: FakeServices) -> None:
+def test_a_history_names_memories_with_nearly_the_same_content(services: FakeServices) -> None:
     first, second = store_contents(services.memories, "Ada likes tea", "tea likes Ada")
     answer = answer_of(services, "memory_history", id=str(first))
     assert [one["id"] for one in answer["similar"]] == [str(second)]
     assert error_of(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
 
 
-def test_front_matter_costs_what_reading_it_takes() -> None:
+def test_front_matter_costs_budget_for_the_time_to_parse_it() -> None:
     cost = by_name()["import_memories"].units
     plain = cost({"name": "a.md", "text": "x" * 50_000})
     for mark in ("", "\ufeff"):

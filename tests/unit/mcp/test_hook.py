@@ -1,4 +1,4 @@
-"""`recall_for_hook`: memories for a prompt, as the output of a coding agent's hook."""
+"""`recall_for_hook`: memories for a prompt, in the output format of a coding agent's hook."""
 
 import json
 from typing import Any
@@ -14,33 +14,33 @@ def _hook(services: FakeServices, **arguments: Any) -> Any:
     return json.loads(text_of(call_tool(services, "recall_for_hook", **arguments)))
 
 
-def test_what_is_recalled_is_put_before_the_model_with_the_prompt(services: FakeServices) -> None:
+def test_recalled_memories_are_added_to_the_context_of_the_prompt(services: FakeServices) -> None:
     store_contents(services.memories, "Shelf 7 holds the oolong.")
     output = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]
     assert output["hookEventName"] == "UserPromptSubmit"
     assert "Shelf 7 holds the oolong." in output["additionalContext"]
 
 
-def test_what_was_said_in_the_session_itself_is_not_recalled(services: FakeServices) -> None:
+def test_memories_of_the_present_session_are_not_recalled(services: FakeServices) -> None:
     store_contents(services.memories, *(f"the oolong {n}" for n in range(200)), session="claude-code:1")
     store_contents(services.memories, "oolong is on shelf 7", session="claude-code:0")
     told = _hook(services, prompt="the oolong", session="claude-code:1")["hookSpecificOutput"]["additionalContext"]
     assert told.count("--- [") == 1 and "shelf 7" in told
 
 
-def test_nothing_to_recall_is_nothing_said(services: FakeServices) -> None:
+def test_without_memories_to_recall_the_output_is_empty(services: FakeServices) -> None:
     assert _hook(services, prompt="green tea") == {}
     store_contents(services.memories, "green tea", session="claude-code:1")
     assert _hook(services, prompt="green tea", session="claude-code:1") == {}
 
 
 @pytest.mark.parametrize("prompt", ["", "  ", "yes", "/clear"])
-def test_a_prompt_of_one_word_brings_nothing_to_mind(services: FakeServices, prompt: str) -> None:
+def test_a_prompt_of_one_word_recalls_no_memories(services: FakeServices, prompt: str) -> None:
     store_contents(services.memories, "yes, let us go on and clear the table")
     assert _hook(services, prompt=prompt) == {}
 
 
-def test_a_prompt_of_any_length_is_answered_within_the_budget(services: FakeServices) -> None:
+def test_a_prompt_of_any_length_is_answered_within_the_character_budget(services: FakeServices) -> None:
     store_contents(services.memories, *(f"tea {n} " + "x" * 90_000 for n in range(20)))
     told = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
     assert told.count("--- [") == 5 and len(told) < 3_500
@@ -50,7 +50,7 @@ def test_a_prompt_of_any_length_is_answered_within_the_budget(services: FakeServ
     "prompt",
     ["zeppelin gibberish quux", "Refactor the parser of the importer", "What is Ada's birthday?", "quince jam"],
 )
-def test_a_prompt_that_no_memory_is_close_to_gets_none(services: FakeServices, prompt: str) -> None:
+def test_a_prompt_without_close_memories_gets_none(services: FakeServices, prompt: str) -> None:
     store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
     assert _hook(services, prompt=prompt) == {}
     output = _hook(services, prompt=prompt, min_confidence="weak")["hookSpecificOutput"]

@@ -1,4 +1,4 @@
-"""A version of a record that its source names by a key is one request, however often it is sent."""
+"""A version of a record with source and key is one request, however often it is sent."""
 
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,7 @@ KEYED = {
 }
 
 
-def test_the_request_has_the_id_of_its_version() -> None:
+def test_a_request_id_is_derived_from_the_record_s_version() -> None:
     services = FakeServices()
     ids = [call(INGEST_MEMORY, KEYED, CALLER, services).structured_content["request_id"] for _ in range(2)]
     version = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
@@ -34,7 +34,7 @@ def test_the_request_has_the_id_of_its_version() -> None:
 
 
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
-    """The present answer to a waiting call."""
+    """Return what a waiting call would answer now."""
     assert INGEST_MEMORY.outcome and queued.structured_content
     reply = INGEST_MEMORY.outcome(queued.structured_content, CALLER, services)
     return reply.result.model_dump(mode="json") if reply else None
@@ -46,7 +46,7 @@ def _fail(services: FakeServices) -> UUID:
     return failed
 
 
-def test_a_call_that_waits_is_not_told_of_an_earlier_failure_of_the_same_version(services: FakeServices) -> None:
+def test_a_waiting_call_does_not_return_an_earlier_failure_of_the_same_version(services: FakeServices) -> None:
     failed = _fail(services)
     queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert _looked_up(services, queued) is None
@@ -55,7 +55,7 @@ def test_a_call_that_waits_is_not_told_of_an_earlier_failure_of_the_same_version
     assert told == {"status": "failed", "request_id": str(failed), "error": "no room"}
 
 
-def test_a_call_that_waits_is_told_at_once_that_the_same_version_is_stored(services: FakeServices) -> None:
+def test_a_waiting_call_returns_at_once_if_the_same_version_is_stored(services: FakeServices) -> None:
     call(INGEST_MEMORY, KEYED, CALLER, services)
     ((_, (sent,)),) = services.queue.published
     store(services.memories, sent)
@@ -63,7 +63,7 @@ def test_a_call_that_waits_is_told_at_once_that_the_same_version_is_stored(servi
     assert told and told["status"] == "stored"
 
 
-def test_a_first_call_that_waits_is_told_of_any_outcome(services: FakeServices) -> None:
+def test_the_first_waiting_call_for_a_version_returns_any_outcome(services: FakeServices) -> None:
     queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert queued.structured_content and set(queued.structured_content) == {"status", "request_id"}
     _fail(services)
@@ -79,7 +79,7 @@ def test_a_key_without_a_source_is_refused() -> None:
 
 
 @pytest.mark.parametrize("field", [{"namespace": "theirs"}, {"schema_version": 2}, {"op": "insert"}])
-def test_a_record_that_asks_for_what_cannot_be_done_is_refused_by_name(field: dict[str, Any]) -> None:
+def test_an_unsupported_field_of_a_record_is_refused_by_name(field: dict[str, Any]) -> None:
     assert error_of(FakeServices(), "ingest_memory", **KEYED, **field).startswith(next(iter(field)))
     assert error_of(FakeServices(), "ingest_memories", memories=[KEYED, KEYED | field]).startswith("memories[1].")
 
@@ -101,7 +101,7 @@ def test_a_batch_may_have_two_versions_of_a_record() -> None:
     assert len(set(queued["request_ids"])) == 3
 
 
-def test_a_version_that_a_batch_has_twice_is_one_request() -> None:
+def test_a_version_that_occurs_twice_in_a_batch_is_one_request() -> None:
     first, second = call(INGEST_MEMORIES, {"memories": [KEYED, KEYED]}, CALLER, FakeServices()).structured_content[
         "request_ids"
     ]

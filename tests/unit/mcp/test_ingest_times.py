@@ -1,4 +1,4 @@
-"""When a memory happened, as agents say it."""
+"""Times of memories, as agents write them."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ def _refused(tool: str, **arguments: Any) -> str:
         ({"timestamp": "2026-10-25T02:30", "timezone": "Europe/Berlin"}, "2026-10-25T00:30:00+00:00"),
     ],
 )
-def test_a_time_is_taken_as_models_write_it_and_is_now_where_none_is_said(said: dict[str, Any], meant: str) -> None:
+def test_a_time_is_read_in_each_common_form_and_defaults_to_now(said: dict[str, Any], meant: str) -> None:
     assert _accepted(FakeServices(), "ingest_memory", content="tea", **said) == [meant]
 
 
-def test_each_memory_of_several_has_a_time_of_its_own() -> None:
+def test_each_memory_of_a_batch_has_its_own_time() -> None:
     memories = [{"content": "a"}, {"content": "b", "timestamp": "2026-05-20", "timezone": "Asia/Tokyo"}]
     assert _accepted(FakeServices(), "ingest_memories", memories=memories) == [
         NOW.isoformat(),
@@ -47,16 +47,16 @@ def test_each_memory_of_several_has_a_time_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("said", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026", "now"])
-def test_what_is_no_time_is_refused_with_the_forms_that_are(said: str) -> None:
+def test_an_invalid_time_is_refused_with_the_accepted_forms(said: str) -> None:
     assert _refused("ingest_memory", content="tea", timestamp=said).startswith("timestamp must be")
     memories = [{"content": "a"}, {"content": "b", "timestamp": said}]
     assert _refused("ingest_memories", memories=memories).startswith("memories[1].timestamp must be")
 
 
-def test_a_zone_that_there_is_not_is_refused_even_where_it_is_not_needed() -> None:
+def test_an_unknown_time_zone_is_refused_even_if_it_is_not_needed() -> None:
     assert _refused("ingest_memory", content="tea", timezone="Berlin").startswith("timezone must be an IANA name")
 
 
-def test_a_time_that_its_zone_moves_out_of_all_years_is_refused() -> None:
+def test_a_time_outside_the_years_1_to_9999_in_utc_is_refused() -> None:
     said = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
     assert said.startswith("timestamp must be between the years 1 and 9999")

@@ -1,4 +1,4 @@
-"""The list of requests, with where each comes from and what it says."""
+"""The list of requests, with the provenance and the first words of each."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ LAPTOP = replace(CALLER, name="laptop")
 
 
 def _deliver(services: FakeServices, fails: str = "") -> None:
-    """Store the messages in the queue, or give them up."""
+    """Store the messages in the queue, or dead-letter them."""
     for number, (data, attributes) in enumerate(services.queue.messages):
         message = decode(Published(message_id=str(number), data=data, attributes=attributes))
         if fails:
@@ -79,7 +79,7 @@ def test_a_refused_record_has_its_first_words(services: FakeServices) -> None:
     assert failed["first_words"] == "Ada prefers tea."
 
 
-def test_a_dead_lettered_request_names_its_letter(services: FakeServices) -> None:
+def test_a_dead_lettered_request_names_its_dead_letter(services: FakeServices) -> None:
     _send(services, "ingest_memory", content="Ada prefers tea.")
     _deliver(services, fails="the embedder is away")
     (given_up,) = _requests(services)
@@ -91,7 +91,7 @@ def test_a_dead_lettered_request_names_its_letter(services: FakeServices) -> Non
     assert answer_of(services, "redrive", message_ids=[given_up["dead_letter"]])["letters"] == 1
 
 
-def test_a_letter_that_fails_again_keeps_its_name(services: FakeServices) -> None:
+def test_a_dead_letter_that_fails_again_keeps_its_id(services: FakeServices) -> None:
     _send(services, "ingest_memory", content="Ada prefers tea.")
     _deliver(services, fails="away")
     answer_of(services, "redrive", message_id="0")
@@ -108,7 +108,7 @@ def test_a_letter_that_fails_again_keeps_its_name(services: FakeServices) -> Non
     assert given_up["dead_letter"] == "0"
 
 
-def test_a_request_that_was_stored_after_all_names_no_letter(services: FakeServices) -> None:
+def test_a_request_stored_after_a_redrive_names_no_dead_letter(services: FakeServices) -> None:
     _send(services, "ingest_memory", content="Ada prefers tea.")
     _deliver(services, fails="away")
     answer_of(services, "redrive", message_id="0")
@@ -117,7 +117,7 @@ def test_a_request_that_was_stored_after_all_names_no_letter(services: FakeServi
     assert (stored["state"], stored["dead_letter"]) == ("stored", None)
 
 
-def test_the_words_of_a_deleted_memory_are_gone(services: FakeServices) -> None:
+def test_the_request_of_a_deleted_memory_shows_no_words(services: FakeServices) -> None:
     _send(services, "ingest_memory", content="a secret")
     _deliver(services, fails="away")
     answer_of(services, "redrive", message_id="0")
@@ -128,7 +128,7 @@ def test_the_words_of_a_deleted_memory_are_gone(services: FakeServices) -> None:
     assert (deleted["state"], deleted["first_words"]) == ("deleted", None)
 
 
-def test_the_first_page_counts_the_states(services: FakeServices) -> None:
+def test_the_first_page_counts_the_requests_of_each_state(services: FakeServices) -> None:
     for content in ("one", "two", "two"):
         _send(services, "ingest_memory", content=content)
     _deliver(services)

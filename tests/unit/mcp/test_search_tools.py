@@ -1,4 +1,4 @@
-"""`memory_search`, its siblings and its old names, as an agent calls them."""
+"""`memory_search`, the other search tools and their old names, as an agent calls them."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def _contents(found: dict[str, Any]) -> list[str]:
     return [memory["content"] for memory in found["memories"]]
 
 
-def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(services: FakeServices) -> None:
+def test_a_hit_names_its_session_and_each_search_tool_filters_by_session(services: FakeServices) -> None:
     parts = tuple(request(f"tea talk {n}", session="talk") for n in range(2))
     store(services.memories, *parts)
     found = answer_of(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
@@ -54,19 +54,19 @@ def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(s
         ({"mode": "hybrid", "after": "2020-01-01"}, 0),
     ],
 )
-def test_a_time_that_the_question_names_is_preferred_unless_time_is_filtered(
+def test_a_time_in_the_question_is_preferred_unless_a_time_filter_is_set(
     services: FakeServices, arguments: dict[str, Any], preferred: int
 ) -> None:
     found = answer_of(
         services, "memory_search", query="which tea 3 days ago?", include_debug=True, limit=100, **arguments
     )
     assert len(found["debug"]["preferred"]) == preferred
-    assert len(found["memories"]) == 6  # nothing is left out
+    assert len(found["memories"]) == 6  # memories of other times are found, too
     if preferred:
         assert found["memories"][0]["content"] == "tea day 3"
 
 
-def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServices) -> None:
+def test_each_search_tool_filters_by_metadata_and_returns_the_conditions(services: FakeServices) -> None:
     made = (request("tea A", metadata={"project": {"size": 3}}), request("tea B", metadata={"project": {"size": 9}}))
     store(services.memories, *made)
     asked = [{"path": "project.size", "op": "<", "values": [5]}, {"path": "project.size", "values": "3"}]
@@ -91,11 +91,11 @@ def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServi
         ({"path": "a", "values": [None]}, "metadata[0].values[0] must be a string, got null"),
     ],
 )
-def test_a_condition_that_cannot_be_meant_is_refused(services: FakeServices, condition: Any, said: str) -> None:
+def test_an_invalid_metadata_condition_is_refused(services: FakeServices, condition: Any, said: str) -> None:
     assert said in error_of(services, "memory_search", query="tea", metadata=[condition])
 
 
-def test_the_window_that_was_searched_is_told_in_utc(services: FakeServices) -> None:
+def test_the_searched_window_is_returned_in_utc(services: FakeServices) -> None:
     found = answer_of(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
     assert found["window"] == {
         "after": "2026-05-18T12:00:00Z",
@@ -113,11 +113,11 @@ def test_before_a_date_includes_its_last_minute_in_the_time_zone(services: FakeS
     assert _contents(answer_of(services, "memory_search", **(there | {"timezone": "UTC"}))) == []
 
 
-def test_no_window_is_told_where_none_was_asked(services: FakeServices) -> None:
+def test_without_a_time_filter_no_window_is_returned(services: FakeServices) -> None:
     assert "window" not in answer_of(services, "memory_search", query="tea")
 
 
-def test_a_time_that_is_not_understood_is_an_error_and_is_not_ignored(services: FakeServices) -> None:
+def test_an_unknown_time_expression_is_an_error(services: FakeServices) -> None:
     message = error_of(services, "memory_search", query="tea", time_expr="banana o'clock")
     assert message.startswith('time_expr "banana o\'clock" is not understood; try: yesterday')
 
@@ -128,7 +128,7 @@ def test_windows_without_common_time_are_an_error_that_shows_both(services: Fake
     assert "2025-01-01" in message
 
 
-def test_neither_query_nor_filter_is_an_error_that_says_so(services: FakeServices) -> None:
+def test_a_search_without_query_and_filter_is_an_error(services: FakeServices) -> None:
     for arguments in ({}, {"query": "  "}, {"mode": "exact"}):
         message = error_of(services, "memory_search", **arguments)
         assert message == "give a query, or a filter instead: tags, session, metadata, after, before or time_expr"
@@ -140,14 +140,14 @@ def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServi
     assert [memory["relevance"] for memory in found["memories"]] == [None, None]
 
 
-def test_all_tags_must_match_where_asked(services: FakeServices) -> None:
+def test_all_tags_must_match_if_the_caller_asks_for_it(services: FakeServices) -> None:
     assert _contents(answer_of(services, "memory_search", query="tea", tags=["t1", "tea"], tag_match="all")) == [
         "tea day 1"
     ]
     assert len(_contents(answer_of(services, "memory_search", query="tea", tags=["t1", "tea"]))) == 5
 
 
-def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServices) -> None:
+def test_contents_are_cut_to_the_budget_and_each_hit_is_listed(services: FakeServices) -> None:
     long = request("tea " * 1000)
     store(services.memories, long)
     found = answer_of(services, "memory_search", query="tea", max_response_chars=200, limit=100)
@@ -160,7 +160,7 @@ def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServi
     assert found["truncated"] == "1 of 7 memories were cut to fit 200 characters: get_memory returns them whole"
 
 
-def test_debug_tells_how_it_was_done(services: FakeServices) -> None:
+def test_debug_output_explains_how_the_search_was_done(services: FakeServices) -> None:
     found = answer_of(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
     debug = found["debug"]
     assert debug["quality_weight"] == 0.3
@@ -190,7 +190,7 @@ def test_a_wrong_argument_is_named_with_its_allowed_values(
     assert error_of(services, "memory_search", query="tea", **arguments) == message
 
 
-def test_retrieve_narrows_by_days_back_and_words(services: FakeServices) -> None:
+def test_retrieve_memories_filters_by_days_back_or_a_time_expression(services: FakeServices) -> None:
     assert len(_contents(answer_of(services, "retrieve_memories", query="tea", days_back=3, limit=50))) == 3
     assert len(_contents(answer_of(services, "retrieve_memories", query="tea", time_expr="last year", limit=50))) == 1
     assert error_of(services, "retrieve_memories", query="tea", days_back=0) == (
@@ -212,16 +212,16 @@ def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "é", "A" * 31])
-def test_a_cursor_of_ones_own_making_is_refused(services: FakeServices, cursor: str) -> None:
+def test_a_cursor_that_the_server_did_not_make_is_refused(services: FakeServices, cursor: str) -> None:
     assert "cursor must be the next_cursor of an earlier page" in error_of(services, "list_memories", cursor=cursor)
 
 
-def test_a_cursor_of_the_right_length_is_a_place_like_any_other(services: FakeServices) -> None:
+def test_a_cursor_with_arbitrary_bytes_of_the_right_length_is_accepted(services: FakeServices) -> None:
     """32 letters A decode to the year 1970 and the smallest id, so no memory is older: the page is empty."""
     assert answer_of(services, "list_memories", cursor="A" * 32)["memories"] == []
 
 
-def test_a_cursor_that_has_grown_is_read_as_far_as_it_is_known(services: FakeServices) -> None:
+def test_a_cursor_with_additional_bytes_is_read_without_them(services: FakeServices) -> None:
     page = answer_of(services, "list_memories", limit=2)
     grown = base64.urlsafe_b64encode(base64.urlsafe_b64decode(page["next_cursor"]) + b"more").decode()
     assert answer_of(services, "list_memories", cursor=grown) == answer_of(
@@ -229,7 +229,7 @@ def test_a_cursor_that_has_grown_is_read_as_far_as_it_is_known(services: FakeSer
     )
 
 
-def test_update_wants_something_to_change(services: FakeServices) -> None:
+def test_an_update_without_a_change_is_refused(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     assert error_of(services, "update_memory", id=memory_id) == (
         "give at least one of title, tags, metadata, superseded_by, expires_at and pinned"
@@ -240,7 +240,7 @@ def test_update_wants_something_to_change(services: FakeServices) -> None:
     assert "superseded_by must be" in error_of(services, "update_memory", id=memory_id, superseded_by="x")
 
 
-def test_a_superseded_memory_disappears_from_searches_and_can_be_taken_back(services: FakeServices) -> None:
+def test_a_superseded_memory_is_not_found_until_the_supersession_is_undone(services: FakeServices) -> None:
     one, two = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
     assert answer_of(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
     found = answer_of(services, "memory_search", query="tea", limit=50)["memories"]
@@ -251,14 +251,14 @@ def test_a_superseded_memory_disappears_from_searches_and_can_be_taken_back(serv
     assert answer_of(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
 
 
-def test_rating_answers_quality_before_and_after(services: FakeServices) -> None:
+def test_a_rating_returns_the_quality_before_and_after(services: FakeServices) -> None:
     memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
     rated = answer_of(services, "rate_memory", id=memory_id, rating=1, reason="helped")
     assert (rated["quality_before"], rated["quality_after"]) == (0.5, 0.666667)
     assert error_of(services, "rate_memory", id=memory_id, rating=2) == "rating must be between -1 and 1, got 2"
 
 
-def test_stats_tell_the_model_and_the_figures(services: FakeServices) -> None:
+def test_memory_stats_returns_the_model_and_the_counts(services: FakeServices) -> None:
     stats = answer_of(services, "memory_stats")
     assert (stats["memories"], stats["tags"]["tea"], stats["embedding_model"]) == (6, 5, "fake")
 
@@ -314,7 +314,7 @@ def test_an_old_name_returns_what_its_replacement_returns(
 
 
 @pytest.mark.parametrize("tool", DEPRECATED_TOOLS, ids=lambda tool: tool.name)
-def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeServices, tool: Any) -> None:
+def test_an_old_tool_name_names_its_replacement_and_is_not_listed(services: FakeServices, tool: Any) -> None:
     old = next(arguments for name, arguments, _ in OLD_AND_NEW if name == tool.name)
     result = call_tool(services, tool.name, **old)
     body, ours = result.content
@@ -326,19 +326,19 @@ def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeS
     assert tool.name not in {listed.name for listed in TOOLS}
 
 
-def test_what_is_not_listed_is_taken_all_the_same(services: FakeServices) -> None:
+def test_an_unlisted_argument_is_accepted(services: FakeServices) -> None:
     (tool,) = (one for one in TOOLS if one.name == "memory_search")
     assert "include_debug" not in tool.listing.input_schema["properties"]
     assert "strategy" in answer_of(services, "memory_search", query="tea", include_debug=True)["debug"]
 
 
 @pytest.mark.parametrize("name", ["after", "before", "time_expr"])
-def test_a_blank_time_is_refused_and_never_dropped(services: FakeServices, name: str) -> None:
+def test_a_blank_time_is_refused_and_not_ignored(services: FakeServices, name: str) -> None:
     for tool in ("memory_search", "retrieve_memories"):
         assert name in error_of(services, tool, query="tea", **{name: " "})
 
 
-def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: FakeServices) -> None:
+def test_an_error_of_an_old_tool_name_names_its_replacement(services: FakeServices) -> None:
     result = call_tool(services, "recall_by_timeframe", start_date="x")
     assert result.is_error
     (said,) = result.content
@@ -348,13 +348,13 @@ def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: Fake
     assert result.meta and result.meta[DEPRECATED_META] == note
 
 
-def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None:
+def test_errors_name_the_argument_as_the_caller_wrote_it(services: FakeServices) -> None:
     assert error_of(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
     assert error_of(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
     assert error_of(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
 
 
-def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:
+def test_a_number_with_a_zero_fraction_is_accepted_as_an_integer(services: FakeServices) -> None:
     assert answer_of(services, "memory_search", query="tea", limit=2.0)["total"] == 2
     assert (
         error_of(services, "memory_search", query="tea", limit=2.5)
@@ -374,7 +374,7 @@ SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds
     ("search", {"query": "oolong shelf"}),
     ("recall_for_hook", {"prompt": "which oolong shelf"}),
 ])  # fmt: skip
-def test_every_tool_names_in_its_text_the_memories_that_it_folds(
+def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
     memories: PostgresMemories, name: str, arguments: dict[str, Any]
 ) -> None:
     store_contents(memories, *SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong")
@@ -383,7 +383,7 @@ def test_every_tool_names_in_its_text_the_memories_that_it_folds(
     assert [one.title for one in list_memories(memories) if str(one.id) not in text] == []
 
 
-def test_a_search_counts_the_memories_that_it_folds_and_does_not_name(memories: PostgresMemories) -> None:
+def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: PostgresMemories) -> None:
     store_contents(memories, *(f"Shelf 7 holds{' ' * n} the oolong" for n in range(1, 10)))
     found = answer_of(FakeServices(memories), "memory_search", query="oolong")
     assert len(found["memories"][0]["near_duplicates"]) == 5
@@ -399,7 +399,9 @@ def test_a_search_counts_the_memories_that_it_folds_and_does_not_name(memories: 
     ("retrieve_memories", {"query": "tea day 3"}),
     ("search", {"query": "tea day 3"}),
 ])  # fmt: skip
-def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: str, arguments: dict[str, Any]) -> None:
+def test_reading_a_memory_does_not_change_the_ranking(
+    services: FakeServices, name: str, arguments: dict[str, Any]
+) -> None:
     asked = {"query": "tea", "quality_boost": 1.0, "limit": 100}
     before = answer_of(services, "memory_search", **asked)
     looked = {one: before["memories"][-1]["id"] if value is None else value for one, value in arguments.items()}
@@ -416,7 +418,7 @@ def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: st
     ("fetch", {"id": "newest"}),
     ("recall_for_hook", {"prompt": "which shelf"}),
 ])  # fmt: skip
-def test_a_text_names_the_earlier_memories_that_one_replaces(
+def test_a_text_names_the_memories_that_a_memory_supersedes(
     memories: PostgresMemories, name: str, arguments: dict[str, Any]
 ) -> None:
     services = FakeServices(memories)

@@ -1,4 +1,4 @@
-"""What is stored already about a text, and the export of chosen memories."""
+"""Memories similar to a text, and the export of selected memories."""
 
 import json
 from datetime import timedelta
@@ -10,7 +10,7 @@ from tests.memories import list_memories, store_content
 from tests.tools import answer_of
 
 
-def test_a_text_that_is_stored_already_is_named(services: FakeServices) -> None:
+def test_a_memory_with_the_same_text_is_named(services: FakeServices) -> None:
     tea = store_content(services.memories, "Ada prefers green tea.")
     cake = store_content(services.memories, "Ada prefers green tea with cake.")
     answer = answer_of(services, "similar_memories", content="Ada prefers green tea.")
@@ -24,7 +24,7 @@ def test_a_text_about_something_else_has_no_similar_memories(services: FakeServi
     assert answer == {"same": None, "similar": []}
 
 
-def test_the_same_text_of_another_session_is_similar_and_not_the_same(services: FakeServices) -> None:
+def test_the_same_text_in_another_session_is_similar_but_not_a_duplicate(services: FakeServices) -> None:
     tea = store_content(services.memories, "Ada prefers green tea.", session="one")
     assert answer_of(services, "similar_memories", content="Ada prefers green tea.", session="one")["same"]
     other = answer_of(services, "similar_memories", content="Ada prefers green tea.", session="two")
@@ -32,7 +32,7 @@ def test_the_same_text_of_another_session_is_similar_and_not_the_same(services: 
     assert [memory["id"] for memory in other["similar"]] == [str(tea)]
 
 
-def test_nothing_is_stored_by_asking(services: FakeServices) -> None:
+def test_a_query_for_similar_memories_stores_nothing(services: FakeServices) -> None:
     answer_of(services, "similar_memories", content="zeppelin hangar keys")
     assert not list_memories(services.memories)
     assert not services.queue.messages

@@ -1,4 +1,4 @@
-"""Callers take turns at the database: the number of waiting callers and the time are bounded."""
+"""The limiter of concurrent database calls: it bounds the number of waiting callers and their waiting time."""
 
 import threading
 
@@ -14,7 +14,7 @@ ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) f
 
 
 async def _taken(turns: Turns, clock: StoppedClock, seconds: float) -> None:
-    """One call that took so long."""
+    """Run a call that takes this long on the fake clock."""
 
     def pass_by() -> None:
         clock.now += seconds
@@ -22,7 +22,7 @@ async def _taken(turns: Turns, clock: StoppedClock, seconds: float) -> None:
     await turns.run(LOCAL, pass_by)
 
 
-def test_whoever_comes_waits_for_all_who_wait_and_for_what_calls_lately_took() -> None:
+def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_calls() -> None:
     clock = StoppedClock()
     turns, running, release = Turns(2, clock.monotonic), threading.Barrier(3), threading.Event()
 
@@ -48,7 +48,7 @@ def test_whoever_comes_waits_for_all_who_wait_and_for_what_calls_lately_took() -
     anyio.run(crowd)
 
 
-def test_a_caller_s_own_queue_is_nobody_else_s() -> None:
+def test_a_caller_s_queue_does_not_delay_other_callers() -> None:
     clock = StoppedClock()
     turns, running, release = Turns(4, clock.monotonic), threading.Barrier(3), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Every tool that takes a time means it in the caller's time zone."""
+"""Each tool with a time argument reads it in the caller's time zone."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ def _local(zone: str, text: str) -> datetime:
 
 
 def _store_edges(services: FakeServices, zone: str) -> None:
-    """Store memories of the first and last minutes of the zone's yesterday and last week, and of those around."""
+    """Store memories of the first and last minutes of yesterday and of last week in the zone, and just outside."""
     services.clock = lambda: NOW  # type: ignore[method-assign]
     times = {
         "day before": "2026-10-31T23:59", "day first": "2026-11-01T00:00", "day last": "2026-11-01T23:59",
@@ -47,7 +47,7 @@ WITH_EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize(("name", "arguments"), WITH_EXPRESSIONS)
-def test_yesterday_is_the_caller_s_yesterday(
+def test_yesterday_is_the_local_day_of_the_caller(
     services: FakeServices, name: str, arguments: dict[str, Any], zone: str
 ) -> None:
     _store_edges(services, zone)
@@ -58,7 +58,7 @@ def test_yesterday_is_the_caller_s_yesterday(
 @pytest.mark.parametrize("expression", ["last week", "from last week"])
 @pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
 @pytest.mark.parametrize(("name", "arguments"), WITH_EXPRESSIONS)
-def test_from_last_week_is_of_last_week_in_every_tool(
+def test_from_last_week_is_the_caller_s_last_week_in_each_tool(
     services: FakeServices, name: str, arguments: dict[str, Any], zone: str, expression: str
 ) -> None:
     _store_edges(services, zone)
@@ -69,7 +69,7 @@ def test_from_last_week_is_of_last_week_in_every_tool(
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_a_date_is_the_caller_s_day_in_every_tool(services: FakeServices, zone: str) -> None:
+def test_a_date_is_the_local_day_of_the_caller_in_each_tool(services: FakeServices, zone: str) -> None:
     _store_edges(services, zone)
     day = (_local(zone, "2026-11-01") + (NOW.astimezone(ZoneInfo(zone)).date() - NOW.date())).date().isoformat()
     bounds = {"after": day, "before": day, "timezone": zone}
@@ -82,7 +82,7 @@ def test_a_date_is_the_caller_s_day_in_every_tool(services: FakeServices, zone: 
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_a_local_time_of_a_record_is_in_the_zone_of_the_call_or_its_own(zone: str) -> None:
+def test_a_local_time_is_in_the_time_zone_of_the_record_or_else_of_the_call(zone: str) -> None:
     services = FakeServices()
     text = (
         '{"content": "one", "timestamp": "2026-11-01T01:30"}\n'

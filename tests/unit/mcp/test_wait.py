@@ -1,4 +1,4 @@
-"""A call with `wait` returns as soon as there is an outcome, and after its seconds at the latest."""
+"""A call with `wait` returns when there is an outcome, or after `wait` seconds."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.fakes import FakeServices
 
 
 def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | None, int]:
-    """Return the answer and the number of looks. Looks after the last one give the same answer."""
+    """Return the answer and the number of polls. Polls after the last given one get the same answer."""
     seen = 0
 
     def look(accepted: Any, principal: Principal, services: Any) -> Reply | None:
@@ -36,24 +36,24 @@ def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | N
     return anyio.run(run), seen
 
 
-def test_the_outcome_is_told_at_the_first_look_that_sees_it() -> None:
+def test_the_outcome_is_returned_by_the_first_poll_that_finds_it() -> None:
     reply = Reply(Result())
     assert _waited(10, None, None, reply) == (reply, 3)
 
 
-def test_without_an_outcome_nothing_is_told_after_the_time() -> None:
+def test_without_an_outcome_the_call_ends_after_its_time() -> None:
     reply, looks = _waited(0.2, None)
     assert reply is None
     assert looks >= 1
 
 
-def test_a_database_that_is_away_ends_no_waiting_for_it_was_accepted() -> None:
+def test_an_unavailable_database_does_not_fail_a_waiting_call() -> None:
     reply = Reply(Result())
     assert _waited(10, Unavailable("away"), reply) == (reply, 2)
 
 
 @pytest.mark.parametrize(("given", "seconds"), [({}, 0), ({"wait": "5"}, 5), ({"wait": None}, 0), ({"wait": 2.5}, 2.5)])
-def test_how_long_is_read_leniently(given: dict[str, Any], seconds: float) -> None:
+def test_the_argument_wait_is_converted_if_it_is_unambiguous(given: dict[str, Any], seconds: float) -> None:
     assert wait_of(INGEST_MEMORY, {"content": "a"} | given) == seconds
 
 
@@ -65,7 +65,7 @@ def test_how_long_is_read_leniently(given: dict[str, Any], seconds: float) -> No
         ("soon", "wait must be a number"),
     ],
 )
-def test_a_wait_that_cannot_be_is_refused_and_nothing_accepted(wait: Any, said: str) -> None:
+def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, said: str) -> None:
     services = FakeServices()
     result = call(INGEST_MEMORY, {"content": "a", "wait": wait}, LOCAL, services)
     assert result.is_error
@@ -73,7 +73,7 @@ def test_a_wait_that_cannot_be_is_refused_and_nothing_accepted(wait: Any, said: 
     assert services.queue.published == []
 
 
-def test_who_may_not_read_cannot_wait() -> None:
+def test_waiting_needs_the_read_scope() -> None:
     services = FakeServices()
     writer = Principal(id="w", namespace="w", scopes=frozenset({Scope.WRITE}))
     result = call(INGEST_MEMORY, {"content": "a", "wait": 1}, writer, services)

@@ -1,4 +1,4 @@
-"""A wrong call is answered with what corrects it: the argument, the value, the rule and the form or the right name."""
+"""The error of a wrong call contains the correction: argument, value, rule, and the right form or name."""
 
 import json
 from pathlib import Path
@@ -19,13 +19,15 @@ MEMORY_ID = "0192f3a4-0000-7000-8000-000000000001"
 
 
 @pytest.mark.parametrize("wrong", WRONG_CALLS, ids=lambda wrong: wrong["tool"])
-def test_a_wrong_call_gets_its_message_and_changes_nothing(services: FakeServices, wrong: dict[str, Any]) -> None:
+def test_a_wrong_call_gets_the_expected_message_and_changes_nothing(
+    services: FakeServices, wrong: dict[str, Any]
+) -> None:
     assert error_of(services, wrong["tool"], **wrong["arguments"]).startswith(wrong["message"])
     assert not list_memories(services.memories)
     assert not services.queue.messages
 
 
-def test_the_table_has_wrong_calls_of_every_listed_tool() -> None:
+def test_the_table_has_wrong_calls_for_each_listed_tool() -> None:
     assert len(WRONG_CALLS) >= 60
     assert {wrong["tool"] for wrong in WRONG_CALLS} == set(NAMES)
 
@@ -53,7 +55,7 @@ def test_the_table_has_wrong_calls_of_every_listed_tool() -> None:
         ("x" * 10_000, None),
     ],
 )
-def test_an_unknown_tool_name_leads_to_the_one_that_was_meant(written: str, meant: str | None) -> None:
+def test_the_error_for_an_unknown_tool_name_suggests_the_right_name(written: str, meant: str | None) -> None:
     assert misnamed(written, NAMES) == meant
 
 
@@ -67,7 +69,7 @@ def test_an_unknown_tool_name_leads_to_the_one_that_was_meant(written: str, mean
         ([5], [5]),
     ],
 )
-def test_a_text_among_memories_is_the_content_of_one(memories: object, read: list[object]) -> None:
+def test_a_string_among_memories_is_read_as_the_content_of_one(memories: object, read: list[object]) -> None:
     assert plain({"memories": memories}, by_name()["ingest_memories"].schema) == {"memories": read}
 
 
@@ -80,16 +82,16 @@ def test_a_text_among_memories_is_the_content_of_one(memories: object, read: lis
         ("ingest_status", "request_id"),
     ],
 )
-def test_an_id_in_the_brackets_of_our_texts_is_read(tool: str, name: str) -> None:
+def test_an_id_in_square_brackets_as_in_the_answers_is_accepted(tool: str, name: str) -> None:
     assert plain({name: f" [{MEMORY_ID}] "}, by_name()[tool].schema) == {name: MEMORY_ID}
     assert plain({name: f"[{MEMORY_ID}"}, by_name()[tool].schema) == {name: f"[{MEMORY_ID}"}
 
 
-def test_several_ids_in_brackets_are_read() -> None:
+def test_several_ids_in_square_brackets_are_accepted() -> None:
     schema = by_name()["ingest_status"].schema
     assert plain({"request_ids": [f"[{MEMORY_ID}]"] * 2}, schema) == {"request_ids": [MEMORY_ID] * 2}
 
 
-def test_a_content_in_brackets_stays_as_it_is() -> None:
+def test_a_content_in_square_brackets_is_unchanged() -> None:
     content = f"[{MEMORY_ID}]"
     assert plain({"content": content}, by_name()["ingest_memory"].schema) == {"content": content}

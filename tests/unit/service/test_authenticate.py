@@ -1,4 +1,4 @@
-"""API keys, identities of Cloud Run and of pushes: who gets a principal, and who does not."""
+"""Authentication by API key, by OIDC token, by Cloud Run and of pushes: who gets a principal, and who is refused."""
 
 import hmac
 import time
@@ -25,7 +25,7 @@ READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
 
 
 class KeyStore:
-    """Keys by id; can be away."""
+    """Store of keys that a test can make unavailable."""
 
     def __init__(self, *keys: ApiKey) -> None:
         self.keys = {key.id: key for key in keys}
@@ -40,7 +40,7 @@ class KeyStore:
 
 
 class Verifier:
-    """Believes every token, and says these claims."""
+    """Token verifier that accepts every token with the given claims."""
 
     def __init__(self, **claims: Any) -> None:
         self.claims = claims
@@ -56,7 +56,7 @@ def made() -> tuple[ApiKey, str]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The monotonic clock, to be turned on by hand."""
+    """The monotonic clock, which a test moves forward."""
     at = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: at[0])
 
@@ -70,14 +70,14 @@ def _keys(store: KeyStore) -> ApiKeyAuthenticator:
     return ApiKeyAuthenticator(store.find, lambda: NOW)
 
 
-def test_a_key_opens_its_namespace_with_its_scopes(made: tuple[ApiKey, str]) -> None:
+def test_a_key_authenticates_for_its_namespace_with_its_scopes(made: tuple[ApiKey, str]) -> None:
     key, token = made
     principal = _keys(KeyStore(key)).authenticate(f"Bearer {token}")
     assert principal == Principal(id=f"key:{key.id}", namespace="ns", scopes=READ_WRITE)
 
 
 @pytest.mark.parametrize("form", ["mnk_{id}_{wrong}", "mnk_{id}_", "mnk_{id}", "mnx_{id}_{secret}", "x", "mnk__", "é"])
-def test_anything_but_the_whole_token_opens_nothing(made: tuple[ApiKey, str], form: str) -> None:
+def test_an_incomplete_or_changed_token_is_refused(made: tuple[ApiKey, str], form: str) -> None:
     key, token = made
     secret = token.rsplit("_", 1)[1]
     wrong = secret[:-1] + ("a" if secret[-1] != "a" else "b")
@@ -88,13 +88,13 @@ def test_anything_but_the_whole_token_opens_nothing(made: tuple[ApiKey, str], fo
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic abc", "Bearer", "Bearer  "])
-def test_no_bearer_token_is_no_credential(made: tuple[ApiKey, str], header: str | None) -> None:
+def test_a_request_without_a_bearer_token_is_refused(made: tuple[ApiKey, str], header: str | None) -> None:
     with pytest.raises(Unauthorized, match="a bearer token is needed"):
         _keys(KeyStore(made[0])).authenticate(header)
 
 
 @pytest.mark.parametrize("changed", [{"revoked_at": NOW}, {"expires_at": NOW}])
-def test_a_revoked_or_expired_key_is_refused_in_the_same_words(
+def test_a_revoked_key_and_an_expired_key_are_refused_with_the_same_message(
     made: tuple[ApiKey, str], changed: dict[str, Any]
 ) -> None:
     key, token = made
@@ -102,7 +102,7 @@ def test_a_revoked_or_expired_key_is_refused_in_the_same_words(
         _keys(KeyStore(replace(key, **changed))).authenticate(f"Bearer {token}")
 
 
-def test_a_revocation_bites_within_a_minute(made: tuple[ApiKey, str], clock: Any) -> None:
+def test_a_revocation_takes_effect_within_a_minute(made: tuple[ApiKey, str], clock: Any) -> None:
     key, token = made
     store = KeyStore(key)
     keys = _keys(store)
@@ -113,7 +113,7 @@ def test_a_revocation_bites_within_a_minute(made: tuple[ApiKey, str], clock: Any
         keys.authenticate(f"Bearer {token}")
 
 
-def test_a_key_is_not_asked_for_at_every_call(made: tuple[ApiKey, str], clock: Any) -> None:
+def test_a_key_is_cached_between_calls(made: tuple[ApiKey, str], clock: Any) -> None:
     key, token = made
     store = KeyStore(key)
     keys = _keys(store)
@@ -122,7 +122,7 @@ def test_a_key_is_not_asked_for_at_every_call(made: tuple[ApiKey, str], clock: A
     assert store.asked == 1
 
 
-def test_an_outage_does_not_lock_out_a_key_seen_within_ten_minutes(made: tuple[ApiKey, str], clock: Any) -> None:
+def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(made: tuple[ApiKey, str], clock: Any) -> None:
     key, token = made
     store = KeyStore(key)
     keys = _keys(store)
@@ -137,7 +137,7 @@ def test_an_outage_does_not_lock_out_a_key_seen_within_ten_minutes(made: tuple[A
 
 @pytest.mark.parametrize("seconds", [1, 31, 400])
 @pytest.mark.parametrize("ended", [lambda key: None, lambda key: replace(key, revoked_at=NOW)], ids=["gone", "revoked"])
-def test_an_outage_opens_nothing_to_a_key_that_was_found_deleted_or_revoked(
+def test_during_an_outage_a_key_found_deleted_or_revoked_before_is_refused(
     made: tuple[ApiKey, str], clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
 ) -> None:
     key, token = made
@@ -155,7 +155,7 @@ def test_an_outage_opens_nothing_to_a_key_that_was_found_deleted_or_revoked(
         keys.authenticate(f"Bearer {token}")
 
 
-def test_an_outage_opens_nothing_to_a_wrong_secret_or_an_unseen_key(made: tuple[ApiKey, str], clock: Any) -> None:
+def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(made: tuple[ApiKey, str], clock: Any) -> None:
     key, token = made
     store = KeyStore(key)
     keys = _keys(store)
@@ -169,7 +169,7 @@ def test_an_outage_opens_nothing_to_a_wrong_secret_or_an_unseen_key(made: tuple[
         )
 
 
-def test_secrets_are_compared_in_constant_time_also_where_there_is_no_key(
+def test_secrets_are_compared_in_constant_time_even_for_an_unknown_key(
     made: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[tuple[int, int]] = []
@@ -185,7 +185,7 @@ def test_secrets_are_compared_in_constant_time_also_where_there_is_no_key(
     assert compared == [(32, 32), (32, 32)]
 
 
-def test_a_key_keeps_no_secret(made: tuple[ApiKey, str]) -> None:
+def test_a_stored_key_does_not_contain_its_secret(made: tuple[ApiKey, str]) -> None:
     key, token = made
     assert token.rsplit("_", 1)[1] not in repr(key)
 
@@ -197,19 +197,19 @@ def test_namespace_and_scopes_come_from_the_token_s_claims() -> None:
     assert principal == Principal(id="oidc:u1", namespace="team", scopes=READ_WRITE)
 
 
-def test_a_token_without_a_namespace_has_one_of_its_subject_s_own() -> None:
+def test_a_token_without_a_namespace_claim_gets_a_namespace_of_its_subject() -> None:
     assert (
         OidcAuthenticator(Verifier(sub="u1", scp=["read"]), "namespace").authenticate("Bearer t").namespace == "user:u1"
     )
 
 
-def test_a_token_without_our_scopes_may_do_nothing() -> None:
+def test_a_token_without_known_scopes_has_no_rights() -> None:
     assert (
         OidcAuthenticator(Verifier(sub="u1", scope="email"), "namespace").authenticate("Bearer t").scopes == frozenset()
     )
 
 
-def test_cloud_run_s_identity_is_the_namespace() -> None:
+def test_the_identity_checked_by_cloud_run_gives_the_namespace() -> None:
     verifier = Verifier(email="a@example.com", email_verified=True)
     assert CloudRunIamAuthenticator(verifier.verify).authenticate("Bearer t").namespace == "a@example.com"
 
@@ -223,20 +223,20 @@ def test_an_identity_without_a_verified_e_mail_is_refused(claims: dict[str, Any]
 @pytest.mark.parametrize(
     "claims", [{"email": "other@example.com", "email_verified": True}, {"email": "push@example.com"}]
 )
-def test_a_push_of_another_account_is_refused(claims: dict[str, Any]) -> None:
+def test_a_push_from_another_service_account_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="not our subscription's"):
         PushIdentity(Verifier(**claims), "push@example.com").check("Bearer t")
 
 
-def test_a_push_of_our_account_passes() -> None:
+def test_a_push_from_the_configured_service_account_is_accepted() -> None:
     PushIdentity(Verifier(email="push@example.com", email_verified=True), "push@example.com").check("Bearer t")
 
 
-def test_where_no_credential_is_asked_for_everybody_is_local() -> None:
+def test_without_authentication_each_caller_is_the_local_principal() -> None:
     assert NoAuthenticator().authenticate(None) is LOCAL
 
 
-def test_guesses_push_no_key_out_of_memory(
+def test_guessed_keys_do_not_displace_a_valid_key_from_the_cache(
     made: tuple[ApiKey, str], clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.service.authenticate.KEYS_REMEMBERED", 5)
@@ -252,7 +252,9 @@ def test_guesses_push_no_key_out_of_memory(
     assert keys.authenticate(f"Bearer {token}").namespace == "ns"
 
 
-def test_in_an_outage_the_database_is_left_alone_for_a_while(made: tuple[ApiKey, str], clock: Any) -> None:
+def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds(
+    made: tuple[ApiKey, str], clock: Any
+) -> None:
     key, token = made
     store = KeyStore(key)
     keys = _keys(store)
@@ -276,13 +278,13 @@ def test_in_an_outage_the_database_is_left_alone_for_a_while(made: tuple[ApiKey,
         ("email", {"email": "victim@example.com", "email_verified": False}),
     ],
 )
-def test_a_namespace_that_the_token_cannot_vouch_for_is_refused(claim: str, claims: dict[str, Any]) -> None:
+def test_a_namespace_claim_that_is_invalid_or_unverified_is_refused(claim: str, claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="namespace cannot be used"):
         OidcAuthenticator(Verifier(sub="u1", scope="read", **claims), claim).authenticate("Bearer t")
 
 
 @pytest.mark.parametrize(("days", "expected"), [(6, 1), (8, 0)])
-def test_a_key_in_use_that_expires_within_a_week_is_named_once(
+def test_a_used_key_that_expires_within_a_week_is_logged_once(
     days: int, expected: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     key, token = new_key(

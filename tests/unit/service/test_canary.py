@@ -48,7 +48,7 @@ def test_the_canary_is_stored_found_and_deleted(system: FakeServices, caplog: py
     assert len(logged(caplog, "canary_passed")) == 1
 
 
-def test_a_topic_that_refuses_is_named(system: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusal_of_the_topic_is_named(system: FakeServices, caplog: pytest.LogCaptureFixture) -> None:
     system.queue.away = True
     check = check_canary(system)
     assert not check.ok
@@ -66,7 +66,7 @@ def test_a_memory_that_is_not_stored_in_time_is_named_with_the_last_error(servic
 def test_a_degraded_search_fails_the_check(system: FakeServices) -> None:
     queue = system.queue
     assert isinstance(queue, DeliveringQueue)
-    system.embedder = FakeEmbedder()  # ingest keeps the old one, so only the search fails
+    system.embedder = FakeEmbedder()  # ingest keeps the former embedder, so only the search fails
     system.embedder.fault = Broken("the model may not be used", next_step="grant the role")
     assert check_canary(system).seen == "search: searched by words only: the model may not be used"
 

@@ -1,4 +1,4 @@
-"""Messages that arrive together are stored together, and none pays for another."""
+"""Group commit: messages that arrive together are stored together, and one failure does not affect another message."""
 
 import threading
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from tests.waiting import wait_until
 
 
 class _Work:
-    """Work whose first call lasts until it is let go; each call's contents are noted."""
+    """Records the contents of each call; the first call blocks until the test releases it."""
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
@@ -81,18 +81,18 @@ def _finish(work: _Work, *futures: "Future[list[str]]") -> list[list[str] | str]
     return ended
 
 
-def test_what_arrives_while_one_is_under_way_is_stored_by_the_next_together(work: _Work) -> None:
+def test_messages_that_arrive_during_a_transaction_are_stored_together_by_the_next(work: _Work) -> None:
     messages = [work.arrive(request(name)) for name in "abcd"]
     assert _finish(work, *messages) == [["a"], *[["b", "c", "d"]] * 3]
     assert work.calls == [["a"], ["b", "c", "d"]]
 
 
-def test_a_message_that_arrives_alone_waits_for_nobody(work: _Work) -> None:
+def test_a_message_that_arrives_alone_is_stored_at_once(work: _Work) -> None:
     work.first_may_end.set()
     assert work.store(request("a")) == ["a"]
 
 
-def test_another_namespace_does_not_wait(work: _Work) -> None:
+def test_a_message_of_another_namespace_does_not_wait(work: _Work) -> None:
     slow = work.arrive(request("a"))
     assert work.store(request("b"), namespace="other") == ["b"]
     _finish(work, slow)
@@ -117,7 +117,7 @@ def test_a_group_has_no_more_chunks_than_a_slice(work: _Work) -> None:
     [ItemUnavailable("poison"), InvalidRequest("poison"), ValueError("poison")],
     ids=lambda one: type(one).__name__,
 )
-def test_none_fails_because_of_another_item(work: _Work, error: Exception) -> None:
+def test_an_item_that_fails_does_not_fail_the_others(work: _Work, error: Exception) -> None:
     work.poison = error
     messages = [work.arrive(request(name)) for name in ("a", "b", "poison", "c")]
     assert _finish(work, *messages) == [["a"], ["b"], "poison", ["c"]]
@@ -154,14 +154,14 @@ def test_the_next_group_is_tried_after_a_fault_of_a_service(work: _Work) -> None
     assert work.store(request("later")) == ["later"]
 
 
-def test_one_request_delivered_twice_is_not_in_one_group_twice(work: _Work) -> None:
+def test_a_request_delivered_twice_is_not_twice_in_the_same_group(work: _Work) -> None:
     twice = request("b")
     messages = [work.arrive(request("a")), work.arrive(twice), work.arrive(twice)]
     assert _finish(work, *messages) == [["a"], ["b"], ["b"]]
     assert work.calls == [["a"], ["b"], ["b"]]
 
 
-def test_each_message_is_told_of_its_own_requests_alone(memories: PostgresMemories) -> None:
+def test_each_message_gets_the_outcomes_of_its_own_requests_only(memories: PostgresMemories) -> None:
     commit = GroupCommit[ingest.Stored]()
 
     class _Slow(FakeEmbedder):

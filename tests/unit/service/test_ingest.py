@@ -1,4 +1,4 @@
-"""The server reports what happened."""
+"""Storing of messages, and the outcomes that are reported for their requests."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,7 +36,7 @@ def test_a_new_memory_is_stored(services: FakeServices) -> None:
     assert _store(services, request("a")) == [IngestState.STORED]
 
 
-def test_the_same_content_is_a_duplicate_and_buys_no_embedding(services: FakeServices) -> None:
+def test_the_same_content_is_a_duplicate_and_is_not_embedded_again(services: FakeServices) -> None:
     _store(services, request("a"))
     assert _store(services, request("a")) == [IngestState.DUPLICATE]
     assert services.embedder.embedded == ["a"]
@@ -59,7 +59,7 @@ def test_a_redelivered_message_keeps_its_outcome(services: FakeServices) -> None
     assert status_of(services.memories, again.request_id).attempts == 1
 
 
-def test_redelivery_after_delete_does_not_resurrect_the_memory(services: FakeServices) -> None:
+def test_redelivery_does_not_restore_a_deleted_memory(services: FakeServices) -> None:
     first = request("a")
     _store(services, first)
     (memory,) = list_memories(services.memories)
@@ -68,14 +68,14 @@ def test_redelivery_after_delete_does_not_resurrect_the_memory(services: FakeSer
     assert not list_memories(services.memories)
 
 
-def test_ingesting_anew_after_delete_stores_again(services: FakeServices) -> None:
+def test_a_new_request_with_the_content_of_a_deleted_memory_is_stored(services: FakeServices) -> None:
     _store(services, request("a"))
     (memory,) = list_memories(services.memories)
     services.memories.delete(memory.id)
     assert _store(services, request("a")) == [IngestState.STORED]
 
 
-def test_a_fault_that_may_pass_stores_nothing_and_shows_in_the_status(services: FakeServices) -> None:
+def test_a_temporary_fault_stores_nothing_and_is_shown_in_the_status(services: FakeServices) -> None:
     services.embedder.away = True
     waiting = request("a")
     with pytest.raises(Unavailable):
@@ -85,14 +85,14 @@ def test_a_fault_that_may_pass_stores_nothing_and_shows_in_the_status(services: 
     assert (status.state, status.attempts, status.error) == (IngestState.QUEUED, 1, "the embedder is away")
 
 
-def test_content_being_stored_by_another_delivery_is_redelivered(services: FakeServices) -> None:
+def test_a_message_whose_content_another_delivery_is_storing_is_redelivered(services: FakeServices) -> None:
     mine = request("a")
     with services.memories.claim([mine]), pytest.raises(Unavailable, match="another delivery"):
         _store(services, mine)
     assert not list_memories(services.memories)
 
 
-def test_a_queue_that_is_away_accepts_nothing() -> None:
+def test_an_unavailable_queue_accepts_nothing() -> None:
     services = FakeServices()
     services.queue.away = True
     with pytest.raises(Unavailable):
@@ -111,14 +111,14 @@ def test_a_queue_that_is_away_accepts_nothing() -> None:
         (uuid4(), IngestState.UNKNOWN),
     ],
 )
-def test_queued_is_said_of_an_unseen_request_only_if_it_was_issued_and_may_still_be_on_its_way(
+def test_an_unknown_request_is_queued_only_if_this_server_issued_it_within_the_retention(
     services: FakeServices, request_id: UUID, state: IngestState
 ) -> None:
     (status,) = ingest.status([request_id], memories=services.memories, clock=services.clock)
     assert status.state is state
 
 
-def test_statuses_come_in_the_order_asked(services: FakeServices) -> None:
+def test_statuses_are_returned_in_the_order_of_the_ids(services: FakeServices) -> None:
     first, second = request("a"), request("b")
     _store(services, first)
     asked = [second.request_id, first.request_id]
@@ -134,7 +134,7 @@ def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> 
 
 
 class RefusingEmbedder(FakeEmbedder):
-    """Refuses whatever contains the word poison, as a model's safety filter would."""
+    """Embedder that refuses texts with the word poison, like a model's safety filter."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         if any("poison" in text for text in texts):
@@ -142,7 +142,7 @@ class RefusingEmbedder(FakeEmbedder):
         return super().embed_documents(texts)
 
 
-def test_content_that_the_model_refuses_fails_alone(services: FakeServices) -> None:
+def test_content_that_the_model_refuses_does_not_fail_the_other_requests(services: FakeServices) -> None:
     services.embedder = RefusingEmbedder()
     requests = [request("a"), request("poison"), request("b")]
     assert _store(services, *requests) == [IngestState.STORED, IngestState.FAILED, IngestState.STORED]
@@ -150,7 +150,7 @@ def test_content_that_the_model_refuses_fails_alone(services: FakeServices) -> N
     assert refused.error == "the model refuses this content"
 
 
-def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored(services: FakeServices) -> None:
+def test_an_unreadable_memory_fails_and_the_others_are_stored(services: FakeServices) -> None:
     good, bad = request("a"), request("b")
     message = IngestMessage("ns", (good,), (FailedRequest(request_id=bad.request_id, error="unreadable"),))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
@@ -167,7 +167,7 @@ def _bury(services: FakeServices, *requests: IngestRequest) -> None:
     dead_letters.give_up(_dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
 
 
-def test_what_was_given_up_is_recorded_with_its_last_error_and_kept(services: FakeServices) -> None:
+def test_a_dead_letter_is_recorded_with_its_last_error_and_message(services: FakeServices) -> None:
     waiting, known = request("a"), request("b")
     _store(services, known)
     services.memories.record_attempt([FailedRequest(request_id=waiting.request_id, error="the embedder is away")])
@@ -180,26 +180,26 @@ def test_what_was_given_up_is_recorded_with_its_last_error_and_kept(services: Fa
     assert [dead_letter.cause for dead_letter in services.memories.dead_letters(100)] == ["the embedder is away"]
 
 
-def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept(services: FakeServices) -> None:
+def test_a_dead_letter_whose_requests_all_have_a_final_state_is_not_kept(services: FakeServices) -> None:
     known = request("b")
     _store(services, known)
     _bury(services, known)
     assert services.memories.dead_letters(100) == []
 
 
-def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeServices) -> None:
+def test_a_dead_letter_is_stored_when_it_is_published_again(services: FakeServices) -> None:
     waiting = request("a")
     _bury(services, waiting)
     assert _store(services, waiting) == [IngestState.STORED]
 
 
-def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id(services: FakeServices) -> None:
+def test_a_failed_request_that_is_corrected_is_stored_under_the_same_id(services: FakeServices) -> None:
     mended = request("a")
     reject([FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories, cause="no good")
     assert _store(services, mended) == [IngestState.STORED]
 
 
-def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_over(services: FakeServices) -> None:
+def test_another_content_under_the_id_of_a_stored_request_is_reported(services: FakeServices) -> None:
     first = request("a")
     _store(services, first)
     other = replace(request("b"), request_id=first.request_id)
@@ -212,7 +212,9 @@ def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_
 
 
 @pytest.mark.parametrize("texts", [[150] * 3, [1, 150, 1], [60] * 4, [1] * 250], ids=lambda texts: str(len(texts)))
-def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(services: FakeServices, texts: list[int]) -> None:
+def test_each_delivery_continues_after_the_last_stored_slice_of_the_one_before(
+    services: FakeServices, texts: list[int]
+) -> None:
     requests = tuple(request(f"{n} {'word ' * 39 * count}") for n, count in enumerate(texts))
     message, embedded = IngestMessage("ns", requests), []
     for _ in slices(requests, services.embedder.chunk_limit):
@@ -226,7 +228,7 @@ def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(services: 
     assert states == {IngestState.STORED}
 
 
-def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason(services: FakeServices) -> None:
+def test_requests_left_at_the_deadline_stay_queued_with_that_reason(services: FakeServices) -> None:
     first, second = (request(f"{n} {'word ' * 39 * 150}") for n in range(2))
     with pytest.raises(Unavailable, match="1 of the message's 2 requests were stored in the time of one delivery"):
         ingest.store(
@@ -240,7 +242,7 @@ def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason(services: F
 
 
 @pytest.mark.parametrize("poisoned", [{0}, {7}, {3, 4}, set(range(10)), {9, 0, 5}])
-def test_the_others_are_embedded_once_if_the_model_refuses_some(services: FakeServices, poisoned: set[int]) -> None:
+def test_texts_are_embedded_once_if_the_model_refuses_others(services: FakeServices, poisoned: set[int]) -> None:
     services.embedder = RefusingEmbedder()
     requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
     expected = [IngestState.FAILED if n in poisoned else IngestState.STORED for n in range(10)]

@@ -30,7 +30,7 @@ def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dic
 @pytest.mark.parametrize(
     ("seen", "found", "is_recorded"), [(None, 0, True), (None, 2, True), ("1:1:", 2, True), ("1:1:", 0, False)]
 )
-def test_a_poll_is_recorded_only_if_it_has_found_something(
+def test_a_poll_is_recorded_in_the_audit_trail_only_if_it_found_something(
     listing: Any,
     rows: str,
     action: str,

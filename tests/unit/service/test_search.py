@@ -19,7 +19,7 @@ def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:
     return list(_search(services, query).hits)
 
 
-def test_memories_of_the_same_wording_are_one_hit_that_names_the_others(services: FakeServices) -> None:
+def test_memories_with_the_same_wording_are_one_hit_that_names_the_others(services: FakeServices) -> None:
     store_contents(
         services.memories,
         "Ada likes green tea.",
@@ -35,17 +35,17 @@ def test_memories_of_the_same_wording_are_one_hit_that_names_the_others(services
     assert (black.content, black.near_duplicates) == ("Ada likes black tea.", ())
 
 
-def test_a_greeting_said_twice_is_two_memories(services: FakeServices) -> None:
+def test_a_short_greeting_stored_twice_is_two_hits(services: FakeServices) -> None:
     store_contents(services.memories, "Ada: Good morning!", "Ada: Good morning.")
     assert len(_found(services, SearchQuery(query="good morning"))) == 2
 
 
-def test_another_order_of_the_same_words_is_another_memory(services: FakeServices) -> None:
+def test_the_same_words_in_another_order_are_another_hit(services: FakeServices) -> None:
     store_contents(services.memories, "Ada called Bob on Monday.", "Bob called Ada on Monday.", tags=("t",))
     assert len(_found(services, SearchQuery(query="who called Bob?"))) == 2
 
 
-def test_what_is_listed_or_searched_for_literally_is_whole(services: FakeServices) -> None:
+def test_lists_and_exact_searches_do_not_merge_near_duplicates(services: FakeServices) -> None:
     store_contents(services.memories, "Ada likes green tea.", "Ada likes green tea", tags=("t",))
     assert len(_found(services, SearchQuery(query="green"))) == 1
     assert len(_found(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
@@ -61,7 +61,7 @@ def _with_reranker(services: FakeServices, preferred: str, *contents: str) -> Fa
 TEAS = tuple(f"green tea, cup {n} of many" for n in range(60))
 
 
-def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood(services: FakeServices) -> None:
+def test_the_best_hit_of_the_reranker_comes_first_whatever_its_rank_before(services: FakeServices) -> None:
     _with_reranker(services, "cup 30 ", *TEAS[:40])
     found = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
     assert (len(found.hits), found.degraded) == (3, None)
@@ -69,13 +69,13 @@ def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood(service
     assert (found.hits[0].content, found.hits[0].relevance) == (TEAS[30], 1.0)
 
 
-def test_the_reranker_reads_fifty_of_what_is_found(services: FakeServices) -> None:
+def test_the_reranker_gets_the_first_fifty_candidates(services: FakeServices) -> None:
     reranker = _with_reranker(services, "cup 30 ", *TEAS)
     _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
     assert len(reranker.read) == 50
 
 
-def test_without_its_reranker_a_search_answers_as_it_would_and_says_so(services: FakeServices) -> None:
+def test_if_the_reranker_fails_a_search_keeps_its_ranking_and_is_marked_degraded(services: FakeServices) -> None:
     reranker = _with_reranker(services, "cup 30 ", *TEAS)
     query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5, quality_weight=0.3)
     reranker.away = True
@@ -87,7 +87,7 @@ def test_without_its_reranker_a_search_answers_as_it_would_and_says_so(services:
     assert (plain.degraded, plain.rerank_ms) == (None, None)
 
 
-def test_what_a_reranker_finds_equal_stays_in_the_order_found(services: FakeServices) -> None:
+def test_hits_that_the_reranker_scores_equally_keep_their_order(services: FakeServices) -> None:
     _with_reranker(services, "nothing of it", *TEAS)
     query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5)
     reranked = [hit.id for hit in _found(services, query)]
@@ -95,14 +95,14 @@ def test_what_a_reranker_finds_equal_stays_in_the_order_found(services: FakeServ
     assert reranked == [hit.id for hit in _found(services, query)]
 
 
-def test_the_reranker_reads_a_title_that_is_no_part_of_the_content(services: FakeServices) -> None:
+def test_the_reranker_gets_the_title_if_the_content_does_not_contain_it(services: FakeServices) -> None:
     services.reranker = FakeReranker("Brewing")
     store_contents(services.memories, "green tea", title="Brewing")
     _found(services, SearchQuery(query="tea", explain=True))
     assert services.reranker.read == ["Brewing green tea"]
 
 
-def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker(services: FakeServices) -> None:
+def test_lists_and_exact_searches_do_not_use_the_reranker(services: FakeServices) -> None:
     reranker = _with_reranker(services, "cup 30 ", *TEAS)
     _found(services, SearchQuery(query="green", mode=SearchMode.EXACT))
     _found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
@@ -110,13 +110,13 @@ def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker(service
     assert reranker.read == []
 
 
-def test_a_reranked_hit_still_names_those_that_say_the_same(services: FakeServices) -> None:
+def test_a_reranked_hit_names_its_near_duplicates(services: FakeServices) -> None:
     _with_reranker(services, "cup", "green tea in a cup", "green tea in a cup.", "green tea in a  cup", "black tea")
     (hit, other) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=2))
     assert (len(hit.near_duplicates), other.content) == (2, "black tea")
 
 
-def test_a_reranked_hit_still_says_why_it_was_found(services: FakeServices) -> None:
+def test_a_reranked_hit_keeps_the_explanation_of_its_score(services: FakeServices) -> None:
     _with_reranker(services, "cup 30 ", *TEAS)
     (hit, *_) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
     assert hit.why and hit.why.matched_words == ("green", "tea")
@@ -131,7 +131,9 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[type(one).__name__ for one in FAULTS])
-def test_a_search_uses_words_whatever_error_the_embedder_has(services: FakeServices, fault: MnemosyneError) -> None:
+def test_a_search_by_words_is_the_fallback_for_every_error_of_the_embedder(
+    services: FakeServices, fault: MnemosyneError
+) -> None:
     store_contents(services.memories, "green tea", "black coffee", tags=("t",))
     services.embedder.fault = fault
     result = _search(services, SearchQuery(query="tea", mode=SearchMode.HYBRID))

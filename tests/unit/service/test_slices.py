@@ -16,7 +16,7 @@ TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 20_000)), max_size=40))
-def test_slices_keep_the_order_and_exceed_the_chunk_limit_only_for_a_single_request(words: list[int]) -> None:
+def test_slices_keep_the_order_and_only_a_slice_of_one_request_may_exceed_the_chunk_limit(words: list[int]) -> None:
     requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
     divided = list(slices(requests, LIMIT))
     assert [one for part in divided for one in part.requests] == requests
@@ -27,7 +27,7 @@ def test_slices_keep_the_order_and_exceed_the_chunk_limit_only_for_a_single_requ
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 500))
-def test_small_requests_share_slices(count: int) -> None:
+def test_small_requests_share_a_slice(count: int) -> None:
     divided = list(slices([request(f"word {n}") for n in range(count)], LIMIT))
     assert len(divided) == -(-count // SLICE_CHUNKS)
 

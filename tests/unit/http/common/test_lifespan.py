@@ -1,4 +1,4 @@
-"""Lifespan of a hosted app, and requests during shutdown."""
+"""Startup and shutdown of an app on Cloud Run, and requests during shutdown."""
 
 import asyncio
 import signal
@@ -116,7 +116,7 @@ def _run(test: Callable[[Server], Coroutine[Any, Any, None]], **hosted: Any) -> 
     asyncio.run(run())
 
 
-def test_before_shutdown_responses_keep_their_connections() -> None:
+def test_responses_before_shutdown_keep_their_connections_open() -> None:
     async def test(server: Server) -> None:
         assert b"connection" not in (await server.request("/quick")).headers
 
@@ -135,7 +135,7 @@ def test_a_request_that_arrives_after_sigterm_is_served_and_closes_its_connectio
     _run(test)
 
 
-def test_a_request_that_was_running_at_sigterm_finishes_before_the_server_is_told_to_stop() -> None:
+def test_a_request_that_runs_at_sigterm_finishes_before_the_server_is_stopped() -> None:
     async def test(server: Server) -> None:
         running = server.request("/slow")
         await server.arrived.wait()
@@ -151,7 +151,7 @@ def test_a_request_that_was_running_at_sigterm_finishes_before_the_server_is_tol
     _run(test)
 
 
-def test_a_request_that_comes_once_the_server_was_told_to_stop_is_served_too() -> None:
+def test_a_request_that_arrives_while_the_server_stops_is_served() -> None:
     async def test(server: Server) -> None:
         await server.request("/quick")
         signal.raise_signal(signal.SIGTERM)
@@ -162,13 +162,13 @@ def test_a_request_that_comes_once_the_server_was_told_to_stop_is_served_too() -
     _run(test)
 
 
-def test_a_request_that_outlasts_the_deadline_is_answered_503_once() -> None:
+def test_a_request_that_exceeds_the_deadline_gets_503_once() -> None:
     async def test(server: Server) -> None:
         running = server.request("/slow")
         await server.arrived.wait()
         signal.raise_signal(signal.SIGTERM)
         await server.stopped()
-        server.released.set()  # later messages of the app are dropped
+        server.released.set()  # messages that the app sends later are dropped
         answer = await running
         assert answer.status == 503
         assert (answer.headers[b"retry-after"], answer.headers[b"connection"]) == (b"1", b"close")
@@ -202,7 +202,7 @@ def test_a_second_sigterm_changes_nothing() -> None:
     _run(test)
 
 
-def test_the_lifespan_is_entered_once_and_left_when_the_event_loop_ends() -> None:
+def test_startup_runs_once_and_shutdown_runs_when_the_event_loop_ends() -> None:
     servers: list[Server] = []
 
     async def test(server: Server) -> None:
@@ -214,7 +214,7 @@ def test_the_lifespan_is_entered_once_and_left_when_the_event_loop_ends() -> Non
     assert not servers[0].is_open
 
 
-def test_a_client_that_disconnects_while_the_lifespan_opens_does_not_fail_the_others() -> None:
+def test_a_client_that_disconnects_during_startup_does_not_fail_the_others() -> None:
     async def test(server: Server) -> None:
         first, second = server.request("/quick"), server.request("/quick")
         await asyncio.sleep(0)
@@ -227,7 +227,7 @@ def test_a_client_that_disconnects_while_the_lifespan_opens_does_not_fail_the_ot
 
 
 @pytest.mark.parametrize("explains", [False, True])
-def test_a_server_with_wrong_settings_answers_500_until_they_are_right(explains: bool) -> None:
+def test_a_server_with_invalid_settings_answers_500_until_they_are_corrected(explains: bool) -> None:
     async def test() -> None:
         settings: list[str] = []
 

@@ -1,4 +1,4 @@
-"""How the console's page and files are served: cached by content, run alone, framed by nobody, small."""
+"""How the console's files are served: caching, content security policy and compressed size."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ MOST_BYTES = 150_000
 
 @pytest.fixture
 def opened() -> Iterator[Callable[..., TestClient]]:
-    """Makes a client of the app."""
+    """Function that makes a client of the app."""
     with ExitStack() as clients:
 
         def make(issuer: str = "https://issuer.example") -> TestClient:
@@ -45,7 +45,7 @@ def client(opened: Callable[..., TestClient]) -> TestClient:
     ["/", "/add", "/tags", "/activity", "/overview", "/import", "/connect", "/memories/anything", "/memories/x/edit",
      "/newest", "/store", "/files", "/console/callback"],
 )  # fmt: skip
-def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestClient, path: str) -> None:
+def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 200
     policy = answer.headers["content-security-policy"]
@@ -56,17 +56,17 @@ def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestC
     assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son\w+=", answer.text), "nothing inline"
 
 
-def test_the_page_may_reach_the_authorization_server_where_there_is_one(opened: Callable[..., TestClient]) -> None:
+def test_the_page_may_connect_to_the_authorization_server_if_there_is_one(opened: Callable[..., TestClient]) -> None:
     assert "connect-src 'self' https://issuer.example;" in opened().get("/").headers["content-security-policy"]
     assert "connect-src 'self';" in opened(issuer="").get("/").headers["content-security-policy"]
 
 
-def test_a_page_that_is_known_is_not_sent_again(client: TestClient) -> None:
+def test_an_unchanged_page_is_answered_304(client: TestClient) -> None:
     known = client.get("/").headers["etag"]
     assert client.get("/", headers={"If-None-Match": known}).status_code == 304
 
 
-def test_files_are_cached_for_good_under_a_name_that_changes_with_them(
+def test_files_are_cached_for_ever_under_a_name_that_contains_their_hash(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"/console/{site.digest()}/app.js"
@@ -87,7 +87,7 @@ def test_no_other_file_is_served(client: TestClient, name: str) -> None:
     assert client.get("/console/0000000000000000/app.js").status_code == 404
 
 
-def test_nobody_is_sent_to_another_host_by_an_address_with_a_slash_behind(client: TestClient) -> None:
+def test_an_address_with_a_trailing_slash_does_not_redirect_to_another_host(client: TestClient) -> None:
     answer = client.get("/newest/", headers={"Host": "evil.example"}, follow_redirects=False)
     assert answer.status_code in (404, 421)
     assert "location" not in answer.headers
@@ -109,7 +109,7 @@ def _tokens(block: str) -> dict[str, str]:
     return dict(re.findall(r"(--[a-z0-9-]+):\s*([^;]+);", block))
 
 
-def test_the_dark_theme_is_the_same_by_choice_and_by_system() -> None:
+def test_the_dark_theme_has_the_same_colours_by_choice_and_by_system_setting() -> None:
     css = site.files()["tokens.css"].decode()
     by_system = css[css.index('data-theme="light"]) {') :].partition("}")[0]
     by_choice = css[css.index(':root[data-theme="dark"] {') :].partition("}")[0]
@@ -117,7 +117,7 @@ def test_the_dark_theme_is_the_same_by_choice_and_by_system() -> None:
 
 
 @pytest.mark.parametrize("sheet", ["http/auth/templates/style.css", "mcp/app/view.css"])
-def test_pages_without_the_console_s_files_have_its_colours(sheet: str) -> None:
+def test_pages_that_do_not_load_the_console_s_files_have_the_same_colours(sheet: str) -> None:
     css = site.files()["tokens.css"].decode()
     light = _tokens(css[css.index('data-theme="light"] {') :].partition("}")[0])
     dark = _tokens(css[css.index(':root[data-theme="dark"] {') :].partition("}")[0])
@@ -142,25 +142,27 @@ def test_every_module_that_a_module_imports_is_served() -> None:
     assert {"time.js", "components.js", "vendor/htm-preact.js"} <= imported <= files.keys()
 
 
-def test_the_page_names_every_module_that_it_needs(client: TestClient) -> None:
+def test_the_page_preloads_every_module_that_it_needs(client: TestClient) -> None:
     preloaded = re.findall(r'modulepreload" href="/console/[0-9a-f]{16}/([^"]+)"', client.get("/").text)
     assert {*preloaded} == {name for name in site.files() if name.endswith(".js")} - {"theme.js", "callback.js"}
 
 
-def test_who_takes_no_gzip_is_sent_none(client: TestClient) -> None:
+def test_a_client_that_does_not_accept_gzip_gets_no_gzip(client: TestClient) -> None:
     answer = client.get(f"/console/{site.digest()}/app.js", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in answer.headers
     assert "Accept-Encoding" in answer.headers["vary"]
 
 
-def test_what_is_vendored_is_what_was_published() -> None:
+def test_each_vendored_file_has_the_hash_of_the_published_file() -> None:
     said = site.files()["vendor/README.txt"].decode()
     published = re.findall(r"SHA-256\s+([0-9a-f]{64})", said)
     vendored = ("htm-preact.js",)
     assert [hashlib.sha256(site.files()[f"vendor/{name}"]).hexdigest() for name in vendored] == published
 
 
-def test_its_own_calls_are_taken_and_those_of_other_pages_are_not(opened: Callable[..., TestClient]) -> None:
+def test_calls_of_the_console_s_own_page_are_served_and_calls_of_other_pages_are_refused(
+    opened: Callable[..., TestClient],
+) -> None:
     client = opened()
     call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"Authorization": "Bearer both"}

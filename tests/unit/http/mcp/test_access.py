@@ -56,7 +56,7 @@ class ByName:
 
 @pytest.fixture
 def opened(services: FakeServices) -> Any:
-    """Builds a client of an app with this access."""
+    """Function that builds a client of an app with the given access settings."""
     clients: list[TestClient] = []
 
     def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
@@ -93,7 +93,7 @@ def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> A
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-def test_without_a_credential_the_answer_says_where_to_get_one(opened: Callable[..., TestClient]) -> None:
+def test_a_request_without_a_credential_is_told_where_to_get_one(opened: Callable[..., TestClient]) -> None:
     response = _post(opened(), LIST)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == (
@@ -101,13 +101,13 @@ def test_without_a_credential_the_answer_says_where_to_get_one(opened: Callable[
     )
 
 
-def test_a_bad_credential_is_told_apart_from_none(opened: Callable[..., TestClient]) -> None:
+def test_an_invalid_credential_and_a_missing_one_have_different_errors(opened: Callable[..., TestClient]) -> None:
     response = _post(opened(), LIST, "mallory")
     assert response.status_code == 401
     assert 'error="invalid_token"' in response.headers["www-authenticate"]
 
 
-def test_where_keys_are_used_there_is_no_authorization_server_to_point_to(opened: Callable[..., TestClient]) -> None:
+def test_with_api_keys_the_server_names_no_authorization_server(opened: Callable[..., TestClient]) -> None:
     client = opened(issuer="")
     assert "resource_metadata" not in _post(client, LIST).headers["www-authenticate"]
     assert client.get("/.well-known/oauth-protected-resource").status_code == 404
@@ -123,7 +123,7 @@ def test_where_keys_are_used_there_is_no_authorization_server_to_point_to(opened
         ("POST", "/token"),
     ],
 )
-def test_a_client_that_looks_for_a_log_in_is_told_what_is_needed_instead(
+def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(
     opened: Callable[..., TestClient], method: str, path: str
 ) -> None:
     keys = ApiKeyAuthenticator(lambda key_id: None, lambda: NOW)
@@ -134,20 +134,20 @@ def test_a_client_that_looks_for_a_log_in_is_told_what_is_needed_instead(
 
 
 @pytest.mark.parametrize("path", ["", "/mcp"])
-def test_the_metadata_names_resource_and_issuer(opened: Callable[..., TestClient], path: str) -> None:
+def test_the_oauth_metadata_names_the_resource_and_the_issuer(opened: Callable[..., TestClient], path: str) -> None:
     shown = opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
     assert shown["resource"] == "https://testserver/mcp"
     assert shown["authorization_servers"] == ["https://issuer.example"]
 
 
-def test_the_metadata_repeats_no_foreign_host(opened: Callable[..., TestClient]) -> None:
+def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[..., TestClient]) -> None:
     client = opened()
     response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})
     assert response.status_code == 404
     assert "evil" not in _post(client, LIST, Host="evil.example").headers["www-authenticate"]
 
 
-def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., TestClient]) -> None:
+def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Callable[..., TestClient]) -> None:
     response = _post(opened(), LIST, "away")
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
 
@@ -162,7 +162,7 @@ def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., 
         ("nobody", "memory_stats", {}),
     ],
 )
-def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
+def test_a_missing_scope_is_403_with_a_challenge_for_it_and_the_present_scopes(
     opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
 ) -> None:
     # Clients then request only the scopes of the challenge: RFC 6750, section 3.1.
@@ -176,13 +176,13 @@ def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
 READ_RESOURCE = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "memory://recent"}}
 
 
-def test_a_resource_is_read_by_who_may_read(opened: Callable[..., TestClient]) -> None:
+def test_a_resource_can_be_read_with_the_read_scope(opened: Callable[..., TestClient]) -> None:
     assert "result" in _post(opened(), READ_RESOURCE, "reader").json()
     refused = _post(opened(), READ_RESOURCE, "writer")
     assert (refused.status_code, "read" in refused.headers["www-authenticate"]) == (403, True)
 
 
-def test_a_resource_that_cannot_be_read_now_is_not_called_missing(
+def test_a_resource_that_is_temporarily_unavailable_is_not_reported_as_missing(
     opened: Callable[..., TestClient], services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*arguments: Any, **named: Any) -> None:
@@ -195,14 +195,12 @@ def test_a_resource_that_cannot_be_read_now_is_not_called_missing(
         assert "temporarily unavailable" in error["message"]
 
 
-def test_who_may_not_read_has_no_resources_and_may_connect(opened: Callable[..., TestClient]) -> None:
+def test_a_caller_without_the_read_scope_can_connect_and_has_no_resources(opened: Callable[..., TestClient]) -> None:
     listed = _post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, "writer")
     assert listed.json()["result"]["resources"] == []
 
 
-def test_a_batch_is_held_to_the_scope_of_each_of_its_calls(
-    opened: Callable[..., TestClient], services: FakeServices
-) -> None:
+def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Callable[..., TestClient], services: FakeServices) -> None:
     call = tool_call("ingest_memory", INGEST, id_=2)
     assert _post(opened(), [LIST, call], "reader").status_code == 403
     assert services.queue.published == []
@@ -215,7 +213,7 @@ def test_a_batch_is_held_to_the_scope_of_each_of_its_calls(
         ("writer", {"ingest_memory", "update_memory", "delete_memory"}, {"memory_search", "get_memory"}),
     ],
 )
-def test_only_the_tools_one_may_call_are_listed(
+def test_only_tools_that_the_caller_s_scopes_allow_are_listed(
     opened: Callable[..., TestClient], token: str, some: set[str], none_of: set[str]
 ) -> None:
     listed = {tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]}
@@ -223,7 +221,7 @@ def test_only_the_tools_one_may_call_are_listed(
     assert not none_of & listed
 
 
-def test_who_may_do_nothing_is_told_what_to_ask_for_whatever_they_try(opened: Callable[..., TestClient]) -> None:
+def test_a_caller_without_scopes_gets_403_with_the_scopes_to_request(opened: Callable[..., TestClient]) -> None:
     for posted in (LIST, [LIST], {"jsonrpc": "2.0", "id": 1, "method": "ping"}):
         response = _post(opened(), posted, "nobody")
         assert response.status_code == 403
@@ -232,12 +230,12 @@ def test_who_may_do_nothing_is_told_what_to_ask_for_whatever_they_try(opened: Ca
 
 
 @pytest.mark.parametrize("token", ["both", "admin"])
-def test_who_may_do_everything_sees_everything(opened: Callable[..., TestClient], token: str) -> None:
+def test_a_caller_with_all_scopes_sees_all_tools(opened: Callable[..., TestClient], token: str) -> None:
     listed = [tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]]
     assert listed == [tool.name for tool in TOOLS]
 
 
-def test_a_memory_goes_into_the_namespace_of_its_caller_whatever_the_call_says(
+def test_a_memory_is_stored_in_the_caller_s_namespace_whatever_the_arguments_say(
     opened: Callable[..., TestClient], services: FakeServices
 ) -> None:
     client = opened()
@@ -249,7 +247,7 @@ def test_a_memory_goes_into_the_namespace_of_its_caller_whatever_the_call_says(
 
 
 @pytest.mark.usefixtures("clock")
-def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held_up(
+def test_a_caller_over_the_rate_limit_gets_retry_after_and_other_callers_are_served(
     opened: Callable[..., TestClient],
 ) -> None:
     client = opened(per_minute=3)
@@ -260,13 +258,13 @@ def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_batch_counts_as_many_as_it_holds(opened: Callable[..., TestClient]) -> None:
+def test_a_batch_counts_as_the_number_of_its_requests(opened: Callable[..., TestClient]) -> None:
     client = opened(per_minute=3)
     assert _post(client, [LIST, LIST, LIST], "both").status_code == 200
     assert _post(client, LIST, "both").status_code == 429
 
 
-def test_a_bucket_fills_at_its_rate() -> None:
+def test_a_token_bucket_refills_at_its_rate() -> None:
     bucket, early = TokenBucket.full(60, 0.0).take(0.0, 60)
     assert early == 0.0
     bucket, early = bucket.take(0.5)
@@ -275,7 +273,7 @@ def test_a_bucket_fills_at_its_rate() -> None:
     assert early == 0.0
 
 
-def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before(clock: StoppedClock) -> None:
+def test_a_request_that_costs_more_than_the_budget_is_served_only_when_the_budget_is_full(clock: StoppedClock) -> None:
     """Charges in the order of the middleware: the request, its bytes, then its tool calls."""
     budgets = Budgets(600)
 
@@ -289,7 +287,7 @@ def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not
         return 0
 
     assert served(0) == 0
-    wait = served(30)  # it is in debt
+    wait = served(30)  # the budget is negative
     assert wait > 0
     while wait:  # a retry after Retry-After succeeds eventually
         before, wait = wait, served(wait)
@@ -297,21 +295,21 @@ def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not
     assert clock.now < 400
 
 
-def test_deep_health_is_for_those_who_are_let_in(opened: Callable[..., TestClient]) -> None:
+def test_deep_health_needs_a_credential(opened: Callable[..., TestClient]) -> None:
     client = opened()
     assert client.get("/healthz").status_code == 200
     assert client.get("/healthz?deep=1").status_code == 401
     assert client.get("/healthz?deep=1", headers={"Authorization": "Bearer reader"}).status_code == 200
 
 
-def test_without_authentication_only_loopback_is_served(opened: Callable[..., TestClient]) -> None:
+def test_without_authentication_only_loopback_addresses_are_served(opened: Callable[..., TestClient]) -> None:
     client = opened(authenticator=NoAuthenticator())
     assert _post(client, LIST).status_code == 200
     foreign = TestClient(client.app, base_url="http://192.0.2.1")
     assert foreign.post("/mcp", json=LIST).status_code == 403
 
 
-def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemosyne.http.mcp.middleware.BODY_SECONDS", 0.05)
     access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("localhost",))
     sent: list[Any] = []
@@ -332,7 +330,7 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     assert sent[0]["status"] == 408
 
 
-def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., TestClient]) -> None:
+def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestClient]) -> None:
     client = opened()
     twice = [
         (b"authorization", b"Bearer both"),
@@ -343,7 +341,7 @@ def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., T
 
 
 @pytest.mark.parametrize(("only_authorization", "status"), [(True, 401), (False, 200)], ids=["iam", "behind a proxy"])
-def test_the_header_that_cloud_run_looks_at_instead_matters_where_cloud_run_checks_who_calls(
+def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_caller(
     opened: Callable[..., TestClient], only_authorization: bool, status: int
 ) -> None:
     """Identity-Aware Proxy sets the header on every request."""
@@ -353,7 +351,7 @@ def test_the_header_that_cloud_run_looks_at_instead_matters_where_cloud_run_chec
     assert _post(opened(authenticator=door), LIST, "both", **headers).status_code == status
 
 
-def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: Callable[..., TestClient]) -> None:
+def test_an_error_during_authentication_gets_503_without_details(opened: Callable[..., TestClient]) -> None:
     class Broken:
         only_authorization = False
 

@@ -38,13 +38,13 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_search_that_would_wait_long_is_refused_with_when_to_come_back(client: TestClient, batch: bool) -> None:
+def test_a_search_that_would_wait_too_long_gets_429_with_retry_after(client: TestClient, batch: bool) -> None:
     headers = {"MCP-Protocol-Version": "2025-03-26"}
     response = client.post("/mcp", json=[INGEST, SEARCH] if batch else SEARCH, headers=headers)
     assert (response.status_code, response.headers["retry-after"]) == (429, "8")
     assert "busy for the next 8 s; nothing was done" in response.json()["error"]["message"]
 
 
-def test_what_needs_no_database_waits_for_nobody(client: TestClient) -> None:
+def test_requests_that_need_no_database_do_not_wait(client: TestClient) -> None:
     assert client.post("/mcp", json=INGEST).json()["result"]["isError"] is False
     assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).status_code == 200

@@ -5,7 +5,7 @@ import anyio
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 
 
-def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:
+def test_a_burst_of_forty_requests_is_served_with_a_limit_of_twenty_at_a_time() -> None:
     served: list[bool] = []
 
     async def burst() -> None:
@@ -24,7 +24,7 @@ def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:
     assert served == [True] * 40
 
 
-def test_no_more_wait_than_may() -> None:
+def test_a_request_beyond_the_limit_of_waiting_requests_is_refused() -> None:
     async def crowd() -> list[bool]:
         limits, taken = ConcurrencyLimits(1, waiting=1, seconds=3600), []
         async with limits.acquire("ada") as first, anyio.create_task_group() as group:
@@ -44,7 +44,7 @@ def test_no_more_wait_than_may() -> None:
     assert anyio.run(crowd) == [True, False]
 
 
-def test_a_request_that_no_place_comes_free_for_is_refused() -> None:
+def test_a_request_that_waits_too_long_is_refused() -> None:
     async def crowd() -> list[bool]:
         limits = ConcurrencyLimits(1, seconds=0)
         async with limits.acquire("ada") as first, limits.acquire("ada") as second, limits.acquire("bob") as other:

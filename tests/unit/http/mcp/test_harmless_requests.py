@@ -1,4 +1,4 @@
-"""Requests that are unusual and harmless are served, and each refusal is JSON that says what to change."""
+"""Unusual but harmless requests are served; each refusal is JSON that says what to change."""
 
 import gzip
 import json
@@ -39,24 +39,24 @@ def _post(client: TestClient, body: Any, path: str = "/mcp", **headers: str) -> 
 
 
 @pytest.mark.parametrize("method", ["ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list"])
-def test_params_that_are_null_are_absent(client: TestClient, method: str) -> None:
+def test_null_params_are_treated_as_absent(client: TestClient, method: str) -> None:
     answer = _post(client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": None})
     assert "result" in answer.json(), answer.text
 
 
 @pytest.mark.parametrize("name", ["initialized", "cancelled", "roots/list_changed"])
-def test_a_notification_s_params_that_are_null_are_absent(client: TestClient, name: str) -> None:
+def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient, name: str) -> None:
     assert _post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
 
 
-def test_params_in_a_batch_that_are_null_are_absent(client: TestClient) -> None:
+def test_null_params_in_a_batch_are_treated_as_absent(client: TestClient) -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": None} for number in (1, 2)]
     answers = _post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
     assert all("result" in answer for answer in answers)
 
 
 @pytest.mark.parametrize("params", [[], [1], "x", 0, False])
-def test_other_params_than_an_object_are_refused(client: TestClient, params: object) -> None:
+def test_params_that_are_not_an_object_are_refused(client: TestClient, params: object) -> None:
     answer = _post(client, LIST | {"params": params})
     assert (answer.status_code, answer.json()["id"]) == (400, "list-1")
 
@@ -64,7 +64,7 @@ def test_other_params_than_an_object_are_refused(client: TestClient, params: obj
 @pytest.mark.parametrize(
     "accept", ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream, text/html"]
 )
-def test_who_takes_a_stream_only_gets_one(client: TestClient, accept: str) -> None:
+def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient, accept: str) -> None:
     response = _post(client, LIST, Accept=accept)
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/event-stream")
@@ -73,7 +73,7 @@ def test_who_takes_a_stream_only_gets_one(client: TestClient, accept: str) -> No
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/event-stream, */*", "application/*"])
-def test_who_takes_json_gets_json(client: TestClient, accept: str) -> None:
+def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -> None:
     assert _post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
@@ -108,7 +108,7 @@ def test_a_batch_from_another_host_is_refused_as_json(client: TestClient) -> Non
     assert (response.status_code, response.headers["content-type"]) == (421, JSON)
 
 
-def test_an_unknown_revision_is_answered_with_those_that_are_supported(client: TestClient) -> None:
+def test_an_unknown_protocol_revision_is_answered_with_the_supported_ones(client: TestClient) -> None:
     for revision in ("2099-01-01", "1", "latest"):
         error = _post(client, LIST, **{"MCP-Protocol-Version": revision}).json()["error"]
         assert error["code"] == -32022
@@ -117,6 +117,6 @@ def test_an_unknown_revision_is_answered_with_those_that_are_supported(client: T
 
 
 @pytest.mark.parametrize("host", ["nas.local:8080", "192.168.1.7", "[fe80::1]:8080", "anything"])
-def test_a_star_among_the_allowed_hosts_serves_every_name(host: str) -> None:
+def test_an_asterisk_in_the_allowed_hosts_allows_every_host(host: str) -> None:
     with TestClient(_app(FakeServices(), "*")) as client:
         assert _post(client, LIST, Host=host).status_code == 200

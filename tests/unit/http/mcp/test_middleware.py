@@ -22,7 +22,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 class Reader:
-    """Every caller has the read scope only."""
+    """Authenticator that gives each caller only the read scope."""
 
     credential = "nothing"
     only_authorization = False
@@ -63,7 +63,7 @@ MODERN = {
 }
 
 
-def test_a_subscription_is_answered_as_the_protocol_says_of_one_who_has_none(client: TestClient) -> None:
+def test_a_request_for_subscriptions_is_answered_method_not_found(client: TestClient) -> None:
     params = {"notifications": {"toolsListChanged": True}, "_meta": MODERN}
     listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"}
@@ -73,40 +73,40 @@ def test_a_subscription_is_answered_as_the_protocol_says_of_one_who_has_none(cli
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_other_methods_are_refused_at_once(client: TestClient, method: str) -> None:
+def test_http_methods_other_than_post_are_refused(client: TestClient, method: str) -> None:
     response = client.request(method, "/mcp")
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
-def test_a_script_without_accept_header_is_served(client: TestClient) -> None:
+def test_a_request_without_an_accept_header_is_served(client: TestClient) -> None:
     del client.headers["accept"]
     assert _post(client, LIST).status_code == 200
 
 
-def test_a_stray_session_id_is_ignored_and_none_is_given(client: TestClient) -> None:
+def test_a_session_id_is_ignored_and_none_is_returned(client: TestClient) -> None:
     for session in ("", "gone-long-ago"):
         response = _post(client, LIST, **{"Mcp-Session-Id": session})
         assert response.status_code == 200
         assert "mcp-session-id" not in response.headers
 
 
-def test_another_media_type_is_415(client: TestClient) -> None:
+def test_a_body_that_is_not_json_by_its_content_type_gets_415(client: TestClient) -> None:
     response = _post(client, LIST, **{"Content-Type": "text/plain"})
     assert response.status_code == 415
     assert "Content-Type must be application/json, got 'text/plain'" in response.text
 
 
-def test_a_charset_does_no_harm(client: TestClient) -> None:
+def test_a_charset_in_the_content_type_is_accepted(client: TestClient) -> None:
     assert _post(client, LIST, **{"Content-Type": "application/json; charset=utf-8"}).status_code == 200
 
 
-def test_a_large_body_is_413_with_the_figures(client: TestClient) -> None:
+def test_a_body_that_is_too_large_gets_413_with_size_and_limit(client: TestClient) -> None:
     response = _post(client, b" " * 5_000_000)
     assert response.status_code == 413
     assert "at most 4,194,304 bytes, got 5,000,000" in response.text
 
 
-def test_a_large_body_without_a_declared_length_is_413(client: TestClient) -> None:
+def test_a_body_that_is_too_large_without_content_length_gets_413(client: TestClient) -> None:
     def chunks() -> Any:
         for _ in range(5):
             yield b" " * 1_000_000
@@ -116,7 +116,7 @@ def test_a_large_body_without_a_declared_length_is_413(client: TestClient) -> No
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"nope", b'{"a": "\xff"}', b"[" * 100_000])
-def test_bad_json_is_400_parse_error(client: TestClient, body: bytes) -> None:
+def test_invalid_json_gets_400_parse_error(client: TestClient, body: bytes) -> None:
     response = _post(client, body)
     assert response.status_code == 400
     assert response.json()["error"]["code"] == -32700
@@ -141,13 +141,13 @@ NO_REQUESTS: list[Any] = [
 
 
 @pytest.mark.parametrize("body", NO_REQUESTS)
-def test_json_that_is_no_request_is_400_invalid_request(client: TestClient, body: Any) -> None:
+def test_json_that_is_not_a_request_gets_400_invalid_request(client: TestClient, body: Any) -> None:
     response = _post(client, body)
     assert response.status_code == 400
     assert response.json()["error"]["code"] == -32600
 
 
-def test_a_lone_surrogate_is_refused_by_name(client: TestClient) -> None:
+def test_a_lone_surrogate_is_refused_and_named(client: TestClient) -> None:
     body = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "x\\ud800"}}'
     answer = _post(client, body).json()
     assert answer["id"] == 7
@@ -161,7 +161,7 @@ def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: TestCl
     assert "memory_search" in error["message"]
 
 
-def test_a_batch_is_answered_in_the_revisions_that_know_them(client: TestClient) -> None:
+def test_a_batch_is_answered_in_protocol_revisions_with_batches(client: TestClient) -> None:
     batch = [LIST, {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 2}]
     answers = _post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
     assert [answer["id"] for answer in answers] == [1, 2]
@@ -169,13 +169,13 @@ def test_a_batch_is_answered_in_the_revisions_that_know_them(client: TestClient)
     assert "error" in answers[1]
 
 
-def test_a_batch_is_refused_in_later_revisions(client: TestClient) -> None:
+def test_a_batch_is_refused_in_protocol_revisions_without_batches(client: TestClient) -> None:
     response = _post(client, [LIST], **{"MCP-Protocol-Version": "2025-06-18"})
     assert response.status_code == 400
     assert "revision 2025-06-18 has no batches" in response.text
 
 
-def test_another_host_is_refused(client: TestClient) -> None:
+def test_an_unknown_host_is_refused(client: TestClient) -> None:
     assert _post(client, LIST, Host="evil.example").status_code == 421
 
 
@@ -185,7 +185,7 @@ PREFLIGHT = {
 }
 
 
-def test_a_browser_is_told_that_a_page_which_is_served_may_call_and_read(client: TestClient) -> None:
+def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
     asked = client.options("/mcp", headers={"Origin": "https://good.example", **PREFLIGHT})
     assert asked.status_code == 200
     assert asked.headers["access-control-allow-origin"] == "https://good.example"
@@ -194,37 +194,35 @@ def test_a_browser_is_told_that_a_page_which_is_served_may_call_and_read(client:
     called = _post(client, LIST, Origin="https://good.example")
     assert called.headers["access-control-allow-origin"] == "https://good.example"
     assert "WWW-Authenticate" in called.headers["access-control-expose-headers"]
-    assert "access-control-allow-credentials" not in called.headers, "cookies are nothing to us"
+    assert "access-control-allow-credentials" not in called.headers, "the server uses no cookies"
 
 
-def test_a_browser_is_told_nothing_for_another_page(client: TestClient) -> None:
+def test_another_origin_gets_no_cors_headers(client: TestClient) -> None:
     for origin in ("https://evil.example", "https://good.example.evil", "null"):
         asked = client.options("/mcp", headers={"Origin": origin, **PREFLIGHT})
         assert asked.status_code == 400
         assert "access-control-allow-origin" not in asked.headers
 
 
-def test_any_page_may_read_where_tokens_are_had(client: TestClient) -> None:
+def test_pages_of_any_origin_may_read_the_oauth_metadata(client: TestClient) -> None:
     path = "/.well-known/oauth-protected-resource/mcp"
     assert client.get(path, headers={"Origin": "https://any.example"}).headers["access-control-allow-origin"] == "*"
 
 
-def test_a_large_answer_is_compressed_for_who_takes_it_so(client: TestClient) -> None:
+def test_a_large_answer_is_compressed_if_the_client_accepts_gzip(client: TestClient) -> None:
     assert _post(client, LIST, **{"Accept-Encoding": "gzip"}).headers["content-encoding"] == "gzip"
     plain = _post(client, LIST, **{"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.headers["vary"].startswith("Accept-Encoding")
 
 
-def test_a_cursor_that_was_never_given_is_refused(client: TestClient) -> None:
+def test_a_cursor_of_a_list_without_pages_is_refused(client: TestClient) -> None:
     error = _post(client, {**LIST, "params": {"cursor": "x"}}).json()["error"]
     assert error["code"] == mcp_types.INVALID_PARAMS
     assert error["message"].startswith("cursor must be left out")
 
 
-def test_a_call_belongs_to_the_trace_that_stands_beside_its_arguments(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_uses_the_trace_id_of_its_meta_field(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     traces = []
     monkeypatch.setattr("mnemosyne.mcp.dispatch.log.info", lambda event, **fields: traces.append(current_trace()))
     call = tool_call("memory_stats", {})
@@ -233,12 +231,12 @@ def test_a_call_belongs_to_the_trace_that_stands_beside_its_arguments(
     assert [one and one.trace_id for one in traces] == ["0af7651916cd43dd8448eb211c80319c"]
 
 
-def test_another_origin_is_refused(client: TestClient) -> None:
+def test_a_post_from_another_origin_is_refused(client: TestClient) -> None:
     assert _post(client, LIST, Origin="https://evil.example").status_code == 403
     assert _post(client, LIST, Origin="https://good.example").status_code == 200
 
 
-def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
+def test_trailing_white_space_in_headers_is_accepted(client: TestClient) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -250,17 +248,17 @@ def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
     assert response.status_code == 200, response.text
 
 
-def test_a_batch_of_a_host_not_served_is_refused_whole(client: TestClient) -> None:
+def test_a_batch_for_an_unknown_host_is_refused_as_a_whole(client: TestClient) -> None:
     assert _post(client, [LIST, LIST], Host="evil.example").status_code == 421
     assert _post(client, [LIST, LIST], Origin="https://evil.example").status_code == 403
 
 
-def test_liveness_touches_nothing(client: TestClient) -> None:
+def test_the_liveness_check_does_not_use_the_database(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(("remedy", "status"), [(None, 200), ("run `mnemosyne migrate`", 503)])
-def test_deep_health_tells_what_is_wrong(
+def test_deep_health_names_the_failed_checks(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, remedy: str | None, status: int
 ) -> None:
     monkeypatch.setattr(__name__ + ".CHECKS", [Check("schema", "seen", remedy)])
@@ -269,31 +267,31 @@ def test_deep_health_tells_what_is_wrong(
     assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None, "seen": "seen", "remedy": remedy}]
 
 
-def test_deep_health_tells_its_findings_to_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_health_shows_its_findings_to_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(__name__ + ".CHECKS", [Check("embedder", "seen", "set another model")])
     with TestClient(_app(FakeServices(), Reader())) as client:
         checks = client.get("/health?deep=1").json()["checks"]
     assert checks == [{"name": "embedder", "ok": False}]
 
 
-def test_an_id_that_cannot_be_said_back_is_refused_without_it(client: TestClient) -> None:
+def test_a_request_id_that_cannot_be_encoded_is_answered_with_a_null_id(client: TestClient) -> None:
     response = _post(client, b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "tools/list"}')
     assert response.status_code == 400
     assert response.json()["id"] is None
 
 
 @pytest.mark.parametrize("depth", [10, 500, 960, 970, 973, 980, 990, 1000, 5000])
-def test_no_depth_of_nesting_is_a_fault_of_ours(client: TestClient, depth: int) -> None:
+def test_json_of_any_depth_is_not_an_internal_error(client: TestClient, depth: int) -> None:
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
     assert _post(client, body).status_code in (200, 400)
 
 
-def test_a_handshake_needs_no_more_than_its_version(client: TestClient) -> None:
+def test_initialize_needs_only_the_protocol_version(client: TestClient) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2024-11-05"}}
     assert _post(client, body).json()["result"]["protocolVersion"] == "2024-11-05"
 
 
-def test_a_revision_that_nobody_knows_is_refused_by_name(client: TestClient) -> None:
+def test_an_unknown_protocol_revision_is_refused_and_named(client: TestClient) -> None:
     response = _post(client, LIST, **{"MCP-Protocol-Version": "1999-01-01"})
     assert response.status_code == 400
     error = response.json()["error"]
@@ -301,7 +299,7 @@ def test_a_revision_that_nobody_knows_is_refused_by_name(client: TestClient) -> 
     assert "2026-07-28, got '1999-01-01'" in error["message"]
 
 
-def test_json_nested_too_deeply_is_refused_under_its_id(client: TestClient) -> None:
+def test_json_nested_too_deeply_is_refused_with_the_id_of_its_request(client: TestClient) -> None:
     params: dict[str, Any] = {}
     for _ in range(150):
         params = {"x": params}
@@ -330,8 +328,8 @@ def test_json_nested_too_deeply_is_refused_under_its_id(client: TestClient) -> N
         ("file://", 403),
     ],
 )
-def test_a_page_is_served_of_the_own_origin_and_of_configured_ones_only(
+def test_only_the_server_s_own_origin_and_configured_origins_are_served(
     client: TestClient, origin: str | None, status: int
 ) -> None:
-    """Programs send no Origin. A page of another port of this machine is another origin."""
+    """Programs that are not browsers send no Origin. A page on another port of the same machine has another origin."""
     assert _post(client, LIST, **({} if origin is None else {"Origin": origin})).status_code == status
