@@ -1,4 +1,4 @@
-"""Fixtures of the tests on a real PostgreSQL."""
+"""Fixtures for tests with a real PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,13 +48,13 @@ def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
 
 @pytest.fixture
 def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    """An authorization server that admits everybody to one namespace."""
+    """An authorization server that gives each person access to the same namespace."""
     return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
 
 
 @pytest.fixture
 def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
-    """Whether `mcp` accepts the access token in an answer."""
+    """Function that returns whether `mcp` accepts the access token in an answer of the token endpoint."""
 
     def look(tokens: dict[str, Any]) -> bool:
         claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})

@@ -1,4 +1,4 @@
-"""A database of the server before this one is taken over: rows kept, found, and not stored twice."""
+"""Adoption of the database of an earlier server: its rows are kept, found, and not stored twice."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     assert store.stats().memories == len(CONTENTS)
 
 
-def test_adopted_memories_take_nothing_of_the_days_quota_and_keep_every_index(
+def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_exist(
     old: tuple[OldDatabase, PostgresMemories],
 ) -> None:
     before, _ = old
@@ -123,7 +123,9 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
     assert [head.id for head in tagged] == [before.ids[0]]
 
 
-def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabase, PostgresMemories]) -> None:
+def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
+    old: tuple[OldDatabase, PostgresMemories],
+) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
@@ -136,7 +138,7 @@ def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabas
     ]
 
 
-def test_another_dimension_than_the_settings_is_refused_with_both_and_nothing_changes(
+def test_a_dimension_that_differs_from_the_settings_is_refused_and_nothing_changes(
     old: tuple[OldDatabase, PostgresMemories],
 ) -> None:
     before, _ = old
@@ -146,7 +148,9 @@ def test_another_dimension_than_the_settings_is_refused_with_both_and_nothing_ch
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]
 
 
-def test_rows_without_an_embedding_are_counted_and_nothing_changes(old: tuple[OldDatabase, PostgresMemories]) -> None:
+def test_rows_without_an_embedding_are_counted_in_the_error_and_nothing_changes(
+    old: tuple[OldDatabase, PostgresMemories],
+) -> None:
     before, _ = old
     before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])
     with pytest.raises(Misconfigured, match="1 of the memories to adopt lack"):

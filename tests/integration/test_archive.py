@@ -1,4 +1,4 @@
-"""An export is complete: restored into an empty database, it gives the same export."""
+"""Complete exports: an export restored into an empty database gives the same export again."""
 
 import json
 import random
@@ -39,7 +39,7 @@ from tests.operations import LocalOperations
 
 
 class Archives:
-    """A store with the parts of an operator that exports and restores need, as the schema's owner."""
+    """The operations that export and restore need, on one database, as the owner of the schema."""
 
     def __init__(self, pool: Pool, namespace: str) -> None:
         self._pool = pool
@@ -56,7 +56,7 @@ class Archives:
         return self.archive_of(namespace).restore(memories, lambda space: FakeEmbedder())
 
     def export(self) -> list[str]:
-        """The lines of an export."""
+        """Export all memories and return the lines."""
         lines = [json.dumps(record) for record in _records(self.system, self.store.namespace)]
         for operation in (ExportRequests(namespace="ns"), ExportRecords(namespace="ns")):
             lines += [json.dumps(line) for page in pages(self.system, operation) for line in page["lines"]]
@@ -74,7 +74,7 @@ class Archives:
 
 @pytest.fixture
 def archives(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Callable[[], Archives]]:
-    """Makes empty databases."""
+    """Function that makes an empty database."""
     pools = []
 
     def make() -> Archives:
@@ -147,12 +147,14 @@ def test_a_restored_export_gives_the_same_export(archives: Callable[[], Archives
     assert len(exported) > 10
     after.bring_back(exported)
     assert after.export() == exported
-    after.bring_back(exported)  # a run that is repeated changes nothing
+    after.bring_back(exported)  # a repeated restore changes nothing
     assert after.export() == exported
     assert after.store.stats().memories == before.store.stats().memories
 
 
-def test_restored_memories_are_found_rated_and_superseded_as_before(archives: Callable[[], Archives]) -> None:
+def test_restored_memories_keep_their_ratings_supersessions_and_search_results(
+    archives: Callable[[], Archives],
+) -> None:
     before, after = archives(), archives()
     _versions_and_ratings(before.store)
     after.bring_back(before.export())
@@ -163,7 +165,7 @@ def test_restored_memories_are_found_rated_and_superseded_as_before(archives: Ca
     assert after.store.outcomes_of_keys("https://crm.example.com", ["1", "7"]) == statuses
 
 
-def test_a_restored_record_goes_on_with_its_versions(archives: Callable[[], Archives]) -> None:
+def test_a_restored_record_gets_later_versions_as_before(archives: Callable[[], Archives]) -> None:
     before, after = archives(), archives()
     _versions_and_ratings(before.store)
     after.bring_back(before.export())
@@ -196,7 +198,7 @@ RECORD = st.fixed_dictionaries(
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=st.lists(RECORD, min_size=1, max_size=12), rated=st.integers(-1, 1), pick=st.randoms())
-def test_any_store_survives_export_and_restore(
+def test_any_set_of_memories_is_restored_from_its_export(
     archives: Callable[[], Archives], records: list[dict[str, Any]], rated: int, pick: random.Random
 ) -> None:
     before, after = archives(), archives()
@@ -238,7 +240,7 @@ def test_an_ordinary_import_reads_the_memories_of_a_complete_export(
         ({EXTRAS: {"request": {"state": "queued"}}}, "state must be one of"),
     ],
 )
-def test_a_line_that_was_changed_is_refused(
+def test_a_changed_line_of_an_export_is_refused(
     archives: Callable[[], Archives], change: dict[str, Any], error: str
 ) -> None:
     system = archives()
@@ -248,7 +250,7 @@ def test_a_line_that_was_changed_is_refused(
         system.system.run(RestoreLines(namespace="other", lines=[line | change]))
 
 
-def test_a_content_that_is_there_under_another_id_is_refused(archives: Callable[[], Archives]) -> None:
+def test_a_content_that_is_stored_under_another_id_is_refused(archives: Callable[[], Archives]) -> None:
     before, after = archives(), archives()
     store_content(before.store, "tea")
     store_content(after.store, "tea")

@@ -1,4 +1,4 @@
-"""The audit trail: who did what, recorded by those who cannot change it."""
+"""The audit trail: who did what, recorded by database users that cannot change it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
 
 @pytest.fixture
 def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
-    """The trail of this process, which hears what the tools report and is flushed by the test."""
+    """The audit trail of this process; it gets the events of the tools, and the test flushes it."""
     monkeypatch.setattr("mnemosyne.observability._listeners", [])
     monkeypatch.setattr("mnemosyne.observability._flushes", [])
     made = AuditTrail(lambda: pool)
@@ -101,13 +101,13 @@ def test_a_change_is_recorded_once_in_its_transaction(
     memory_id = store_content(store, "tea")
     result = tool(name, id=str(memory_id), **arguments)
     assert not result.is_error, result
-    (event,) = _events(owner)  # before the trail writes anything
+    (event,) = _events(owner)  # before the trail is flushed
     assert (event["action"], event["ids"], event["outcome"]) == (name, [str(memory_id)], "done")
     trail.flush()
     assert len(_events(owner)) == 1
 
 
-def test_a_change_that_fails_leaves_no_row_that_says_it_was_done(
+def test_a_failed_change_is_not_in_the_trail(
     owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     tool("update_memory", id=str(new_id()), title="other")
@@ -115,7 +115,7 @@ def test_a_change_that_fails_leaves_no_row_that_says_it_was_done(
     assert [event["outcome"] for event in _events(owner)] == ["refused"]
 
 
-def test_what_is_published_is_recorded_with_its_request(
+def test_a_published_memory_is_recorded_with_its_request_id(
     owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     result = tool("ingest_memory", content="the canary sings", timestamp="2026-05-20T12:00:00Z")
@@ -125,7 +125,7 @@ def test_what_is_published_is_recorded_with_its_request(
     assert "canary" not in json.dumps(_events(owner))
 
 
-def test_no_content_and_no_query_is_recorded(
+def test_contents_and_queries_are_not_recorded(
     owner: Connection, store: PostgresMemories, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
     store_content(store, "the canary sings", tags=("canary",), title="canary")
@@ -148,7 +148,7 @@ def test_no_content_and_no_query_is_recorded(
         "UPDATE audit_retention SET days = 1",
     ],
 )
-def test_no_function_reads_or_changes_the_trail(
+def test_the_functions_database_users_cannot_read_or_change_the_trail(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, user: str, statement: str
 ) -> None:
     session = connection_factory(cluster.url(user, database))()
@@ -201,7 +201,9 @@ def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
     assert used()[0] >= first[0]
 
 
-def test_reads_can_be_left_out_and_changes_cannot(owner: Connection, store: PostgresMemories, pool: Pool) -> None:
+def test_recording_of_reads_can_be_turned_off_and_of_changes_cannot(
+    owner: Connection, store: PostgresMemories, pool: Pool
+) -> None:
     trail = AuditTrail(lambda: pool, reads=0.0)
     fields = {"principal": "p", "credential": f"key:{KEY}", "client": "", "namespace": "ns", "outcome": "done"}
     trail.hear(ACCESS, {**fields, "action": "read", "is_read": True})
@@ -211,7 +213,7 @@ def test_reads_can_be_left_out_and_changes_cannot(owner: Connection, store: Post
     assert owner.run("SELECT last_used_at FROM api_keys")[0][0]
 
 
-def test_events_wait_while_the_database_is_away_and_a_flood_is_reported(
+def test_events_wait_while_the_database_is_unavailable_and_dropped_events_are_reported(
     owner: Connection, pool: Pool, caplog: pytest.LogCaptureFixture
 ) -> None:
     away = True
@@ -236,7 +238,7 @@ def test_events_wait_while_the_database_is_away_and_a_flood_is_reported(
     assert WAITING > BATCH
 
 
-def test_old_events_are_deleted_and_young_ones_are_not(owner: Connection, pool: Pool) -> None:
+def test_only_events_older_than_the_retention_are_deleted(owner: Connection, pool: Pool) -> None:
     for days in (401, 399):
         owner.run(
             "INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome)"
@@ -265,7 +267,7 @@ def test_old_events_are_deleted_and_young_ones_are_not(owner: Connection, pool: 
         (("--namespace", "ns", "--action", "delete_memory"), 1),
     ],
 )
-def test_access_answers_what_a_credential_did(
+def test_the_access_command_lists_what_a_credential_did(
     cluster: postgres.EmbeddedPostgres,
     database: str,
     owner: Connection,
@@ -306,7 +308,7 @@ def test_the_trail_is_read_page_by_page_and_shows_who_read_it(
     assert "audit_list" in {event["action"] for event in _events(owner)}
 
 
-def test_ids_of_a_result_are_its_own_and_those_in_its_lists() -> None:
+def test_the_ids_of_a_result_are_its_own_id_and_the_ids_in_its_lists() -> None:
     result = {
         "id": "a",
         "request_ids": ["b", "c"],
@@ -318,7 +320,7 @@ def test_ids_of_a_result_are_its_own_and_those_in_its_lists() -> None:
     assert ids_of(result) == ["a", "b", "c", "d"]
 
 
-def test_log_ins_and_grants_are_recorded_and_strangers_are_not(
+def test_log_ins_and_grants_are_recorded_and_attempts_of_unknown_people_are_not(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection
 ) -> None:
     pool = Pool(connection_factory(cluster.url("auth", database)), 1)

@@ -1,4 +1,4 @@
-"""People whom the operator blocks: no log-in, no token, although a rule lets them in."""
+"""People whom the operator blocks get no log-in and no token, even if a rule admits them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -30,7 +30,7 @@ EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name"
 
 
 class Provider:
-    """A LogIn that logs in the person that the test sets."""
+    """Identity provider that logs in the person that the test sets."""
 
     def __init__(self) -> None:
         self.claims: Mapping[str, Any] = EVE
@@ -43,7 +43,7 @@ class Provider:
 
 
 class Company:
-    """A deployment that lets in everybody of a domain."""
+    """A deployment that admits each person of a domain."""
 
     def __init__(self, server: AuthServer, provider: Provider, people: PostgresBlockedPeople, mcp: Pool) -> None:
         self.server, self.provider, self.people, self.grants = server, provider, people, PostgresGrants(mcp)
@@ -51,7 +51,7 @@ class Company:
         self.client = server.register()
 
     def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:
-        """Log in; the visit and the answer to the log-in."""
+        """Log in, and return the visit and the answer to the log-in."""
         self.provider.claims = claims
         visit = Visit(self.server)
         visit.open(asked(self.client))
@@ -102,27 +102,29 @@ def test_a_blocked_person_has_no_grant_and_no_log_in(company: Company, who: str)
     ],
     ids=str,
 )
-def test_another_shape_of_the_same_person_is_blocked_too(company: Company, changed: dict[str, Any]) -> None:
+def test_a_blocked_person_is_blocked_under_each_spelling_of_the_address(
+    company: Company, changed: dict[str, Any]
+) -> None:
     company.tokens(EVE)
     company.people.block("eve@example.com")
     assert company.come_back({**EVE, **changed})[1].status_code == 403
 
 
-def test_a_person_is_blocked_between_log_in_and_answer(company: Company) -> None:
+def test_a_person_blocked_between_log_in_and_consent_gets_no_grant(company: Company) -> None:
     visit, answer = company.come_back(EVE)
     assert answer.status_code == 303
     company.people.block("eve@example.com")
     assert visit.answer().status_code == 409
 
 
-def test_a_code_of_a_blocked_person_gives_nothing(company: Company) -> None:
+def test_a_code_of_a_blocked_person_gives_no_tokens(company: Company) -> None:
     visit, _ = company.come_back(EVE)
     code = told(visit.answer())["code"]
     company.people.block("eve@example.com")
     assert exchange(company.server.browser(), company.client, code).json()["error"] == "invalid_grant"
 
 
-def test_a_grant_that_is_stored_after_the_block_does_not_stand(company: Company) -> None:
+def test_a_grant_stored_after_the_block_is_not_accepted(company: Company) -> None:
     """A request in progress during the block can store such a grant."""
     tokens = company.tokens(EVE)
     company.people.block("eve@example.com")
@@ -132,7 +134,7 @@ def test_a_grant_that_is_stored_after_the_block_does_not_stand(company: Company)
     assert refresh(company.server.browser(), company.client, tokens["refresh_token"]).status_code == 400
 
 
-def test_who_is_unblocked_logs_in_again_and_is_asked_again(company: Company) -> None:
+def test_an_unblocked_person_logs_in_again_and_is_asked_for_consent_again(company: Company) -> None:
     tokens = company.tokens(EVE)
     company.people.block("eve@example.com")
     assert company.people.unblock("eve@example.com")
@@ -141,7 +143,7 @@ def test_who_is_unblocked_logs_in_again_and_is_asked_again(company: Company) -> 
     assert company.is_let_in(company.tokens(EVE))
 
 
-def test_a_block_twice_is_one(company: Company) -> None:
+def test_blocking_a_person_twice_makes_one_block(company: Company) -> None:
     company.tokens(EVE)
     assert [len(company.people.block("eve@example.com")) for _ in range(2)] == [1, 0]
     (listed,) = company.people.blocked()
@@ -149,7 +151,7 @@ def test_a_block_twice_is_one(company: Company) -> None:
 
 
 @pytest.mark.parametrize("who", ["stranger@example.com", "a subject of nobody", "eve@example.comm", "077"])
-def test_a_block_of_another_person_changes_nothing(company: Company, who: str) -> None:
+def test_a_block_of_another_person_has_no_effect(company: Company, who: str) -> None:
     tokens = company.tokens(EVE)
     assert company.people.block(blocked_name(who)) == []
     assert company.is_let_in(tokens)
@@ -158,13 +160,13 @@ def test_a_block_of_another_person_changes_nothing(company: Company, who: str) -
 
 @pytest.mark.parametrize("who", ["", " ", "@example.com", "*", "a\nb", "x" * 201, None, 7])
 @pytest.mark.parametrize("action", ["lock_out", "let_in"])
-def test_who_is_a_person(company: Company, action: str, who: Any) -> None:
+def test_the_argument_who_must_be_a_person(company: Company, action: str, who: Any) -> None:
     with pytest.raises(InvalidRequest, match="who"):
         read_operation(action, {"kind": "person", "who": who})
     assert company.people.blocked() == []
 
 
-def test_the_deployment_blocks_lists_and_unblocks(company: Company) -> None:
+def test_operations_on_a_deployment_block_list_and_unblock_people(company: Company) -> None:
     tokens = company.tokens(EVE)
     system = LocalOperations(company)
     assert len(system.run(LockOut(kind="person", who="Eve@example.com"))["revoked"]) == 1
@@ -191,7 +193,7 @@ def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in(company: Compan
     assert company.is_let_in(company.tokens(EVE))
 
 
-def test_a_client_that_is_let_in_again_logs_people_in(company: Company) -> None:
+def test_after_a_client_s_lockout_ends_people_can_log_in_with_it(company: Company) -> None:
     system = LocalOperations(company)
     client = company.client
     system.run(LockOut(kind="client", who=client))
@@ -201,7 +203,7 @@ def test_a_client_that_is_let_in_again_logs_people_in(company: Company) -> None:
     assert company.is_let_in(company.tokens(EVE))
 
 
-def test_a_grant_made_before_a_client_was_locked_out_does_not_stand_if_it_was_not_revoked(
+def test_an_unrevoked_grant_from_before_a_client_s_lockout_is_not_accepted(
     company: Company, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     tokens = company.tokens(EVE)
@@ -211,7 +213,7 @@ def test_a_grant_made_before_a_client_was_locked_out_does_not_stand_if_it_was_no
     assert not company.is_let_in(tokens)
 
 
-def test_a_locked_out_key_is_refused_until_it_is_let_in(company: Company, pool: Pool) -> None:
+def test_a_locked_out_key_is_refused_until_the_lockout_ends(company: Company, pool: Pool) -> None:
     key, token = new_key(
         name="k", namespace="ns", scopes=frozenset({Scope.READ}), created_at=datetime.now(UTC), expires_at=None
     )

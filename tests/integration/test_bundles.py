@@ -1,4 +1,4 @@
-"""A bundle of Open Knowledge Format is imported, exported and imported elsewhere without a loss."""
+"""A bundle of the Open Knowledge Format is imported, exported and imported into another system without loss."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

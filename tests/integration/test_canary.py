@@ -1,4 +1,4 @@
-"""The canary behind Cloud Run's front end: Google's uptime check and the workflow may ask for it, and nobody else."""
+"""The canary check behind Cloud Run's front end: only Google's uptime check and the workflow may request it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -53,13 +53,13 @@ def test_a_memory_is_stored_found_and_deleted(production: Production, mcp: Servi
     assert production.as_owner("SELECT count(*) FROM memories WHERE namespace = 'mnemosyne-canary'") == [[0]]
 
 
-def test_nobody_else_may_ask_for_it(production: Production, mcp: Service) -> None:
+def test_other_callers_may_not_request_the_canary(production: Production, mcp: Service) -> None:
     token = production.google.identity_token
     mine = deterministic_url("mcp")
     for refused in (
         token("eve@example.com", mine),
         token(UPTIME, "https://another.example"),
         token(UPTIME, mine, email_verified=False),
-        without_signature(token(UPTIME, mine)),  # Cloud Run checks no signature of a service that is open to everybody
+        without_signature(token(UPTIME, mine)),  # Cloud Run checks no signature if all users may invoke the service
     ):
         assert canary(mcp, refused).status_code == 401

@@ -39,7 +39,9 @@ class OfExport(OfStore):
         return PostgresArchive(self.memories_of(namespace).database.pool.connection, namespace)
 
 
-def test_without_a_feed_no_event_is_recorded(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+def test_without_a_change_feed_no_event_is_recorded(
+    memories: PostgresMemories, shared_database: SharedDatabase
+) -> None:
     memory_id = store_content(memories, "oolong")
     rate(memories, memory_id, 1)
     memories.update(memory_id, MemoryChange(title="another"))
@@ -96,7 +98,7 @@ def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
 
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("again", ["the same content", "the same request"])
-def test_a_repeated_memory_is_no_event(memories: PostgresMemories, again: str) -> None:
+def test_a_duplicate_memory_makes_no_event(memories: PostgresMemories, again: str) -> None:
     made = request("oolong")
     store(memories, made)
     reader = Reader(memories)
@@ -106,7 +108,7 @@ def test_a_repeated_memory_is_no_event(memories: PostgresMemories, again: str) -
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_labels_that_stay_the_same_are_no_event(memories: PostgresMemories) -> None:
+def test_an_update_without_a_difference_makes_no_event(memories: PostgresMemories) -> None:
     memory_id = store_content(memories, "oolong", title="tea")
     reader = Reader(memories)
     reader.read()
@@ -167,7 +169,9 @@ def test_five_thousand_memories_stored_by_one_statement_make_five_thousand_event
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_a_change_that_is_rolled_back_is_no_event(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+def test_a_change_that_is_rolled_back_makes_no_event(
+    memories: PostgresMemories, shared_database: SharedDatabase
+) -> None:
     memory_id = store_content(memories, "oolong")
     reader, owner = Reader(memories), shared_database.owner
     reader.read()
@@ -184,7 +188,7 @@ FROM pg_stat_xact_user_tables WHERE relname IN ('change_feeds', 'memory_changes'
 """
 
 
-def test_without_a_feed_a_change_reads_an_empty_table_and_a_duplicate_reads_nothing(
+def test_without_a_change_feed_a_change_reads_only_the_empty_table_of_settings(
     memories: PostgresMemories, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(memories, "oolong")
@@ -202,7 +206,9 @@ def test_without_a_feed_a_change_reads_an_empty_table_and_a_duplicate_reads_noth
 
 
 @pytest.mark.usefixtures("feed_on")
-def test_a_restored_memory_is_created_once(memories: PostgresMemories, shared_database: SharedDatabase) -> None:
+def test_a_restored_memory_has_one_event_of_its_creation(
+    memories: PostgresMemories, shared_database: SharedDatabase
+) -> None:
     older, newer = store_contents(memories, "oolong", "sencha")
     memories.update(older, MemoryChange(superseded_by=newer))
     rate(memories, older, 1)

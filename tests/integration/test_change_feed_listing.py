@@ -1,4 +1,4 @@
-"""The change feed is listed once, in the order of each memory's changes, and only to its namespace."""
+"""Listing of the change feed: each event once, in the order of each memory's changes, for its namespace only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ from tests.shared_database import SharedDatabase
 
 @pytest.fixture
 def sessions(shared_database: SharedDatabase) -> Iterator[Callable[[], Connection]]:
-    """Open sessions of the owner."""
+    """Function that opens a database session of the owner."""
     with ExitStack() as opened:
 
         def open_() -> Connection:
@@ -70,7 +70,7 @@ def test_changes_of_a_memory_are_in_order_even_if_the_later_transaction_began_fi
 
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
-def test_a_change_between_two_pages_is_left_to_the_next_pass(memories: PostgresMemories, limit: int) -> None:
+def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: PostgresMemories, limit: int) -> None:
     ids = store_contents(memories, *(f"tea {n}" for n in range(5)))
     reader = Reader(memories, limit=limit)
     made = iter(range(100))
@@ -80,7 +80,7 @@ def test_a_change_between_two_pages_is_left_to_the_next_pass(memories: PostgresM
 
 
 @pytest.mark.parametrize("is_analyzed", [True, False])
-def test_a_pass_reads_new_events_of_a_large_feed_and_not_the_others(owner: Connection, *, is_analyzed: bool) -> None:
+def test_a_pass_over_a_large_feed_reads_only_the_new_events(owner: Connection, *, is_analyzed: bool) -> None:
     owner.run(
         "INSERT INTO memory_changes (namespace, memory_id, kind, fields)"
         " SELECT 'ns', gen_random_uuid(), 'created', '{}' FROM generate_series(1, 20000)"
@@ -121,7 +121,7 @@ def test_contents_are_listed_only_if_the_feed_has_them(
     assert event.values["memory"]["content"] == "oolong"
 
 
-def test_no_event_has_the_contents_of_a_memory_that_is_gone(
+def test_an_event_of_a_removed_memory_has_no_contents(
     memories: PostgresMemories, feeds: PostgresChangeFeeds, shared_database: SharedDatabase
 ) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
@@ -144,7 +144,7 @@ def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
     assert [event.memory_id for event in Reader(memories).read()] == ids
 
 
-def test_a_feed_of_all_namespaces_yields_to_the_setting_of_one(
+def test_the_setting_of_a_namespace_overrides_the_setting_for_all_namespaces(
     memories: PostgresMemories, feeds: PostgresChangeFeeds
 ) -> None:
     feeds.set(ChangeFeed(namespace="", enabled=True, contents=False))
@@ -201,7 +201,7 @@ def test_changes_are_followed(memories: PostgresMemories, feed_on: None) -> None
         assert (row["kind"], row["memory_id"]) == ("updated", str(ids[0]))
 
 
-def test_a_feed_that_is_off_says_how_to_turn_it_on(
+def test_the_error_for_a_disabled_feed_says_how_to_enable_it(
     memories: PostgresMemories, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert list(change_rows(LocalOperations(OfStore(memories)), ListChanges(namespace="ns"), follow=False)) == []

@@ -1,4 +1,4 @@
-"""Random lives of memories against a plain model of the change feed, with open transactions, crashes and repeats."""
+"""Random changes of memories, compared with a simple model of the change feed, with open transactions and crashes."""
 
 import os
 import random
@@ -72,7 +72,7 @@ class World:
         return self.dice.choice(list(self.alive)) if self.alive else None
 
     def gone(self, memory_id: UUID) -> None:
-        """Forget a memory that no tool shows any more."""
+        """Remove a memory from the model's living memories."""
         del self.alive[memory_id]
         self.ids = {content: id_ for content, id_ in self.ids.items() if id_ != memory_id}
 
@@ -165,7 +165,7 @@ class World:
             self.gone(memory_id)
 
     def _relink(self, memory_id: UUID, without: frozenset[UUID] = frozenset()) -> None:
-        """What the deleted memory had superseded is superseded by its successor."""
+        """Memories superseded by the deleted memory become superseded by its successor."""
         if successor := self.alive[memory_id].superseded_by:
             for older, life in self.alive.items():
                 if life.superseded_by == memory_id:
@@ -190,12 +190,12 @@ def kinds_of(events: Sequence[ChangeEvent]) -> Kinds:
 
 
 def without_repeats(messages: Sequence[ChangeEvent]) -> list[ChangeEvent]:
-    """The messages as a receiver sees them that discards ids that it knows."""
+    """Remove messages with repeated ids, as a receiver would."""
     return list({message.id: message for message in messages}.values())
 
 
 def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: bool = False) -> None:
-    """Run the announcer, again and again if `until_done`."""
+    """Run the announcer once, or repeatedly until all events are published if `until_done`."""
     while True:
         try:
             change_feed.announce(feeds, topic)

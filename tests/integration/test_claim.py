@@ -1,4 +1,4 @@
-"""Claims of concurrent deliveries, in the database."""
+"""Claims: the locks by which concurrent deliveries of the same contents exclude each other."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def _deliver(store: PostgresMemories, *requests: IngestRequest) -> Mapping[UUID,
         return {**claim.already_final, **stored}
 
 
-def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: PostgresMemories, pool: Pool) -> None:
+def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store: PostgresMemories, pool: Pool) -> None:
     _deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
@@ -44,7 +44,9 @@ def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: Postgre
             assert claim.already_final[again.request_id].state is IngestState.DUPLICATE
 
 
-def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store: PostgresMemories, pool: Pool) -> None:
+def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
+    store: PostgresMemories, pool: Pool
+) -> None:
     _deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
     with pool.connection() as other, other.transaction():
@@ -54,7 +56,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_stored_memory_can_be_read_while_new_ones_beside_it_are_embedded(
+def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
     store: PostgresMemories, pool: Pool, *, known: bool
 ) -> None:
     (stored,) = _deliver(store, request("a")).values()
@@ -87,7 +89,7 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
     owner.close()
 
 
-def test_a_known_content_that_another_delivery_is_storing_is_busy(store: PostgresMemories, pool: Pool) -> None:
+def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: PostgresMemories, pool: Pool) -> None:
     _deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
@@ -97,7 +99,7 @@ def test_a_known_content_that_another_delivery_is_storing_is_busy(store: Postgre
             assert not claim.new
 
 
-def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresMemories, pool: Pool) -> None:
+def test_a_cached_content_deleted_by_another_process_is_stored_again(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (stored,) = _deliver(store, first).values()
     assert stored.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
@@ -108,7 +110,9 @@ def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: Postgr
     assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
 
 
-def test_a_known_content_costs_one_round_trip(store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
+    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _deliver(store, request("a"))
     trips = []
 
@@ -128,7 +132,7 @@ def test_a_known_content_costs_one_round_trip(store: PostgresMemories, monkeypat
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_outcome_that_another_delivery_records_meanwhile_stands(
+def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
     store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
 ) -> None:
     _deliver(store, request("a"))
@@ -159,7 +163,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
 
 
 @pytest.mark.parametrize("content_hash", ["a" * 63, "a" * 65, "A" * 64, "g" * 64, ""])
-def test_the_table_takes_no_hash_that_is_not_64_hex_digits(
+def test_a_content_hash_must_have_64_hex_digits(
     cluster: postgres.EmbeddedPostgres, database: str, content_hash: str
 ) -> None:
     owner = connection_factory(cluster.url(postgres.OWNER, database))()

@@ -1,4 +1,4 @@
-"""No transaction is open while texts are embedded, so that claims and maintenance do not wait for each other."""
+"""Claims and maintenance do not wait for each other, because no transaction is open while texts are embedded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -53,7 +53,7 @@ def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: C
         owner.run_file(f"BEGIN; {statement}; COMMIT" if statement.startswith("LOCK") else statement)
 
 
-def test_memories_move_to_another_space_during_a_claim_which_then_stores_nothing(
+def test_a_claim_during_which_memories_move_to_another_space_stores_nothing(
     store: PostgresMemories, owner: Connection
 ) -> None:
     made = request("a")
@@ -70,7 +70,7 @@ def test_memories_move_to_another_space_during_a_claim_which_then_stores_nothing
 
 
 @pytest.mark.parametrize("fault", [None, RuntimeError("crash"), Unavailable("the embedder is away")])
-def test_a_claim_that_has_ended_leaves_no_lock_and_no_limit_in_its_session(
+def test_a_finished_claim_leaves_no_lock_and_no_timeout_in_its_session(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fault: Exception | None
 ) -> None:
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
@@ -88,7 +88,9 @@ def test_a_claim_that_has_ended_leaves_no_lock_and_no_limit_in_its_session(
     pool.close()
 
 
-def test_a_claim_whose_session_the_server_ends_is_free_for_others(store: PostgresMemories, owner: Connection) -> None:
+def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
+    store: PostgresMemories, owner: Connection
+) -> None:
     made = request("a")
     with pytest.raises(Unavailable), store.claim([made]) as claim:
         owner.run_file(f"SELECT DISTINCT pg_terminate_backend(pid) {CLAIMED}")
@@ -97,7 +99,7 @@ def test_a_claim_whose_session_the_server_ends_is_free_for_others(store: Postgre
 
 
 class _BusyMove(Reembedding):
-    """A move during which as many memories as it embeds are stored, in the first rounds."""
+    """A move to another space during whose first rounds as many new memories are stored as it embeds."""
 
     def __init__(self, owner: Connection, store: PostgresMemories, rounds: int) -> None:
         super().__init__(owner, FakeEmbedder(), OTHER)
@@ -136,7 +138,7 @@ class _Moving:
 
 
 @pytest.mark.parametrize(("rounds", "moves"), [(0, True), (USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
-def test_a_move_ends_although_memories_are_stored_as_fast_as_it_embeds_them(
+def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
     owner: Connection, store: PostgresMemories, rounds: int, moves: bool
 ) -> None:
     _store_more(store, 10_000, STRAGGLERS + 10)

@@ -49,7 +49,7 @@ def _certificate(home: Path) -> Path:
 
 
 class Site:
-    """A web site behind the one public address that names resolve to; everything else is not there."""
+    """A web site at the only public address that host names resolve to."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.status, self.body, self.headers = 200, b'{"client_id": "x"}', {"Content-Type": "application/json"}
@@ -76,7 +76,7 @@ class Site:
         return self.resolved.pop(0) if len(self.resolved) > 1 else self.resolved[0]
 
     async def _connect(self, addr_infos: list[Any], **_: Any) -> socket.socket:
-        """Connect to the site, whatever the address."""
+        """Connect to the test's site for every address."""
         self.connected += [info[4][0] for info in addr_infos]
         connected = socket.socket()
         connected.setblocking(False)
@@ -100,7 +100,7 @@ class Site:
                 self.wfile.write(site.body)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Quiet."""
+                """Log nothing."""
 
         return Handler
 
@@ -128,7 +128,7 @@ def test_a_document_is_read_from_a_public_address(site: Site) -> None:
      "255.255.255.255", "::1", "::", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "::ffff:127.0.0.1",
      "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:0:7f00:1::", "ff02::1"],
 )  # fmt: skip
-def test_no_private_address_is_connected_to(site: Site, address: str) -> None:
+def test_private_addresses_are_not_connected_to(site: Site, address: str) -> None:
     site.resolved = [[address]]
     with pytest.raises(InvalidRequest, match="public addresses only"):
         site.fetch(URL)
@@ -138,15 +138,15 @@ def test_no_private_address_is_connected_to(site: Site, address: str) -> None:
     assert site.connected == []
 
 
-def test_a_name_that_leads_elsewhere_a_moment_later_is_not_looked_at_again(site: Site) -> None:
+def test_a_host_name_is_resolved_once_so_that_a_later_change_has_no_effect(site: Site) -> None:
     site.resolved = [[PUBLIC], ["127.0.0.1"]]
     site.fetch(URL)
     assert site.connected == [PUBLIC]
-    assert site.resolved == [["127.0.0.1"]], "it was resolved once"
+    assert site.resolved == [["127.0.0.1"]], "the name was resolved once"
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 404, 500])
-def test_no_redirection_is_followed_and_nothing_but_200_is_taken(site: Site, status: int) -> None:
+def test_redirects_are_not_followed_and_only_status_200_is_accepted(site: Site, status: int) -> None:
     site.status, site.headers = status, {"Location": "https://127.0.0.1/", "Content-Type": "application/json"}
     with pytest.raises(InvalidRequest, match=f"got {status}"):
         site.fetch(URL)
@@ -159,21 +159,21 @@ def test_a_document_that_is_too_large_is_refused(site: Site) -> None:
         site.fetch(URL)
 
 
-def test_what_is_no_json_is_refused(site: Site) -> None:
+def test_a_document_that_is_not_json_is_refused(site: Site) -> None:
     site.headers = {"Content-Type": "text/html"}
     with pytest.raises(InvalidRequest, match="must be JSON, got text/html"):
         site.fetch(URL)
 
 
-def test_a_site_that_drips_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slow-loris: a byte now and then keeps within the timeout of every single read."""
+def test_a_site_that_sends_too_slowly_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site that sends a byte at a time stays within the timeout of each read, so the whole transfer has a timeout."""
     monkeypatch.setattr(client_documents, "SECONDS", 1.0)
     site.drips = True
     with pytest.raises(Unavailable):
         site.fetch(URL)
 
 
-def test_a_certificate_of_somebody_else_is_refused(site: Site) -> None:
+def test_a_certificate_for_another_host_is_refused(site: Site) -> None:
     with pytest.raises(Unavailable, match="ClientConnectorCertificateError"):
         site.fetch("https://another.example/metadata.json")
 
@@ -191,14 +191,14 @@ def test_a_name_that_does_not_resolve_is_unavailable(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.1", "[::1]", "[fd00::1]", "[::ffff:169.254.169.254]"])
-def test_an_address_instead_of_a_name_is_held_to_the_same(site: Site, host: str) -> None:
+def test_an_ip_address_in_the_url_must_be_public(site: Site, host: str) -> None:
     with pytest.raises(InvalidRequest, match="public addresses only"):
         site.fetch(f"https://{host}/metadata.json")
     assert site.connected == []
 
 
 @pytest.mark.parametrize("host", ["2130706433", "127.1", "0x7f000001", "0177.0.0.1"])
-def test_a_number_that_old_programs_take_for_an_address_is_a_name(site: Site, host: str) -> None:
+def test_a_number_that_old_programs_read_as_an_ip_address_is_treated_as_a_host_name(site: Site, host: str) -> None:
     site.resolved = [["127.0.0.1"]]
     with pytest.raises((InvalidRequest, Unavailable)):
         site.fetch(f"https://{host}/metadata.json")

@@ -17,7 +17,7 @@ CLAIMS = {"sub": "ada", "exp": int(time.time()) + 3600}
 
 
 class Clock:
-    """A clock that is set by hand; the list of versions is renewed when it is."""
+    """A clock that the test sets; each setting makes the list of key versions expire."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ahead = 0.0
@@ -51,7 +51,7 @@ def keys(kms: KmsServer, clock: Clock) -> CloudKmsKeys:
 
 
 def _verified(keys: CloudKmsKeys, token: str) -> dict[str, Any]:
-    """The header of a token, which one of the published keys verifies."""
+    """Verify a token by one of the published keys, and return its header."""
     header = jwt.get_unverified_header(token)
     (key,) = [one for one in keys.public_keys() if one["kid"] == header["kid"]]
     assert jwt.decode(token, jwt.PyJWK(dict(key)), algorithms=["ES256"]) == CLAIMS
@@ -63,7 +63,7 @@ def test_a_token_is_verified_by_the_published_key(kms: KmsServer, keys: CloudKms
     header = _verified(keys, keys.sign(CLAIMS))
     assert (header["alg"], header["typ"]) == ("ES256", "at+jwt")
     (published,) = keys.public_keys()
-    assert {*published} == {"kty", "crv", "x", "y", "kid", "use", "alg"}, "nothing private"
+    assert {*published} == {"kty", "crv", "x", "y", "kid", "use", "alg"}, "no private key is published"
 
 
 def test_versions_are_listed_once_a_minute_and_each_key_is_read_once(
@@ -75,11 +75,11 @@ def test_versions_are_listed_once_a_minute_and_each_key_is_read_once(
         keys.sign(CLAIMS)
         keys.sign(CLAIMS)
         clock.ahead += 61
-    assert kms.asked.count("cryptoKeyVersions") == 2 * 2, "two pages a time"
+    assert kms.asked.count("cryptoKeyVersions") == 2 * 2, "each list of versions has two pages"
     assert kms.asked.count("publicKey") == 3
 
 
-def test_a_new_version_is_published_before_it_signs_and_the_old_one_goes_on_verifying(
+def test_a_new_key_version_is_published_before_it_signs_and_the_old_one_still_verifies(
     kms: KmsServer, keys: CloudKmsKeys, clock: Clock
 ) -> None:
     kms.rotate()
@@ -98,7 +98,7 @@ def test_the_first_version_of_a_key_signs_at_once(kms: KmsServer, keys: CloudKms
 
 
 @pytest.mark.parametrize("state", ["DISABLED", "DESTROY_SCHEDULED"])
-def test_a_version_that_was_disabled_a_moment_ago_is_left_for_another(
+def test_a_key_version_that_was_just_disabled_is_replaced_by_another(
     kms: KmsServer, keys: CloudKmsKeys, state: str
 ) -> None:
     kms.rotate()
@@ -111,7 +111,7 @@ def test_a_version_that_was_disabled_a_moment_ago_is_left_for_another(
 
 
 @pytest.mark.parametrize("damage", ["digest", "signature", "name", "pem"])
-def test_what_was_damaged_on_its_way_is_no_token(kms: KmsServer, keys: CloudKmsKeys, damage: str) -> None:
+def test_a_signature_damaged_in_transit_is_refused(kms: KmsServer, keys: CloudKmsKeys, damage: str) -> None:
     kms.rotate()
     kms.damage = damage
     with pytest.raises(Unavailable, match="corrupt"):
@@ -129,7 +129,7 @@ def test_what_was_damaged_on_its_way_is_no_token(kms: KmsServer, keys: CloudKmsK
         (401, "UNAUTHENTICATED", Unavailable, "Cloud KMS does not respond correctly"),
     ],
 )
-def test_a_refusal_is_told(
+def test_a_refusal_of_cloud_kms_is_reported(
     kms: KmsServer, keys: CloudKmsKeys, code: int, status: str, raised: type[Exception], said: str
 ) -> None:
     kms.refusal = (code, status)
@@ -137,7 +137,7 @@ def test_a_refusal_is_told(
         keys.sign(CLAIMS)
 
 
-def test_keys_are_published_while_kms_is_away(
+def test_keys_are_published_while_cloud_kms_is_unavailable(
     kms: KmsServer, keys: CloudKmsKeys, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kms.rotate()
@@ -147,7 +147,7 @@ def test_keys_are_published_while_kms_is_away(
     assert keys.public_keys() == published
 
 
-def test_a_key_that_signs_otherwise_is_refused(kms: KmsServer, keys: CloudKmsKeys) -> None:
+def test_a_key_with_another_algorithm_is_refused(kms: KmsServer, keys: CloudKmsKeys) -> None:
     kms.algorithm = "RSA_SIGN_PSS_2048_SHA256"
     kms.rotate()
     with pytest.raises(Misconfigured, match="must be EC_SIGN_P256_SHA256, got RSA_SIGN_PSS_2048_SHA256"):

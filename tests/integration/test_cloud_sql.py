@@ -77,7 +77,7 @@ OPENED: list[CloudSql] = []
 
 @pytest.fixture
 def instance(_instance: CloudSqlInstance) -> Iterator[CloudSqlInstance]:
-    """The instance without any fault. Afterwards every Connector of the test is closed: some call again later."""
+    """The instance without a fault. After the test each Connector is closed, because some would refresh later."""
     _instance.fault = None
     _instance.mute = False
     _instance.refusals.clear()
@@ -110,7 +110,7 @@ def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance:
     connection.close()
 
 
-def test_the_second_session_asks_the_admin_api_nothing(instance: CloudSqlInstance) -> None:
+def test_the_second_session_makes_no_call_of_the_admin_api(instance: CloudSqlInstance) -> None:
     connect = _opener(instance)
     connect().close()
     asked = len(instance.calls)
@@ -119,7 +119,7 @@ def test_the_second_session_asks_the_admin_api_nothing(instance: CloudSqlInstanc
     assert len(instance.calls) == asked
 
 
-def test_large_statements_and_answers_pass(instance: CloudSqlInstance) -> None:
+def test_large_statements_and_answers_are_transferred(instance: CloudSqlInstance) -> None:
     connection = _opener(instance)()
     text = "x" * 3_000_000
     assert connection.run("SELECT CAST(:text AS text)", text=text) == [[text]]
@@ -144,7 +144,7 @@ def test_when_all_backends_are_killed_the_next_checkout_works(
     pool.close()
 
 
-def test_a_certificate_that_the_server_no_longer_takes_is_renewed(instance: CloudSqlInstance) -> None:
+def test_a_certificate_that_the_server_refuses_is_renewed(instance: CloudSqlInstance) -> None:
     connect = _opener(instance)
     connect().close()
     threading.Event().wait(1.1)  # certificates are dated to the second
@@ -172,7 +172,7 @@ def test_an_admin_api_that_answers_503_twice_is_asked_again(instance: CloudSqlIn
     ],
     ids=["region", "user", "database", "address"],
 )
-def test_what_no_retry_mends_is_said_to_be_misconfigured(
+def test_an_error_that_no_retry_can_fix_is_reported_as_misconfiguration(
     instance: CloudSqlInstance, changed: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(Misconfigured, match=message):
@@ -215,7 +215,7 @@ def test_a_log_in_that_is_refused_once_succeeds_with_a_new_token_and_certificate
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
-def test_a_log_in_that_is_refused_twice_needs_an_operator_and_has_the_server_s_words(
+def test_a_log_in_refused_twice_is_a_misconfiguration_with_the_server_s_message(
     instance: CloudSqlInstance, refusal: tuple[str, str]
 ) -> None:
     instance.refusals.extend([refusal] * 9)
@@ -236,7 +236,7 @@ def test_an_admin_api_that_refuses_once_is_called_again(instance: CloudSqlInstan
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=[str(status) for status, _ in ANSWERS])
-def test_an_admin_api_that_refuses_twice_is_misconfigured_in_its_words(
+def test_two_refusals_of_the_admin_api_are_a_misconfiguration_with_its_message(
     instance: CloudSqlInstance, answer: tuple[int, str]
 ) -> None:
     status, message = answer
@@ -262,7 +262,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
     assert TOKEN not in stream.getvalue()
 
 
-def test_an_admin_api_without_room_is_unavailable_not_misconfigured(
+def test_an_admin_api_quota_error_is_temporary_and_not_a_misconfiguration(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
@@ -282,7 +282,7 @@ def test_a_refused_log_in_leaves_other_connections_open(instance: CloudSqlInstan
 
 
 def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
-    """Make a part hang. Returns a function that ends it."""
+    """Make a part hang, and return a function that ends the hang."""
 
     def hang(api: CloudSqlInstance, path: str) -> None:
         api.released.wait(30)
@@ -321,10 +321,10 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     pool.close()
 
 
-def test_the_first_connection_may_be_a_while_in_coming(
+def test_the_first_connection_of_an_instance_may_take_up_to_a_minute(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over Direct VPC egress nothing answers for up to a minute, and then everything does."""
+    """With Direct VPC egress, a new instance may have no network for up to a minute."""
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
     monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.0)
     instance.mute = True
@@ -341,7 +341,7 @@ def test_the_first_connection_may_be_a_while_in_coming(
     connection.close()
 
 
-def test_once_there_was_a_connection_a_lost_one_is_not_waited_for(
+def test_after_the_first_connection_a_lost_one_fails_without_the_long_wait(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
@@ -352,7 +352,7 @@ def test_once_there_was_a_connection_a_lost_one_is_not_waited_for(
         connect()
 
 
-def test_a_query_that_hangs_is_given_up_and_fifty_further_run(instance: CloudSqlInstance) -> None:
+def test_a_query_that_hangs_times_out_and_fifty_further_queries_run(instance: CloudSqlInstance) -> None:
     pool = Pool(_opener(instance, socket_timeout=0.5), 2)
     with pytest.raises(Unavailable, match="the connection was lost"), pool.connection() as connection:
         connection.run("SELECT pg_sleep(20)")

@@ -44,14 +44,14 @@ def test_an_object_is_read_whole_and_in_ranges(storage: Storage, data: bytes) ->
     assert _read(wanted) == data
 
 
-def test_a_connection_that_is_cut_halfway_costs_no_byte(storage: Storage) -> None:
+def test_an_object_is_read_completely_although_the_connection_is_cut(storage: Storage) -> None:
     wanted = _put(storage, DATA)
     reads = iter(range(1000))
     storage.fault = lambda request: "drop" if "alt=media" in request and next(reads) % 3 == 0 else ""
     assert _read(wanted) == DATA
 
 
-def test_an_object_packed_on_the_way_is_read_as_it_is_stored(storage: Storage) -> None:
+def test_an_object_compressed_in_transit_is_read_as_it_is_stored(storage: Storage) -> None:
     packed = gzip.compress(DATA)
     wanted = _put(storage, packed, encoding="gzip")
     with CloudStorage().open(wanted) as opened:
@@ -59,14 +59,14 @@ def test_an_object_packed_on_the_way_is_read_as_it_is_stored(storage: Storage) -
         assert gzip.GzipFile(fileobj=opened.stream).read() == DATA
 
 
-def test_an_object_that_another_was_written_over_is_not_found(storage: Storage) -> None:
+def test_an_overwritten_generation_of_an_object_is_reported_as_not_found(storage: Storage) -> None:
     wanted = _put(storage, DATA)
     _put(storage, b"newer")
     with pytest.raises(NotFound, match="another object was written over it"):
         _read(wanted)
 
 
-def test_an_object_that_another_is_written_over_meanwhile_is_not_mixed_with_it(storage: Storage) -> None:
+def test_an_object_overwritten_while_it_is_read_is_not_mixed_with_the_new_one(storage: Storage) -> None:
     wanted = _put(storage, DATA)
     with CloudStorage().open(wanted) as opened:
         assert opened.stream.read(1000) == DATA[:1000]
@@ -75,7 +75,7 @@ def test_an_object_that_another_is_written_over_meanwhile_is_not_mixed_with_it(s
             opened.stream.read()
 
 
-def test_a_report_is_written_beside_the_object_once(storage: Storage) -> None:
+def test_a_report_is_written_next_to_the_object_once(storage: Storage) -> None:
     wanted = _put(storage, b"x")
     lines = [b"line %d\n" % number for number in range(100_000)]
     assert CloudStorage().write_report(wanted, lines) is True
@@ -83,7 +83,7 @@ def test_a_report_is_written_beside_the_object_once(storage: Storage) -> None:
     assert storage.objects["bucket", wanted.report].data == b"".join(lines)
 
 
-def test_of_two_reports_at_once_one_is_written(storage: Storage) -> None:
+def test_one_of_two_concurrent_reports_is_written(storage: Storage) -> None:
     wanted = _put(storage, b"x")
 
     def lines() -> Iterator[bytes]:
@@ -94,7 +94,7 @@ def test_of_two_reports_at_once_one_is_written(storage: Storage) -> None:
     assert storage.objects["bucket", wanted.report].data == b"theirs"
 
 
-def test_a_report_that_fails_on_the_way_leaves_nothing(storage: Storage) -> None:
+def test_a_report_that_fails_during_the_upload_leaves_no_object(storage: Storage) -> None:
     wanted = _put(storage, b"x")
 
     def lines() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What each function imports before it is of use: the heavy libraries only where they are used."""
+"""Imports at the start of each function: only the heavy libraries that the function uses."""
 
 import subprocess
 import sys
@@ -32,7 +32,9 @@ INGEST = {
 
 
 @pytest.mark.parametrize("body", [LIST, INGEST], ids=["tools/list", "ingest_memory"])
-def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body: object, tmp_path: Path) -> None:
+def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_database(
+    body: object, tmp_path: Path
+) -> None:
     heavy = [
         "google.genai",
         "google.cloud.sql.connector",
@@ -60,7 +62,7 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
     assert done.stdout.strip() == "[]", (done.stdout, done.stderr)
 
 
-def test_letting_people_in_by_oauth_costs_mcp_nothing_of_the_authorization_server() -> None:
+def test_mcp_with_oauth_does_not_import_the_authorization_server() -> None:
     heavy = ["authlib", "joserfc", "google.cloud.kms", "mnemosyne.oauth", "mnemosyne.http.auth"]
     environment = {
         "MNEMOSYNE_DATABASE_URL": "postgresql://u@127.0.0.1:9/d",

@@ -1,4 +1,4 @@
-"""Faults of PostgreSQL that last until an operator acts: nothing is lost, and the log says what to do."""
+"""Faults of PostgreSQL that last until an operator acts: no memory is lost, and the log has the next step."""
 
 import base64
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def _push(client: TestClient, data: bytes, attributes: Any) -> int:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_the_database_is_reported_with_its_cure_and_loses_nothing(
+def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     services: FakeServices,
     functions: list[TestClient],
     pool: Pool,
@@ -56,7 +56,7 @@ def test_a_fault_of_the_database_is_reported_with_its_cure_and_loses_nothing(
     message = encode(LOCAL.namespace, [one], "")
     owner.script("SET default_transaction_read_only = off")
     owner.run_file(begin.format(database=database))
-    pool.close()  # as connections opened after a failover are
+    pool.close()  # like connections opened after a failover
     assert [_push(client, *message) for client in functions * 2] == [503] * 4
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert len(needed) == 4
@@ -87,7 +87,7 @@ CREATE TRIGGER time_out AFTER {event} ON {table} FOR EACH STATEMENT EXECUTE FUNC
         ("INSERT OR UPDATE", "namespace_usage", ["a memory", "another"]),
     ],
 )
-def test_a_database_that_is_too_slow_for_every_memory_makes_no_dead_letters(
+def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
     services: FakeServices,
     functions: list[TestClient],
     owner: Connection,
@@ -130,7 +130,7 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
         ("22003", InvalidRequest),
     ],
 )
-def test_an_error_of_the_server_is_raised_as_its_sqlstate_says(
+def test_an_error_of_the_server_is_classified_by_its_sqlstate(
     pool: Pool, state: str, expected: type[MnemosyneError]
 ) -> None:
     with pool.connection() as connection, pytest.raises(MnemosyneError) as raised:

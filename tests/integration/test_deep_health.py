@@ -67,19 +67,19 @@ def deployment(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., s
     return Deployment(cluster, new_database(empty=True), tmp_path)
 
 
-def test_a_sound_function_is_200(deployment: Deployment) -> None:
+def test_a_function_without_a_fault_gets_200(deployment: Deployment) -> None:
     deployment.migrate(SPACE)
     status, checks = deployment.health()
     assert status == 200, checks
 
 
-def test_another_database_is_503(deployment: Deployment) -> None:
+def test_a_database_of_another_program_gets_503(deployment: Deployment) -> None:
     status, checks = deployment.health()
     assert status == 503
     assert "mnemosyne migrate" in checks["schema"]["remedy"]
 
 
-def test_a_pending_migration_is_503(deployment: Deployment) -> None:
+def test_a_pending_migration_gets_503(deployment: Deployment) -> None:
     deployment.migrate(SPACE)
     deployment.as_owner("DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)")
     status, checks = deployment.health()
@@ -91,14 +91,16 @@ def test_a_pending_migration_is_503(deployment: Deployment) -> None:
     [{"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-001"}, {"MNEMOSYNE_EMBEDDING_DIMENSION": "1536"}],
     ids=["model", "dimension"],
 )
-def test_another_model_or_dimension_than_the_memories_is_503(deployment: Deployment, settings: dict[str, str]) -> None:
+def test_settings_with_another_model_or_dimension_than_the_memories_get_503(
+    deployment: Deployment, settings: dict[str, str]
+) -> None:
     deployment.migrate(GEMINI)
     status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini", **settings)
     assert (status, checks["embedding space"]["ok"]) == (503, False)
     assert "mnemosyne reembed" in checks["embedding space"]["remedy"]
 
 
-def test_a_model_that_answers_vectors_of_another_dimension_is_503(
+def test_a_model_with_vectors_of_another_dimension_gets_503(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment.migrate(GEMINI)

@@ -1,4 +1,4 @@
-"""The local queue's delivery: concurrent, and alive whatever a message or the file does."""
+"""Delivery of the local queue: it is concurrent, and continues after faults of a message or of the file."""
 
 import sqlite3
 import subprocess
@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 
 
 class Function(JsonServer):
-    """Answers 204 to every push, after it holds those whose number is in `held` until `released` is set."""
+    """Answers 204 to each push; pushes whose number is in `held` wait until `released` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def delivering(queue: LocalQueue, function: Function, tmp_path: Path) -> Iterato
 
 
 @pytest.mark.parametrize("slow", [{1}, {5}, set(range(1, CONCURRENCY))])
-def test_slow_pushes_delay_no_other_while_a_thread_is_free(
+def test_slow_pushes_do_not_delay_others_while_a_thread_is_free(
     queue: LocalQueue, function: Function, tmp_path: Path, slow: set[int]
 ) -> None:
     function.held = slow
@@ -91,7 +91,7 @@ def test_a_message_that_cannot_be_read_does_not_end_the_delivery(
         wait_until(lambda: 3 in function.delivered, "later messages are delivered")
 
 
-def test_delivery_goes_on_once_the_file_can_be_used_again(
+def test_delivery_continues_when_the_file_can_be_used_again(
     queue: LocalQueue, function: Function, tmp_path: Path
 ) -> None:
     publish(queue, 1)
@@ -103,7 +103,7 @@ def test_delivery_goes_on_once_the_file_can_be_used_again(
         wait_until(lambda: function.delivered == [1], "the message is delivered")
 
 
-def test_delivery_begins_once_its_lock_file_can_be_opened(
+def test_delivery_starts_when_its_lock_file_can_be_opened(
     queue: LocalQueue, function: Function, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "delivery.lock").mkdir()
@@ -122,7 +122,7 @@ def test_a_message_scheduled_before_the_clock_was_set_back_is_due(queue: LocalQu
 
 
 @pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\x00" + b"\xff" * 4096])
-def test_dev_refuses_a_damaged_queue_by_its_name(tmp_path: Path, content: bytes) -> None:
+def test_dev_refuses_a_damaged_queue_file_and_names_it(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "queue.db").write_bytes(content)
     command = [str(COMMAND), "dev", "--data-dir", str(tmp_path), "--port", str(free_port())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -135,7 +135,7 @@ def test_a_list_is_printed_as_json(deployment: Deployment, arguments: tuple[str,
     assert isinstance(deployment.json(*arguments), list)
 
 
-def test_doctor_finds_the_owner_well(deployment: Deployment) -> None:
+def test_doctor_reports_no_problem_for_the_owner(deployment: Deployment) -> None:
     done = deployment.command("doctor", "--json")
     checks = {check["name"]: check for check in json.loads(done.stdout)}
     assert {name for name, check in checks.items() if not check["ok"]} <= {"embedder"}, done.stdout
@@ -156,9 +156,7 @@ def test_a_workflow_that_fails_is_reported(deployment: Deployment) -> None:
     assert "no right to call" in done.stderr
 
 
-def test_google_keeps_neither_requests_nor_answers_in_the_clear(
-    deployment: Deployment, store: PostgresMemories
-) -> None:
+def test_requests_and_answers_are_encrypted_in_google_s_logs(deployment: Deployment, store: PostgresMemories) -> None:
     store_contents(store, "the canary sings")
     assert "canary" in deployment.command("export", "--namespace", store.namespace).stdout
     kept = json.dumps(deployment.apis.executions)

@@ -20,7 +20,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 def examine(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
 ) -> Callable[..., dict[str, dict[str, Any]]]:
-    """Runs the command on a database of this test's own; its checks by name."""
+    """Function that runs the command on a separate database and returns its checks by name."""
     name = new_database(empty=True)
 
     def run(*, space: EmbeddingSpace | None = SPACE, user: str = postgres.RUNTIME_USER, **changed: str) -> Any:
@@ -41,7 +41,7 @@ def examine(
     return run
 
 
-def test_a_system_that_is_well(examine: Any) -> None:
+def test_a_system_without_a_fault_passes_all_checks(examine: Any) -> None:
     checks = examine()
     assert all(check["ok"] for check in checks.values()), checks
     assert set(checks) == {
@@ -50,33 +50,33 @@ def test_a_system_that_is_well(examine: Any) -> None:
     }  # fmt: skip
 
 
-def test_a_function_s_own_user_is_well(examine: Any) -> None:
+def test_a_function_s_database_user_passes_all_checks(examine: Any) -> None:
     assert examine(user="mcp")["role"]["ok"]
 
 
-def test_all_wrong_settings_are_named(examine: Any) -> None:
+def test_all_invalid_settings_are_named(examine: Any) -> None:
     checks = examine(MNEMOSYNE_TOPIC="nowhere", MNEMOSYNE_DB_POOL_SIZE="0")
     assert "MNEMOSYNE_TOPIC" in checks["settings"]["seen"]
     assert "MNEMOSYNE_DB_POOL_SIZE" in checks["settings"]["seen"]
 
 
-def test_a_database_that_is_away(examine: Any) -> None:
+def test_an_unreachable_database_is_reported(examine: Any) -> None:
     checks = examine(MNEMOSYNE_DATABASE_URL="postgresql://u@127.0.0.1:9/d")
     assert checks["database"]["seen"] == "the database cannot be reached"
     assert checks["embedder"]["ok"]
 
 
-def test_a_user_that_is_not_there(examine: Any) -> None:
+def test_a_missing_database_user_is_reported(examine: Any) -> None:
     assert 'role "nobody" does not exist' in examine(user="nobody")["database"]["seen"]
 
 
-def test_an_empty_database_is_to_be_migrated(examine: Any) -> None:
+def test_an_empty_database_is_reported_with_the_command_to_migrate(examine: Any) -> None:
     checks = examine(space=None)
     assert "mnemosyne migrate" in checks["schema"]["remedy"]
     assert "mnemosyne migrate" in checks["pgvector"]["remedy"]
 
 
-def test_another_embedding_space_than_the_settings(examine: Any) -> None:
+def test_an_embedding_space_that_differs_from_the_settings_is_reported(examine: Any) -> None:
     seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="offline")[
         "embedding space"
     ]
@@ -89,29 +89,29 @@ def test_settings_without_an_embedder_do_not_contradict_the_database(examine: An
     assert (seen["ok"], seen["seen"]) == (True, "gemini-embedding-001 at dimension 768")
 
 
-def test_the_owner_of_the_schema_is_well_with_a_warning(examine: Any) -> None:
+def test_the_owner_of_the_schema_passes_with_a_warning(examine: Any) -> None:
     role = examine(user=postgres.OWNER)["role"]
     assert "not bound by row-level security" in role["seen"]
     assert (role["ok"], role["warning"]) == (True, True)
 
 
-def test_the_owner_checks_the_users_of_the_functions(examine: Any) -> None:
+def test_as_the_owner_doctor_checks_the_functions_database_users(examine: Any) -> None:
     role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,{postgres.RUNTIME_USER}")["role"]
     assert (role["ok"], role["warning"]) == (True, False)
 
 
 @pytest.mark.parametrize(("user", "seen"), [("nobody", "does not exist"), (postgres.OWNER, "not bound")])
-def test_the_owner_names_a_functions_user_that_is_wrong(examine: Any, user: str, seen: str) -> None:
+def test_as_the_owner_doctor_names_a_function_s_user_with_wrong_rights(examine: Any, user: str, seen: str) -> None:
     role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,ingest={user}")["role"]
     assert not role["ok"]
     assert role["seen"].startswith(user) and seen in role["seen"]
 
 
-def test_a_queue_that_cannot_be_written(examine: Any) -> None:
+def test_a_queue_that_cannot_be_written_is_reported(examine: Any) -> None:
     assert not examine(MNEMOSYNE_TOPIC="file:///nowhere/queue.db")["topic"]["ok"]
 
 
-def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
+def test_an_identity_provider_that_does_not_answer_is_reported(examine: Any) -> None:
     checks = examine(
         MNEMOSYNE_AUTH_MODE="oidc", MNEMOSYNE_OIDC_ISSUER="http://127.0.0.1:9/x", MNEMOSYNE_OIDC_AUDIENCE="us"
     )
@@ -119,7 +119,7 @@ def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
     assert "MNEMOSYNE_OIDC_ISSUER" in checks["authentication"]["remedy"]
 
 
-def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_embedder_without_a_key_is_reported(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
     checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-2", 768), MNEMOSYNE_EMBEDDER="gemini")

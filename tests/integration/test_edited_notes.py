@@ -1,4 +1,4 @@
-"""A note that is imported again, by each way: edited it is a new version, unchanged a duplicate."""
+"""A note imported again by each way of ingestion: an edited note is a new version, an unchanged one a duplicate."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -108,7 +108,7 @@ def test_an_edited_note_is_a_new_version_and_an_unchanged_one_a_duplicate(system
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if "#" not in SHAPES[name]])
-def test_changed_properties_of_a_note_are_taken_by_its_memory(system: System, way: Way, name: str) -> None:
+def test_changed_properties_of_a_note_replace_those_of_its_memory(system: System, way: Way, name: str) -> None:
     for tag in ("garden", "pond"):
         text = SHAPES[name].format(tag=tag, text="The heron came.")
         way(system, name, text, WRITTEN)
@@ -118,7 +118,7 @@ def test_changed_properties_of_a_note_are_taken_by_its_memory(system: System, wa
 
 
 @pytest.mark.parametrize("name", ["obsidian.md", "hugo.md", "logseq.md", "joplin.md"])
-def test_an_edited_note_with_an_earlier_date_is_not_current_and_its_outcome_says_so(
+def test_an_edited_note_with_an_earlier_date_is_stored_as_superseded_with_a_note_in_its_outcome(
     system: System, way: Way, name: str
 ) -> None:
     later = SHAPES[name].format(tag="garden", text="The heron came.")

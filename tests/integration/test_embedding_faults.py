@@ -1,4 +1,4 @@
-"""During a long fault of the embedding service the reports name the cause; afterwards everything is stored.
+"""During a long fault of the embedding service the reports name the cause; after it each memory is stored.
 
 The real google-genai client, PostgreSQL, `ingest` and `dead_letter`, each as its own database user. FAULT_SECONDS makes
 each fault last longer than a few deliveries, for example 600.
@@ -47,7 +47,7 @@ POISON = "the poison"
 
 
 class Services(ConfiguredServices):
-    """A function's services, whose embedder waits less for an answer than in production."""
+    """The services of a function, with a shorter timeout of the embedder than in production."""
 
     longest_seconds = 5.0
 
@@ -63,7 +63,7 @@ class Services(ConfiguredServices):
 
 @dataclass
 class Message:
-    """A message of the topic, and how often it was delivered."""
+    """A message of the topic with the number of its deliveries."""
 
     number: int
     requests: list[IngestRequest]
@@ -106,7 +106,7 @@ class System:
         return list(requests)
 
     def deliver_once(self) -> None:
-        """Deliver each message that waits once. Those that are not done wait again."""
+        """Deliver each waiting message once. Messages that are not acknowledged wait for the next call."""
         for _ in range(len(self.topic)):
             message = self.topic.popleft()
             function = "ingest" if message.deliveries < DELIVERY_ATTEMPTS else "dead_letter"
@@ -126,7 +126,7 @@ class System:
                 self.topic.append(message)
 
     def deliver(self, fault: Any) -> None:
-        """Deliver again and again during a fault."""
+        """Deliver the waiting messages repeatedly during a fault."""
         self.gemini.fault = fault
         until = time.monotonic() + FAULT_SECONDS
         rounds = 0
@@ -208,7 +208,7 @@ PASSING = ("429", "500", "hang")
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_every_text_is_reported_with_its_cure_and_loses_nothing(
+def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
     system: System, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     fault, cause, cure = FAULTS[name]
@@ -255,7 +255,7 @@ def test_a_fault_of_every_text_is_reported_with_its_cure_and_loses_nothing(
 
 
 @pytest.mark.parametrize("shape", [shape for _, _, shape in SHAPES[:: len(SHAPES) // 2]])
-def test_a_400_for_one_text_fails_this_text_alone(system: System, shape: Shape) -> None:
+def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -> None:
     others = [
         *system.publish("before it", "and another"),
         *system.publish("alone"),
@@ -274,5 +274,6 @@ def test_a_400_for_one_text_fails_this_text_alone(system: System, shape: Shape) 
     system.deliver_once()
     assert system.statuses([again])[0].state is IngestState.STORED
     assert all(system.bought()[one.embedded_text] == 1 for one in others)
-    # The service took them before it refused the text, whose slice is then stored in smaller parts.
+    # These texts were embedded before the service refused another text of their slice; the slice is then retried in
+    # smaller parts.
     assert all(system.bought()[one.embedded_text] <= 2 for one in (neighbour, another))

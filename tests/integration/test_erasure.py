@@ -1,4 +1,4 @@
-"""Erasure, byte by byte: where a unique text is before it is forgotten, and that it is nowhere afterwards."""
+"""Erasure on disk: the files and tables that contain a unique text (the canary) before and after it is forgotten."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ NAMED_PLACES = ("pg_wal",)
 
 
 def files_with_the_canary(directory: Path) -> list[str]:
-    """The files below a directory, outside of the named places, whose bytes have the canary."""
+    """Return the files below a directory, without the excluded ones, that contain the canary."""
     found = []
     for file in sorted(directory.rglob("*")):
         if not file.is_file() or not file.stat().st_size or file.relative_to(directory).parts[0] in NAMED_PLACES:
@@ -41,7 +41,7 @@ def files_with_the_canary(directory: Path) -> list[str]:
 
 
 def tables_with_the_canary(cluster: postgres.EmbeddedPostgres, database: str) -> set[str]:
-    """The tables, of the catalogue too, with a row whose text has the canary."""
+    """Return the tables, including catalogue tables, with a row that contains the canary."""
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
     names = owner.run(
         "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables"
@@ -71,7 +71,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
 
 
 def _fill(letters: Letters) -> list[Push]:
-    """Store the canary in every place, and return the messages that had it."""
+    """Store the canary in each place that can hold text, and return the messages that contained it."""
     everywhere = request(
         f"A {CANARY} 1 was seen " + "again and again " * 200,
         title=f"{CANARY} 2",
@@ -92,7 +92,7 @@ def _fill(letters: Letters) -> list[Push]:
 
 
 def _forget(database_url: str, directory: Path) -> str:
-    """Forget everything about the zoo by the command, and return the receipt."""
+    """Forget the memories with the tag `zoo` by the command, and return the receipt."""
     environment = {
         "MNEMOSYNE_DATABASE_URL": database_url,
         "MNEMOSYNE_TOPIC": f"file://{directory}/queue.db",
@@ -105,7 +105,7 @@ def _forget(database_url: str, directory: Path) -> str:
     return receipt.read_text()
 
 
-def test_after_forgetting_a_text_is_nowhere_and_nothing_brings_it_back(
+def test_a_forgotten_text_is_in_no_file_or_table_and_redelivery_does_not_restore_it(
     letters: Letters,
     cluster: postgres.EmbeddedPostgres,
     database: str,

@@ -1,4 +1,4 @@
-"""Memories expire: from that moment no tool shows them, and the same content can be stored again."""
+"""Expiry: no tool shows an expired memory, and its content can be stored again."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ LATER = SOON + timedelta(days=1)
 
 @pytest.fixture
 def expire(shared_database: SharedDatabase) -> Callable[[UUID], None]:
-    """Let a memory expire now."""
+    """Function that sets the expiry of a memory to the past."""
 
     def set_time(memory_id: UUID) -> None:
         shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=memory_id)
@@ -49,7 +49,7 @@ def expire(shared_database: SharedDatabase) -> Callable[[UUID], None]:
 
 @pytest.fixture
 def set_lifetimes(shared_database: SharedDatabase) -> Callable[[timedelta | None, timedelta | None], None]:
-    """Set the default and the maximum lifetime of the tests' namespace."""
+    """Function that sets the default and the maximum lifetime of the tests' namespace."""
 
     def write(default: timedelta | None = None, maximum: timedelta | None = None) -> None:
         shared_database.owner.run(
@@ -69,7 +69,7 @@ def expiry_of(services: FakeServices, memory_id: UUID) -> datetime | None:
 
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
-def test_an_expired_memory_is_to_each_tool_as_if_its_row_were_removed(
+def test_each_tool_answers_for_an_expired_memory_as_if_its_row_were_removed(
     tool: str, services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
     kept = store_content(services.memories, "The oolong is on shelf 7.", session="s")
@@ -84,7 +84,7 @@ def test_an_expired_memory_is_to_each_tool_as_if_its_row_were_removed(
 
 
 def _without_measurements(answer: Any) -> Any:
-    """The answer without durations, sizes on disk and times of reading."""
+    """Return the answer without durations, sizes on disk and access times."""
     if isinstance(answer, dict):
         measured = ("_ms", "storage_bytes", "bytes", "debug")
         return {name: _without_measurements(value) for name, value in answer.items() if not name.endswith(measured)}
@@ -157,7 +157,7 @@ def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(servi
     ],
 )
 @pytest.mark.parametrize("together", [False, True])
-def test_a_content_sent_twice_lives_as_long_as_the_longer_request_asks(
+def test_a_content_sent_twice_has_the_longer_of_the_two_lifetimes(
     first: dict[str, Any], second: dict[str, Any], expected: datetime | None, together: bool, services: FakeServices
 ) -> None:
     requests = [request("oolong", **first), request("oolong", **second)]
@@ -168,7 +168,7 @@ def test_a_content_sent_twice_lives_as_long_as_the_longer_request_asks(
     assert expiry_of(services, memory_id) == expected
 
 
-def test_a_redelivered_request_does_not_extend_the_life_of_its_memory(
+def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
 ) -> None:
     set_lifetimes(timedelta(days=7))
@@ -184,7 +184,7 @@ def test_a_redelivered_request_does_not_extend_the_life_of_its_memory(
     ("fields", "days"),
     [({}, 7), ({"pinned": True}, 30), ({"expires_at": SOON}, 1), ({"expires_at": SOON + timedelta(days=300)}, 30)],
 )
-def test_the_default_lifetime_is_for_memories_without_an_expiry_and_the_maximum_for_all(
+def test_the_default_lifetime_applies_to_memories_without_an_expiry_and_the_maximum_to_all(
     fields: dict[str, Any], days: int, services: FakeServices, set_lifetimes: Callable[..., None]
 ) -> None:
     set_lifetimes(timedelta(days=7), timedelta(days=30))
@@ -193,7 +193,7 @@ def test_the_default_lifetime_is_for_memories_without_an_expiry_and_the_maximum_
     assert round((expires_at - datetime.now(UTC)) / timedelta(days=1)) == days
 
 
-def test_an_expiry_can_be_changed_and_taken_back(services: FakeServices) -> None:
+def test_an_expiry_can_be_changed_and_removed(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "oolong")
     changed = answer_of(services, "update_memory", id=str(memory_id), expires_at=SOON.isoformat())
     assert datetime.fromisoformat(changed["expires_at"]) == SOON
@@ -209,7 +209,7 @@ def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
     assert services.memories.fetch(memory_id)
 
 
-def test_answers_tell_when_a_memory_expires(services: FakeServices) -> None:
+def test_answers_show_when_a_memory_expires(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "The oolong is on shelf 7.", expires_at=SOON)
     moment = SOON.isoformat().replace("+00:00", "Z")
     for tool, arguments in (("memory_search", {"query": "oolong"}), ("get_memory", {"id": str(memory_id)})):
@@ -248,7 +248,7 @@ def test_new_lifetimes_also_apply_to_stored_memories(
     assert services.memories.fetch(old) is None
 
 
-def test_lifetimes_of_all_namespaces_leave_out_those_with_their_own(
+def test_lifetimes_for_all_namespaces_do_not_change_namespaces_with_their_own(
     services: FakeServices, system: LocalSystem
 ) -> None:
     memory_id = store_content(services.memories, "oolong")
@@ -263,7 +263,7 @@ def test_lifetimes_of_all_namespaces_leave_out_those_with_their_own(
     ]
 
 
-def test_expired_memories_are_removed_with_all_that_depends_on_them(
+def test_expired_memories_are_removed_with_their_dependent_rows(
     services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
     gone = [store_content(services.memories, f"oolong {number}") for number in range(3)]
@@ -277,7 +277,7 @@ def test_expired_memories_are_removed_with_all_that_depends_on_them(
     assert services.memories.fetch(kept)
 
 
-def test_a_memory_that_expires_while_it_is_embedded_is_tried_again_and_stores_nothing(
+def test_a_memory_that_expires_while_it_is_embedded_is_redelivered_and_not_stored(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     for content in ("oolong", "oolong " * 200):  # the second has chunks
@@ -302,7 +302,7 @@ def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
     pool.close()
 
 
-def test_the_sample_of_recall_has_no_expired_memory(
+def test_the_sample_for_measuring_recall_contains_no_expired_memory(
     services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
     gone = store_content(services.memories, "The oolong is on shelf 9 now.")

@@ -1,4 +1,4 @@
-"""A migration that PostgreSQL refuses: the file, the SQLSTATE and the server's words reach the operator."""
+"""A migration that PostgreSQL refuses: the error has the file, the SQLSTATE and the server's message."""
 
 import os
 import subprocess
@@ -60,7 +60,7 @@ def test_the_error_has_the_file_the_sqlstate_and_the_message_and_no_stored_text(
     assert "diary" not in str(failed)
 
 
-def test_a_role_that_may_create_nothing_is_told_so(
+def test_a_role_without_the_right_to_create_tables_gets_a_clear_error(
     owner: Connection, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
 ) -> None:
     name = new_database(empty=True)
@@ -76,7 +76,7 @@ def test_a_role_that_may_create_nothing_is_told_so(
         owner.script("DROP ROLE stranger")
 
 
-def test_the_command_prints_the_sentence_without_a_traceback(
+def test_the_command_prints_the_error_without_a_traceback(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
 ) -> None:
     url = cluster.url(postgres.OWNER, new_database(empty=True))

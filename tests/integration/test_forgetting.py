@@ -1,4 +1,4 @@
-"""Forgetting: what goes, what stays, and what no message brings back."""
+"""Forgetting: the memories that are removed, the ones that stay, and that redelivery restores none."""
 
 import json
 import time
@@ -48,7 +48,7 @@ def proceed(services: FakeServices, forgetting_id: UUID) -> None:
 
 
 def push(*requests: IngestRequest, published: datetime = BEFORE, message_id: str = "1") -> Push:
-    """A delivery of a message that was published at that time."""
+    """Function that delivers a message with the given publish time."""
     data, attributes = encode("ns", requests, "")
     named = attributes | {FIRST_PUBLISHED: published.isoformat()}
     return Push(Published(message_id=message_id, data=data, attributes=named), 1)
@@ -58,7 +58,7 @@ def titles(services: FakeServices) -> list[str]:
     return sorted(memory.title for memory in list_memories(services.memories))
 
 
-def test_a_forgotten_memory_is_an_event_without_contents(services: FakeServices, feeds: PostgresChangeFeeds) -> None:
+def test_a_forgotten_memory_makes_an_event_without_contents(services: FakeServices, feeds: PostgresChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
     kept, gone = (store_content(services.memories, text, tags=[text]) for text in ("coffee", "tea"))
     forget(services, TEA)
@@ -79,7 +79,7 @@ SELECTIONS = {
 
 
 @pytest.mark.parametrize("by", SELECTIONS)
-def test_exactly_the_selected_memories_go(by: str, services: FakeServices) -> None:
+def test_exactly_the_selected_memories_are_forgotten(by: str, services: FakeServices) -> None:
     ids = {
         "oolong": store_content(
             services.memories,
@@ -98,9 +98,7 @@ def test_exactly_the_selected_memories_go(by: str, services: FakeServices) -> No
     assert titles(services) == ["espresso"]
 
 
-def test_superseded_and_expired_memories_are_selected_too(
-    services: FakeServices, shared_database: SharedDatabase
-) -> None:
+def test_superseded_and_expired_memories_are_selected(services: FakeServices, shared_database: SharedDatabase) -> None:
     old, new, expired = (store_content(services.memories, content, tags=("tea",)) for content in ("a", "b", "c"))
     services.memories.update(old, MemoryChange(superseded_by=new))
     shared_database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=expired)
@@ -108,7 +106,9 @@ def test_superseded_and_expired_memories_are_selected_too(
     assert shared_database.owner.one("SELECT count(*) AS n FROM memories")["n"] == 0
 
 
-def test_what_depends_on_a_memory_goes_and_is_counted(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_rows_that_depend_on_a_forgotten_memory_are_removed_and_counted(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
     long = store_content(services.memories, "oolong " * 400)
     store_content(services.memories, "sencha")
     rate(services.memories, long, 1, "useful")
@@ -129,7 +129,7 @@ def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: Fak
     assert memory.superseded_by == fourth
 
 
-def test_another_namespace_is_not_touched(services: FakeServices) -> None:
+def test_memories_of_another_namespace_are_not_forgotten(services: FakeServices) -> None:
     kept = store_content(services.memories_of("other"), "oolong")
     store_content(services.memories, "oolong")
     forget(services)
@@ -144,7 +144,7 @@ CHANGES: dict[str, Callable[[FakeServices, UUID], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_token_fits_no_other_set_of_memories(change: str, services: FakeServices) -> None:
+def test_a_dry_run_s_token_is_refused_if_the_selected_memories_changed(change: str, services: FakeServices) -> None:
     memory_id = store_content(services.memories, "oolong", tags=("tea",))
     store_content(services.memories, "sencha", tags=("tea",))
     token = services.memories.preview_forgetting(TEA, 1).token
@@ -155,7 +155,7 @@ def test_a_token_fits_no_other_set_of_memories(change: str, services: FakeServic
     assert titles(services) == left
 
 
-def test_a_token_fits_no_other_selection_of_the_same_memories_and_no_other_namespace(services: FakeServices) -> None:
+def test_a_dry_run_s_token_is_refused_for_another_selection_or_namespace(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "oolong", tags=("tea",))
     token = services.memories.preview_forgetting(TEA, 1).token
     for namespace, selection in (("ns", ALL), ("ns", Selection(ids=(memory_id,))), ("other", TEA)):
@@ -163,7 +163,7 @@ def test_a_token_fits_no_other_selection_of_the_same_memories_and_no_other_names
             forgetting.begin(selection, token, "", memories=services.memories_of(namespace))
 
 
-def test_a_selection_is_by_ids_or_filters_or_all() -> None:
+def test_a_selection_is_exactly_one_of_ids_filters_and_all() -> None:
     nothing = Filters(include_superseded=True)
     for ids, filters, everything in (([], nothing, False), ([UUID(int=1)], nothing, True), ([], TEA.filters, True)):
         with pytest.raises(InvalidRequest, match="give either ids, or filters"):
@@ -171,7 +171,9 @@ def test_a_selection_is_by_ids_or_filters_or_all() -> None:
 
 
 @pytest.mark.parametrize("deliveries", [1, 2])
-def test_a_memory_published_before_is_not_stored_later(services: FakeServices, deliveries: int) -> None:
+def test_a_selected_memory_published_before_the_forgetting_is_not_stored_later(
+    services: FakeServices, deliveries: int
+) -> None:
     forget(services, TEA)
     made = request("a tea that was on its way", tags=("tea",))
     for _ in range(deliveries):
@@ -182,14 +184,14 @@ def test_a_memory_published_before_is_not_stored_later(services: FakeServices, d
     assert services.memories.dead_letters(10) == []
 
 
-def test_the_content_of_a_forgotten_memory_is_not_stored_by_a_message_published_before(services: FakeServices) -> None:
+def test_an_earlier_message_does_not_store_the_content_of_a_forgotten_memory(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "oolong")
     forget(services, Selection(ids=(memory_id,)))
     deliver(push(request("oolong"), request("sencha")), services)
     assert titles(services) == ["sencha"]
 
 
-def test_what_is_published_afterwards_is_stored(services: FakeServices) -> None:
+def test_a_memory_published_after_the_forgetting_is_stored(services: FakeServices) -> None:
     made = request("oolong", tags=("tea",))
     store(services.memories, made)
     forget(services, TEA)
@@ -197,7 +199,7 @@ def test_what_is_published_afterwards_is_stored(services: FakeServices) -> None:
     assert titles(services) == ["oolong"]
 
 
-def test_the_same_request_again_does_not_bring_its_memory_back(services: FakeServices) -> None:
+def test_a_redelivered_request_does_not_restore_its_forgotten_memory(services: FakeServices) -> None:
     made = request("oolong")
     deliver(push(made), services)
     forget(services)
@@ -216,7 +218,7 @@ def test_a_memory_that_is_embedded_while_a_forgetting_begins_is_not_stored(servi
     assert titles(services) == []
 
 
-def test_requests_without_text_remain_of_what_was_never_stored(
+def test_requests_that_were_never_stored_remain_without_their_text(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     made = request("a secret recipe for oolong")
@@ -228,7 +230,7 @@ def test_requests_without_text_remain_of_what_was_never_stored(
 
 
 class Letters(FakeServices):
-    """Services with a message that was given up."""
+    """Services with a dead-lettered message."""
 
     def give_up(self, sent: Push) -> None:
         self.embedder.fault = ItemUnavailable("the model fails at this text")
@@ -268,7 +270,7 @@ def test_a_dead_letter_keeps_only_what_is_not_forgotten(letters: Letters, when: 
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_dead_letter_of_forgotten_memories_only_is_gone(letters: Letters, when: str) -> None:
+def test_a_dead_letter_with_only_forgotten_memories_is_removed(letters: Letters, when: str) -> None:
     steps: list[Callable[[], object]] = [
         lambda: letters.give_up(push(request("a pot of tea", tags=("tea",)))),
         lambda: forget(letters, TEA),
@@ -280,7 +282,7 @@ def test_a_dead_letter_of_forgotten_memories_only_is_gone(letters: Letters, when
 
 @pytest.mark.parametrize(("selection", "left"), [(ALL, 0), (TEA, 1)])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_an_unreadable_message_goes_with_all_memories_only(
+def test_an_unreadable_dead_letter_is_removed_only_if_all_memories_are_forgotten(
     letters: Letters, selection: Selection, left: int, when: str
 ) -> None:
     sent = Published(
@@ -305,7 +307,7 @@ def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, mon
     assert (state.left, state.counts["memories"], bool(state.finished_at)) == (0, 5, True)
 
 
-def test_an_unknown_forgetting_is_said(services: FakeServices) -> None:
+def test_an_unknown_forgetting_id_is_an_error(services: FakeServices) -> None:
     with pytest.raises(NotFound, match="no forgetting has the id"):
         forgetting.read(UUID(int=7), memories=services.memories)
 
@@ -342,7 +344,7 @@ def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServic
     assert (done["left"], done["finished"], titles(services)) == (0, True, [])
 
 
-def test_what_is_published_while_the_forgetting_runs_is_stored(services: FakeServices) -> None:
+def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServices) -> None:
     old = store_content(services.memories, "oolong", tags=("tea",))
     forgetting_id = _begin(services, TEA)
     made = request("oolong", tags=("tea",))
@@ -355,7 +357,7 @@ def test_what_is_published_while_the_forgetting_runs_is_stored(services: FakeSer
 
 
 @pytest.mark.parametrize("attempted", ["before", "during"])
-def test_no_words_remain_of_a_request_that_failed_and_is_forgotten(
+def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
     letters: Letters, shared_database: SharedDatabase, attempted: str
 ) -> None:
     made = request("a secret pot of tea", tags=("tea",))
@@ -395,7 +397,7 @@ def _message(*memories: object, message_id: str = "1") -> Push:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_with_all_memories_the_texts_of_invalid_ones_go(
+def test_forgetting_all_memories_removes_the_texts_of_invalid_ones(
     letters: Letters, shared_database: SharedDatabase, when: str
 ) -> None:
     sent = _message(INVALID, {"content": "oolong", "timestamp": "2026-05-20T12:00:00Z"})
@@ -432,7 +434,7 @@ def test_of_two_memories_with_one_id_only_the_selected_one_is_forgotten(letters:
     assert b"coffee" in letter.data
 
 
-def test_a_finished_forgetting_stays_as_it_is(services: FakeServices) -> None:
+def test_a_finished_forgetting_does_not_change_when_it_is_repeated(services: FakeServices) -> None:
     store_content(services.memories, "oolong")
     forgetting_id = forget(services)
     state = forgetting.read(forgetting_id, memories=services.memories)

@@ -1,4 +1,4 @@
-"""Requests are forgotten once nothing can deliver them again."""
+"""Removal of the rows of old requests that no message can deliver again."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def _left(owner: Connection) -> int:
         (91, None, ("another", 80), True),
     ],
 )
-def test_requests_are_forgotten_after_90_days_unless_a_record_or_a_dead_letter_has_them(
+def test_requests_are_removed_after_90_days_unless_a_record_or_a_dead_letter_refers_to_them(
     store: PostgresMemories,
     owner: Connection,
     days: int,
@@ -64,7 +64,7 @@ def test_requests_are_forgotten_after_90_days_unless_a_record_or_a_dead_letter_h
     assert _left(owner) == (0 if forgotten else len(STATES))
 
 
-def test_a_delivery_forgets_a_bounded_number(store: PostgresMemories, owner: Connection) -> None:
+def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemories, owner: Connection) -> None:
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=250)
     left = []
     for n in range(3):
@@ -73,14 +73,14 @@ def test_a_delivery_forgets_a_bounded_number(store: PostgresMemories, owner: Con
     assert left == [150, 50, 0]
 
 
-def test_duplicates_alone_suffice_to_forget(store: PostgresMemories, owner: Connection) -> None:
+def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemories, owner: Connection) -> None:
     _deliver(store, request("a"))
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=1)
     assert _deliver(store, request("a")).state is IngestState.DUPLICATE
     assert _left(owner) == 0
 
 
-def test_a_forgotten_request_that_is_published_again_finds_its_memory(
+def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
     store: PostgresMemories, owner: Connection
 ) -> None:
     made = request("a")
@@ -92,7 +92,7 @@ def test_a_forgotten_request_that_is_published_again_finds_its_memory(
     assert (again.state, again.memory_id) == (IngestState.DUPLICATE, stored.memory_id)
 
 
-def test_requests_of_another_namespace_are_not_forgotten(store: PostgresMemories, owner: Connection) -> None:
+def test_requests_of_another_namespace_are_not_removed(store: PostgresMemories, owner: Connection) -> None:
     owner.run(REQUESTS, state="stored", source=None, days=100, count=1)
     owner.script("UPDATE ingest_requests SET namespace = 'another'")
     _deliver(store, request("a"))

@@ -1,4 +1,4 @@
-"""Programs that a command starts while it uses gRPC, as `mnemosyne dev` does with the Pub/Sub emulator."""
+"""Child processes of a command that uses gRPC, like the Pub/Sub emulator of `mnemosyne dev`."""
 
 import subprocess
 import sys
@@ -20,6 +20,6 @@ os._exit(0)
 """
 
 
-def test_no_program_crashes_in_the_fork_that_starts_it() -> None:
+def test_a_child_process_started_during_grpc_calls_does_not_crash() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert done.stdout == "0\n", done.stderr[-2000:]

@@ -1,4 +1,4 @@
-"""The front end of the tests behaves as Cloud Run does: without that, the tests behind it would prove nothing."""
+"""The front end of the tests (a fake of Cloud Run's) behaves like Cloud Run."""
 
 import tempfile
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def _list(service: Service) -> httpx.Response:
 
 
 @pytest.mark.parametrize("audience", AUDIENCES, ids=["deterministic", "hashed"])
-def test_a_checked_token_is_handed_on_without_its_signature_alone(google: Google, audience: str) -> None:
+def test_a_checked_token_is_forwarded_without_its_signature(google: Google, audience: str) -> None:
     token = google.identity_token(ADA, audience)
     headers = Headers([("authorization", f"Bearer {token}")])
     admit(headers, google, AUDIENCES, [ADA])
@@ -56,7 +56,7 @@ def test_a_checked_token_is_handed_on_without_its_signature_alone(google: Google
     assert handed[2] == SIGNATURE_REMOVED
 
 
-def test_where_both_headers_are_there_one_is_checked_and_the_other_untouched(google: Google) -> None:
+def test_with_both_headers_x_serverless_authorization_is_checked_and_the_other_is_forwarded(google: Google) -> None:
     headers = Headers(
         [
             ("Authorization", "Bearer whatever"),
@@ -73,7 +73,9 @@ def test_where_both_headers_are_there_one_is_checked_and_the_other_untouched(goo
     [("", 403), ("Bearer noise", 401), ("Bearer eve", 403), ("Bearer elsewhere", 401), ("Bearer stripped", 401)],
     ids=["nothing", "no token", "no invoker", "another audience", "already without signature"],
 )
-def test_whoever_is_no_invoker_never_reaches_the_instance(google: Google, presented: str, status: int) -> None:
+def test_a_caller_without_the_invoker_role_does_not_reach_the_instance(
+    google: Google, presented: str, status: int
+) -> None:
     made = {
         "Bearer eve": google.identity_token("eve@example.com", AUDIENCES[0]),
         "Bearer elsewhere": google.identity_token(ADA, "https://other.example"),
@@ -85,7 +87,7 @@ def test_whoever_is_no_invoker_never_reaches_the_instance(google: Google, presen
     assert refused.value.status == status
 
 
-def test_a_trace_that_the_client_began_is_gone_on_with_in_both_headers() -> None:
+def test_the_client_s_trace_id_is_kept_in_both_trace_headers() -> None:
     trace = "0af7651916cd43dd8448eb211c80319c"
     headers = Headers([("traceparent", f"00-{trace}-b7ad6b7169203331-01"), ("X-Forwarded-For", "198.51.100.1")])
     forwarded(headers, "a.run.app")
@@ -95,7 +97,7 @@ def test_a_trace_that_the_client_began_is_gone_on_with_in_both_headers() -> None
     assert headers.get("Host") == "a.run.app"
 
 
-def test_the_proxy_adds_its_own_and_keeps_the_caller_s_credential() -> None:
+def test_the_identity_aware_proxy_adds_its_headers_and_keeps_the_caller_s_credential() -> None:
     headers = Headers([("Authorization", "Bearer mnk_x"), ("Proxy-Authorization", "Bearer for-the-proxy")])
     proxied(headers, ADA, "assertion", "serverless")
     assert headers.get("Authorization") == "Bearer mnk_x"
@@ -124,13 +126,13 @@ def test_an_instance_ends_within_its_grace_and_another_takes_its_place(service: 
     assert _list(service).status_code == 200
 
 
-def test_what_is_too_large_never_reaches_the_instance(service: Service) -> None:
+def test_a_request_that_is_too_large_does_not_reach_the_instance(service: Service) -> None:
     answer = service.answer("POST", "/mcp", Headers([]), b" " * (REQUEST_BYTES + 1))
     assert (answer.status, answer.of_platform) == (413, True)
     assert service.instances == []
 
 
-def test_the_runtime_s_own_variables_are_there(service: Service) -> None:
+def test_the_environment_variables_of_cloud_run_are_set(service: Service) -> None:
     assert _list(service).status_code == 200
     environment = service.instances[0].process.environ()
     assert (environment["K_SERVICE"], environment["FUNCTION_TARGET"]) == ("mnemosyne-mcp", "mcp")

@@ -28,7 +28,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
         yield running
 
 
-def test_one_normalised_vector_per_text_of_the_dimension_asked_for(server: GeminiServer) -> None:
+def test_each_text_has_one_normalised_vector_of_the_requested_dimension(server: GeminiServer) -> None:
     vectors = GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea", "cars", "tea"])
     assert [vector.shape for vector in vectors] == [(64,)] * 3
     assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-5)
@@ -38,13 +38,13 @@ def test_one_normalised_vector_per_text_of_the_dimension_asked_for(server: Gemin
 
 
 @pytest.mark.parametrize("model", ["gemini-embedding-001", "gemini-embedding-2"])
-def test_vertex_ai_is_spoken_to_with_the_function_s_own_identity(
+def test_vertex_ai_is_called_with_the_function_s_identity(
     server: GeminiServer, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     monkeypatch.delenv("GEMINI_API_KEY")
     monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
     with MetadataServer().serving() as metadata:
-        # google-auth has read its variables long ago in this process: a new one, as a function is.
+        # google-auth reads its variables at import, so the call is made in a new process.
         program = f"""
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
 embedder = GeminiEmbedder("{model}", 64, VertexAi("test-project", "europe-west1"))
@@ -58,7 +58,7 @@ print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_quer
     assert server.texts == 4
 
 
-def test_passing_faults_are_retried(server: GeminiServer) -> None:
+def test_temporary_faults_are_retried(server: GeminiServer) -> None:
     server.fault = lambda s: error(429) if s.calls == 1 else error(503) if s.calls == 2 else None
     assert len(GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])) == 1
     assert server.calls == 3
@@ -120,7 +120,7 @@ def test_a_fault_of_the_service_is_classified_with_its_cause_and_the_next_step(
     ids=["500", "no vector", "zero", "no JSON"],
 )
 @pytest.mark.parametrize("texts", [["poison"], ["tea", "poison"]], ids=["alone", "among others"])
-def test_a_fault_that_only_one_text_meets_is_said_of_this_text(
+def test_a_fault_for_a_single_text_is_reported_for_this_text(
     server: GeminiServer, fault: tuple[int, object], texts: list[str]
 ) -> None:
     server.fault = lambda s: fault if "poison" in str(s.requests[-1]) else None
@@ -128,7 +128,7 @@ def test_a_fault_that_only_one_text_meets_is_said_of_this_text(
         GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01).embed_documents(texts)
 
 
-def test_a_text_is_invalid_for_good_if_the_service_refuses_it_and_takes_another(server: GeminiServer) -> None:
+def test_a_text_is_invalid_if_the_service_refuses_it_and_accepts_another(server: GeminiServer) -> None:
     server.fault = lambda s: error(400, "content is not allowed") if "tea" in str(s.requests[-1]) else None
     with pytest.raises(InvalidRequest, match="answered 400: content is not allowed"):
         GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
@@ -163,7 +163,7 @@ def test_a_400_for_every_text_is_a_fault_of_the_service_and_fails_no_text(
     assert embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
 
 
-def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(server: GeminiServer) -> None:
+def test_after_a_refused_batch_texts_are_sent_one_by_one(server: GeminiServer) -> None:
     server.fault = lambda s: error(400, "one text at a time") if "requests" in s.requests[-1] and _many(s) else None
     embedder = GeminiEmbedder("gemini-embedding-001", 64)
     assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
@@ -181,7 +181,7 @@ def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(s
         (1, 30, (200, {"embeddings": []})),
     ],
 )
-def test_vectors_of_calls_before_a_fault_are_not_bought_again(
+def test_vectors_of_calls_before_a_fault_are_not_computed_again(
     server: GeminiServer, texts_per_call: int, succeed: int, fault: tuple[int, Any]
 ) -> None:
     texts = [f"memory {number}" for number in range(210)]
@@ -209,7 +209,7 @@ def _many(server: GeminiServer) -> bool:
     return len(server.requests[-1]["requests"]) > 1
 
 
-def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(server: GeminiServer) -> None:
+def test_a_call_that_hangs_times_out_and_fifty_further_calls_succeed(server: GeminiServer) -> None:
     def hang(s: GeminiServer) -> None:
         s.released.wait(20)
 
@@ -224,7 +224,7 @@ def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(server
         assert len(embedder.embed_documents(["tea"])) == 1
 
 
-def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_service_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "key")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
     with pytest.raises(Unavailable, match="cannot be reached"):

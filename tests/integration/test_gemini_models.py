@@ -1,4 +1,4 @@
-"""Both Gemini models on both services, by the real google-genai client: nothing is cut, and every text has a vector."""
+"""Both Gemini models on both services, with the real google-genai client: no text is cut, and each has a vector."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -47,14 +47,16 @@ def whole(text: str, embedder: Embedder) -> Sequence[object]:
 
 
 def sent(server: GeminiServer) -> list[str]:
-    """The texts of all requests, as the service got them."""
+    """Return the texts of all requests that the service received."""
     requests = [one for body in server.requests for one in body.get("requests", [body])]
     return [one["content"]["parts"][0]["text"] for one in requests]
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_model_reads_all_that_is_sent(server: GeminiServer, vertex: VertexAi | None, model: str, kind: str) -> None:
+def test_the_model_reads_each_sent_text_completely(
+    server: GeminiServer, vertex: VertexAi | None, model: str, kind: str
+) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     for shape in TEXTS[kind][:3]:
         text = shape(Random(kind), 12_000)
@@ -76,7 +78,7 @@ def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_vertex_ai_is_told_not_to_cut_with_one_text_and_with_several(server: GeminiServer, model: str) -> None:
+def test_vertex_ai_is_asked_not_to_truncate_one_text_or_several(server: GeminiServer, model: str) -> None:
     embedder = GeminiEmbedder(model, 64, PLACE)
     embedder.embed_documents(["tea"])
     embedder.embed_documents(["tea", "cars"])
@@ -90,10 +92,10 @@ def test_vertex_ai_is_told_not_to_cut_with_one_text_and_with_several(server: Gem
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("density", [1.5, 3.0, 8.0])
-def test_what_the_service_calls_too_long_is_stored_whole_in_more_chunks(
+def test_a_text_that_the_service_rejects_as_too_long_is_stored_in_more_chunks(
     server: GeminiServer, model: str, density: float
 ) -> None:
-    """The model counts more tokens than were estimated."""
+    """The fake model counts more tokens than the estimate."""
     server.tokens = lambda texts: [int(density * len(text)) for text in texts]
     embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64, PLACE))
     text = TEXTS["English"][1](Random(1), 10_000)
@@ -117,7 +119,7 @@ def test_what_the_service_calls_too_long_is_stored_whole_in_more_chunks(
         "text exceeds the maximum length",
     ],
 )
-def test_a_refusal_for_length_is_recognised_in_many_words(
+def test_a_refusal_because_of_length_is_recognized_in_each_known_wording(
     server: GeminiServer, vertex: VertexAi | None, message: str
 ) -> None:
     server.fault = lambda s: error(400, message) if max(map(len, sent_last(s))) > 1_000 else None
@@ -129,7 +131,7 @@ def sent_last(server: GeminiServer) -> list[str]:
     return [one["content"]["parts"][0]["text"] for one in body.get("requests", [body])]
 
 
-def test_a_text_that_the_service_cut_all_the_same_is_not_taken_for_embedded(server: GeminiServer) -> None:
+def test_a_vector_of_a_truncated_text_is_not_used(server: GeminiServer) -> None:
     def truncates(s: GeminiServer) -> tuple[int, object] | None:
         answer = {"embedding": {"values": [1.0] * 64}, "truncated": True}
         return (200, answer) if "tea" in str(s.requests[-1]) else None
@@ -139,7 +141,7 @@ def test_a_text_that_the_service_cut_all_the_same_is_not_taken_for_embedded(serv
         GeminiEmbedder("gemini-embedding-2", 64, PLACE).embed_documents(["tea"])
 
 
-def test_a_call_that_is_too_long_only_in_all_is_made_in_two_and_later_ones_stay_whole(server: GeminiServer) -> None:
+def test_a_batch_that_is_too_long_in_total_is_split_and_later_batches_are_not(server: GeminiServer) -> None:
     server.tokens = lambda texts: [10 * len(text) for text in texts]
     embedder = GeminiEmbedder("gemini-embedding-001", 64, PLACE)
     assert len(embedder.embed_documents(["x" * 150] * 20)) == 20
@@ -149,7 +151,9 @@ def test_a_call_that_is_too_long_only_in_all_is_made_in_two_and_later_ones_stay_
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_query_of_any_length_is_read_whole(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+def test_a_query_of_any_length_is_embedded_completely(
+    server: GeminiServer, vertex: VertexAi | None, model: str
+) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     text = " ".join(f"word{n}" for n in range(5_000))
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1.0, abs=1e-5)
@@ -168,7 +172,9 @@ def test_vectors_of_each_dimension_are_normalised(
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_the_second_model_takes_its_task_from_a_prefix(server: GeminiServer, vertex: VertexAi | None) -> None:
+def test_gemini_embedding_2_gets_its_task_as_a_prefix_of_the_text(
+    server: GeminiServer, vertex: VertexAi | None
+) -> None:
     embedder = GeminiEmbedder("gemini-embedding-2", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
@@ -177,7 +183,7 @@ def test_the_second_model_takes_its_task_from_a_prefix(server: GeminiServer, ver
     assert "taskType" not in str(server.requests)
 
 
-def test_the_first_model_takes_its_task_as_a_field(server: GeminiServer, vertex: VertexAi | None) -> None:
+def test_gemini_embedding_001_gets_its_task_as_a_field(server: GeminiServer, vertex: VertexAi | None) -> None:
     embedder = GeminiEmbedder("gemini-embedding-001", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
@@ -197,7 +203,7 @@ def test_the_first_model_takes_its_task_as_a_field(server: GeminiServer, vertex:
         (400, "User location is not supported for the API use."),
     ],
 )
-def test_a_model_that_cannot_be_used_is_named_with_its_location_and_what_to_set(
+def test_an_unusable_model_is_named_with_its_location_and_the_setting_to_change(
     server: GeminiServer, model: str, status: int, message: str
 ) -> None:
     server.fault = lambda s: error(status, message)
@@ -210,7 +216,7 @@ def test_a_model_that_cannot_be_used_is_named_with_its_location_and_what_to_set(
         assert status == 403 or "embedding_location (GOOGLE_CLOUD_LOCATION)" in raised.value.next_step
 
 
-def test_where_the_service_has_no_batches_texts_are_sent_one_by_one(server: GeminiServer) -> None:
+def test_if_the_service_has_no_batches_texts_are_sent_one_by_one(server: GeminiServer) -> None:
     server.fault = lambda s: error(404, "Not Found") if s.paths[-1].endswith(":batchEmbedContents") else None
     embedder = GeminiEmbedder("gemini-embedding-2", 64, PLACE)
     assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
@@ -220,7 +226,7 @@ def test_where_the_service_has_no_batches_texts_are_sent_one_by_one(server: Gemi
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_over_its_quota_is_tried_again(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+def test_a_model_over_its_quota_is_retried(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
     server.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
     assert len(GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])) == 2
     assert server.calls == 2

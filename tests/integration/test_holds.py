@@ -1,4 +1,4 @@
-"""Legal holds: what they keep, from whom, and until when."""
+"""Legal holds: they prevent deletion, expiry and forgetting of memories until they are released."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -55,7 +55,9 @@ REMOVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
 
 
 @pytest.mark.parametrize("removal", REMOVALS)
-def test_a_held_memory_stays_and_the_error_has_the_reason(removal: str, services: FakeServices, held: UUID) -> None:
+def test_a_held_memory_cannot_be_deleted_and_the_error_has_the_reason(
+    removal: str, services: FakeServices, held: UUID
+) -> None:
     other = store_content(services.memories, "sencha")
     with pytest.raises(Conflict, match=f"legal hold .*{REASON}"):
         REMOVALS[removal](services, held)
@@ -65,7 +67,7 @@ def test_a_held_memory_stays_and_the_error_has_the_reason(removal: str, services
     assert services.memories.delete(other)
 
 
-def test_tools_say_why(services: FakeServices, held: UUID) -> None:
+def test_a_tool_that_refuses_to_delete_a_held_memory_gives_the_reason(services: FakeServices, held: UUID) -> None:
     assert REASON in error_of(services, "delete_memory", id=str(held))
     dry = answer_of(services, "forget_memories", all=True)
     assert [hold["reason"] for hold in dry["holds"]] == [REASON]
@@ -94,7 +96,7 @@ def test_a_held_memory_does_not_expire(
     assert list_memories(services.memories) == []
 
 
-def test_an_expired_memory_that_is_not_removed_yet_comes_back_under_a_hold(
+def test_a_hold_makes_an_expired_memory_visible_if_its_row_is_not_removed_yet(
     services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(services.memories, "oolong", tags=("case 7",))
@@ -140,7 +142,7 @@ def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServic
     assert titles(services) == []
 
 
-def test_a_hold_keeps_no_other_memory_and_no_other_namespace(services: FakeServices, held: UUID) -> None:
+def test_a_hold_applies_only_to_its_memories_and_namespace(services: FakeServices, held: UUID) -> None:
     other = services.memories_of("other")
     assert other.delete(store_content(other, "oolong", tags=("case 7",)))
     assert services.memories.delete(store_content(services.memories, "sencha", tags=("case 8",)))
@@ -161,7 +163,7 @@ def test_operators_place_list_and_release_holds(services: FakeServices, shared_d
     assert system.run(ListHolds())["holds"] == []
 
 
-def test_a_newer_version_of_a_held_record_is_taken_without_its_tags(
+def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(
     services: FakeServices, holds: PostgresHolds
 ) -> None:
     name = ExternalId("notes", "7")

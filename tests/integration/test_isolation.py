@@ -1,4 +1,4 @@
-"""Two namespaces on one real database: nothing of the one is seen, changed or even guessed from the other."""
+"""Two namespaces on one database: neither can see, change or infer memories of the other."""
 
 import re
 from typing import Any
@@ -34,7 +34,7 @@ TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dea
 
 
 class Two:
-    """Ada has a memory in chunks, rated, a request and a dead letter; Bob has one memory of his own."""
+    """Two callers: Ada has a rated memory with chunks, a request and a dead letter; Bob has one memory."""
 
     def __init__(self, store: PostgresMemories) -> None:
         self.services = FakeServices(store)
@@ -89,7 +89,9 @@ def _said(result: Any) -> str:
         ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
     ],
 )
-def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str, arguments: dict[str, Any]) -> None:
+def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(
+    two: Two, tool: str, arguments: dict[str, Any]
+) -> None:
     own = {"OWN": str(two.bob)}
     unknown = own | {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "LETTER": "never", "FORGETTING": str(new_id())}
     other = own | {
@@ -112,7 +114,7 @@ def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str,
 
 @pytest.mark.parametrize("tool", ["memory_search", "retrieve_memories", "retrieve_memory", "debug_retrieve"])
 @pytest.mark.parametrize("query", [SECRET, "zeppelin", "airship", "%"])
-def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
+def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, query: str) -> None:
     assert "and so on" not in _said(two.call(BOB, tool, query=query))
     assert "and so on" in _said(two.call(ADA, tool, query=SECRET))
 
@@ -144,20 +146,20 @@ def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
         ("who_am_i", {}),
     ],
 )
-def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:
+def test_no_answer_contains_data_of_another_namespace(two: Two, tool: str, arguments: dict[str, Any]) -> None:
     said = _said(two.call(BOB, tool, **arguments))
     assert not any(
         one in said for one in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
     )
 
 
-def test_another_s_cursor_leads_nowhere_but_through_one_s_own(two: Two) -> None:
+def test_a_cursor_of_another_namespace_shows_only_the_caller_s_memories(two: Two) -> None:
     two._store("ada", *(request(f"zeppelin {n}") for n in range(3)))
     cursor = two.call(ADA, "list_memories", limit=1).structured_content["next_cursor"]
     assert "zeppelin" not in _said(two.call(BOB, "list_memories", cursor=cursor))
 
 
-def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
+def test_the_same_content_in_another_namespace_is_not_a_duplicate(two: Two) -> None:
     for namespace in ("ada", "bob"):
         message = IngestMessage(namespace, (request(SECRET),))
         stored = ingest.store(message, memories=two.services.memories_of(namespace), embedder=two.services.embedder)
@@ -165,7 +167,9 @@ def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_query_that_forgets_the_namespace_still_sees_one_s_own_alone(two: Two, pool: Pool, table: str) -> None:
+def test_a_query_without_a_namespace_condition_sees_only_the_session_s_namespace(
+    two: Two, pool: Pool, table: str
+) -> None:
     with pool.connection() as connection, connection.transaction():
         connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
         broken: Any = f"SELECT DISTINCT namespace FROM {table}"
@@ -181,7 +185,7 @@ def test_a_query_that_forgets_the_namespace_still_sees_one_s_own_alone(two: Two,
         "DELETE FROM dead_letters WHERE namespace = 'ada'",
     ],
 )
-def test_a_statement_that_names_another_s_namespace_changes_nothing_there(
+def test_a_statement_that_names_another_namespace_changes_nothing_there(
     two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, statement: str
 ) -> None:
     with pool.connection() as connection, connection.transaction():
@@ -194,7 +198,7 @@ def test_a_statement_that_names_another_s_namespace_changes_nothing_there(
     owner.close()
 
 
-def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> None:
+def test_a_row_cannot_be_inserted_into_another_namespace(two: Two, pool: Pool) -> None:
     with (
         permission_denied("row-level security"),
         pool.connection() as connection,
@@ -207,13 +211,13 @@ def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> N
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_without_a_namespace_there_is_nothing(two: Two, pool: Pool, table: str) -> None:
+def test_a_session_without_a_namespace_sees_no_rows(two: Two, pool: Pool, table: str) -> None:
     broken: Any = f"SELECT * FROM {table}"
     with pool.connection() as connection:
         assert connection.run(broken) == []
 
 
-def test_every_table_that_holds_anybody_s_rows_is_under_row_level_security(
+def test_each_table_with_rows_of_namespaces_has_row_level_security(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
@@ -225,7 +229,7 @@ def test_every_table_that_holds_anybody_s_rows_is_under_row_level_security(
     owner.close()
 
 
-def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
+def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_are_not_public(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
@@ -251,7 +255,7 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     owner.close()
 
 
-def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
+def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(
     pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
@@ -273,5 +277,5 @@ def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
 
 
 def _publishes(name: str) -> bool:
-    """Tools that only publish name no id: the namespace they publish for is tested at the door."""
+    """Return whether a tool only publishes. Such a tool has no id argument; other tests check its namespace."""
     return name in ("ingest_memory", "ingest_memories", "import_memories")

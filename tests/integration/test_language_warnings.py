@@ -28,7 +28,7 @@ GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
 
 
 def _services(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
-    """The services on memories whose vectors are of this provider."""
+    """Return services whose memories have vectors of this provider."""
     space = EmbeddingSpace(provider, FAKE_SPACE.model, FAKE_SPACE.dimension)
     monkeypatch.setattr(MemoryDatabase, "embedding_space", property(lambda self: space))
     return FakeServices(memories)
@@ -91,7 +91,9 @@ def test_statistics_count_the_languages_and_name_the_remedy(
     assert text_of(call_tool(FakeServices(memories), "memory_stats"))
 
 
-def test_other_namespaces_do_not_count(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memories_of_other_namespaces_cause_no_warning(
+    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store_contents(store_of(memories, "another"), *OTHERS)
     stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
     assert (stats["languages"], "warning" in stats) == ({}, False)
@@ -133,5 +135,5 @@ def test_doctor_warns_and_succeeds(
     assert ("warn   languages" in printed.stdout, printed.stdout.count("→")) == (is_warning, int(is_warning))
 
 
-def test_each_provider_of_one_language_says_so() -> None:
+def test_each_provider_with_an_english_only_model_declares_it() -> None:
     assert {name for name, provider in PROVIDERS.items() if provider.languages} == {"offline"}

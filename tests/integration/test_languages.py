@@ -1,4 +1,4 @@
-"""Words are stemmed by the language of their text, and never by English in another language."""
+"""Words are stemmed by the language of their text; English stemming applies to English text only."""
 
 import pytest
 
@@ -110,7 +110,7 @@ def test_english_stems_conflate_no_words_of_other_languages(store: PostgresMemor
     assert found == []
 
 
-def test_function_words_of_a_question_find_nothing(store: PostgresMemories) -> None:
+def test_function_words_of_a_question_find_no_memories(store: PostgresMemories) -> None:
     found = []
     for number, (query, content) in enumerate(FUNCTION_WORDS):
         _stored(store, f"alone {number}", content)

@@ -1,4 +1,4 @@
-"""Random lives of memories against a plain model: what is visible is what the model says, after each step."""
+"""Random changes of memories: after each step the visible memories are those of a simple model."""
 
 import os
 import random
@@ -43,7 +43,7 @@ class Life:
 
 @dataclass
 class Model:
-    """What should be visible: the living memories by content, and what is still on its way."""
+    """The expected state: the visible memories by content, and the messages that are not delivered yet."""
 
     alive: dict[str, Life] = field(default_factory=dict)
     expired: dict[str, Life] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Model:
 
 @dataclass
 class World:
-    """The system, the model, and the dice."""
+    """The system, the model and the random generator."""
 
     dice: random.Random
     services: Letters
@@ -207,7 +207,7 @@ def _hold(world: World) -> None:
 
 
 def _allowed(world: World, action: Callable[[], object]) -> bool:
-    """Do it, or see that the hold refuses it."""
+    """Do the action, or check that the hold prevents it."""
     if world.model.hold:
         with pytest.raises(Conflict, match="before the court"):
             action()
@@ -228,7 +228,7 @@ STEP_FUNCTIONS = (
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
-def test_what_is_visible_is_what_a_plain_model_says(
+def test_the_visible_memories_are_those_of_a_simple_model(
     seed: int, memories: PostgresMemories, shared_database: SharedDatabase
 ) -> None:
     world = World(random.Random(seed), Letters(memories), shared_database)

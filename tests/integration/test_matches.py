@@ -1,4 +1,4 @@
-"""Words that a search found, as clients mark them."""
+"""Positions of matched words in hits, which clients highlight."""
 
 import pytest
 
@@ -36,14 +36,14 @@ def test_a_literal_search_marks_the_literal(services: FakeServices) -> None:
     assert _marked(services, "ea prefers", "Ea prefers tea prefers", mode="exact") == ["Ea prefers", "ea prefers"]
 
 
-def test_a_title_is_marked_too(services: FakeServices) -> None:
+def test_words_in_the_title_are_marked(services: FakeServices) -> None:
     store_content(services.memories, "It is on floor two.", title="The label printers")
     (hit,) = answer_of(services, "memory_search", query="label printer", matches=True)["memories"]
     assert [hit["title"][start:end] for start, end in hit["matches"]["title"]] == ["label", "printers"]
     assert hit["title_given"] is True
 
 
-def test_hits_have_no_matches_unless_asked(services: FakeServices) -> None:
+def test_hits_have_matches_only_on_request(services: FakeServices) -> None:
     store_content(services.memories, "green tea")
     (hit,) = answer_of(services, "memory_search", query="tea")["memories"]
     assert not hit.keys() & {"matches", "title_given"}

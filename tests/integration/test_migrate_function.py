@@ -70,7 +70,7 @@ def user(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
 
 @pytest.fixture
 def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Callable[..., tuple[Any, str]]:
-    """A client of the function on an empty database, and that database's name."""
+    """Function that makes a client of `migrate` on an empty database, and returns the database's name."""
 
     def make(**changed: str) -> tuple[Any, str]:
         name = new_database(empty=True)
@@ -95,13 +95,13 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
     return make
 
 
-def test_it_applies_what_is_missing_and_then_nothing(migrating: Any) -> None:
+def test_migrate_applies_pending_migrations_and_the_second_time_none(migrating: Any) -> None:
     client, _ = migrating()
     assert client.post("/").json()["applied"] == [one.label for one in migrations.bundled()]
     assert client.post("/").json() == {"applied": []}
 
 
-def test_the_events_of_change_feeds_are_published_through_it(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+def test_migrate_publishes_the_events_of_change_feeds(cluster: postgres.EmbeddedPostgres, database: str) -> None:
     url = cluster.url(postgres.OWNER, database)
     values = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini"}
     settings = Settings.from_environment(values)
@@ -117,7 +117,7 @@ def test_the_events_of_change_feeds_are_published_through_it(cluster: postgres.E
     assert (answer.status_code, answer.json()) == (200, {"announced": 0})  # There is no topic.
 
 
-def test_the_users_named_may_do_what_the_functions_do(
+def test_migrate_grants_the_named_users_the_rights_of_the_functions(
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
     client, name = migrating(MNEMOSYNE_RUNTIME_USERS=user)
@@ -130,7 +130,7 @@ def test_the_users_named_may_do_what_the_functions_do(
     owner.close()
 
 
-def test_each_user_is_granted_the_role_of_its_function_however_often_it_runs(
+def test_each_user_has_the_role_of_its_function_after_repeated_runs(
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
     client, name = migrating(MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
@@ -152,7 +152,7 @@ def test_each_user_is_granted_the_role_of_its_function_however_often_it_runs(
     owner.close()
 
 
-def test_a_user_that_is_not_there_is_named(migrating: Any) -> None:
+def test_a_missing_user_is_named_in_the_error(migrating: Any) -> None:
     client, _ = migrating(MNEMOSYNE_RUNTIME_USERS='no"body')
     response = client.post("/")
     assert response.status_code == 500
@@ -168,7 +168,7 @@ def test_a_user_that_is_not_there_is_named(migrating: Any) -> None:
     ],
     ids=["a relation in the way", "another server's table", "another tool's bookkeeping"],
 )
-def test_a_failed_migration_is_answered_and_logged_with_file_sqlstate_and_message(
+def test_a_failed_migration_is_returned_and_logged_with_file_sqlstate_and_message(
     migrating: Any, cluster: postgres.EmbeddedPostgres, log: io.StringIO, before: str, cause: str
 ) -> None:
     client, name = migrating()
@@ -182,10 +182,10 @@ def test_a_failed_migration_is_answered_and_logged_with_file_sqlstate_and_messag
 
 
 @pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda one: one.action)
-def test_every_other_failure_is_answered_and_logged_with_its_cause(
+def test_each_other_failure_is_returned_and_logged_with_its_cause(
     migrating: Any, log: io.StringIO, operation: Operation
 ) -> None:
-    client, _ = migrating()  # on which nothing was migrated
+    client, _ = migrating()  # the database has no schema yet
     with pytest.raises(Misconfigured, match='42P01 relation "') as error:
         CalledDirectly(client).run(operation)
     assert [line["error"] for line in _lines(log, "operation_failed")] == [str(error.value)]
@@ -207,7 +207,7 @@ def test_a_database_that_cannot_be_reached_is_the_error_of_an_operation(log: io.
     assert "a-secret" not in str(error.value) + log.getvalue()
 
 
-def test_a_key_made_elsewhere_is_kept_by_its_hash_and_listed_without_it(migrating: Any) -> None:
+def test_a_key_created_by_the_command_line_is_stored_as_a_hash_and_listed_without_it(migrating: Any) -> None:
     client, _ = migrating()
     client.post("/")
     deployment = CalledDirectly(client)
@@ -245,7 +245,7 @@ class _Unchecked(Operation):
         ("revoke_grant", {}, InvalidRequest),
     ],
 )
-def test_a_bad_request_raises_the_same_error_here_as_there(
+def test_an_invalid_request_raises_the_same_error_locally_and_in_the_function(
     migrating: Any, monkeypatch: pytest.MonkeyPatch, action: str, arguments: dict[str, Any], kind: type[Exception]
 ) -> None:
     client, _ = migrating()
@@ -255,7 +255,7 @@ def test_a_bad_request_raises_the_same_error_here_as_there(
         CalledDirectly(client).run(_Unchecked(arguments=arguments))
 
 
-def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
+def test_migrate_lists_and_ends_grants(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
     client, database = migrating()
     client.post("/")
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
@@ -286,7 +286,7 @@ def _app(run: Run) -> TestClient:
 
 
 @pytest.mark.parametrize("length", [0, 1, PART_BYTES // 2, 1_000_000])
-def test_an_answer_of_any_length_arrives_within_the_limits_of_workflows(length: int) -> None:
+def test_an_answer_of_any_length_is_transferred_within_the_limits_of_workflows(length: int) -> None:
     texts = []
 
     def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
@@ -299,14 +299,14 @@ def test_an_answer_of_any_length_arrives_within_the_limits_of_workflows(length: 
     assert max(len(json.dumps(body)) for body in deployment.bodies) < 140_000
 
 
-def test_nothing_that_a_workflow_keeps_shows_the_request_or_the_answer() -> None:
+def test_the_data_that_a_workflow_keeps_does_not_contain_the_request_or_the_answer_in_plain_text() -> None:
     deployment = CalledDirectly(_app(lambda *call: {"content": "the canary sings"}), token="a-token")
     assert deployment.run(ListDeadLetters(namespace="canary")) == {"content": "the canary sings"}
     kept = json.dumps(deployment.bodies)
     assert not [word for word in ("canary", "a-token", "dead_letter_list") if word in kept]
 
 
-def test_an_answer_is_not_a_request_and_another_process_reads_neither() -> None:
+def test_an_answer_cannot_be_read_as_a_request_or_by_another_process() -> None:
     here, there, other = KeyPair(), KeyPair(), KeyPair()
     sealed = here.channel(there.public).seal(b"x", ANSWER)
     assert there.channel(here.public).open(sealed, ANSWER) == b"x"
@@ -317,7 +317,7 @@ def test_an_answer_is_not_a_request_and_another_process_reads_neither() -> None:
         here.channel("AAAA")
 
 
-def test_a_function_that_was_started_again_is_called_again_with_its_new_key() -> None:
+def test_after_a_restart_of_the_function_the_caller_retries_with_its_new_key() -> None:
     ran: list[str] = []
 
     def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
@@ -331,7 +331,7 @@ def test_a_function_that_was_started_again_is_called_again_with_its_new_key() ->
     assert ran == ["key_list", "key_list"]
 
 
-def test_a_request_that_the_workflow_repeats_runs_once() -> None:
+def test_a_request_repeated_by_the_workflow_runs_once() -> None:
     ran: list[str] = []
 
     def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def test_a_request_that_the_workflow_repeats_runs_once() -> None:
     assert ran == ["key_list"]
 
 
-def test_the_audit_names_who_ran_what(migrating: Any, log: io.StringIO) -> None:
+def test_the_audit_log_names_the_operator_and_the_operation(migrating: Any, log: io.StringIO) -> None:
     client, _ = migrating()
     client.post("/")
     CalledDirectly(client, token="ada@example.com").run(LockOut(kind="person", who="Eve@example.com"))

@@ -1,4 +1,4 @@
-"""The migration of a deployment, as function and as job: it embeds one word, and says what to change if that fails."""
+"""The migration of a deployment, as function and as job: it embeds one word, and an error says what to change."""
 
 import json
 import os
@@ -31,7 +31,7 @@ ELSEWHERE = (
     f"`make deploy`; else {ANOTHER}"
 )
 
-# Messages of the services, as people report them.
+# Error messages of the services, copied from public reports.
 ON_VERTEX = [
     (
         404,
@@ -171,13 +171,13 @@ def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
         check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
 
 
-def test_a_right_that_is_not_yet_known_everywhere_is_waited_for(gemini: GeminiServer) -> None:
+def test_a_missing_right_is_retried_because_it_may_be_new(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: error(403, "Permission denied") if server.calls <= 3 else None
     check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
     assert (gemini.calls, gemini.texts) == (4, 1)
 
 
-def test_a_model_that_does_not_exist_is_not_waited_for(gemini: GeminiServer) -> None:
+def test_a_missing_model_is_not_retried(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: error(404, "not found")
     with pytest.raises(Misconfigured):
         check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
@@ -198,7 +198,7 @@ def test_a_failed_check_leaves_the_schema_migrated(gemini: GeminiServer, url: st
     assert migrate.deploy(_vertex(url)) == []
 
 
-def test_the_model_of_the_memories_is_checked_not_the_one_of_the_settings(
+def test_the_check_uses_the_model_of_the_stored_memories_and_not_of_the_settings(
     gemini: GeminiServer, url: str, owner: Connection
 ) -> None:
     migrate.migrate(_with_key(url))

@@ -48,7 +48,7 @@ SECOND = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
 @pytest.mark.parametrize(
     "applied", [[OLDER], [OLDER, SECOND], [EDITED], [EDITED, SECOND]], ids=["older", "older-2", "edited", "edited-2"]
 )
-def test_a_schema_of_another_version_is_refused_with_the_way_to_keep_its_memories(
+def test_a_schema_of_another_version_is_refused_and_the_error_says_how_to_keep_its_memories(
     owner: Connection, applied: list[migrations.SchemaFile]
 ) -> None:
     migrations.migrate(owner, applied, space=SMALL)
@@ -71,7 +71,7 @@ def test_a_file_that_fails_leaves_an_empty_database_empty(owner: Connection, nam
     assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == migrations.bundled()
 
 
-def test_a_right_that_the_schema_does_not_grant_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:
+def test_an_additional_right_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     owner.script("GRANT DELETE ON memories, api_keys TO mnemosyne_ingest")
     changed = [
@@ -128,7 +128,7 @@ def test_a_database_without_schema_says_what_to_run(owner: Connection) -> None:
         read_embedding_space(owner, SMALL)
 
 
-def test_numbers_must_have_no_gaps(tmp_path: Path) -> None:
+def test_the_numbers_of_migrations_must_have_no_gaps(tmp_path: Path) -> None:
     (tmp_path / "migrations").mkdir()
     (tmp_path / "migrations" / "0002_x.sql").write_text("SELECT 1")
     with pytest.raises(Misconfigured, match="without gaps"):
@@ -142,7 +142,7 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
         assert rows == [[False, False, False]]
 
 
-def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresMemories) -> None:
+def test_a_query_of_a_session_without_a_namespace_sees_no_rows(pool: Pool, store: PostgresMemories) -> None:
     with store.claim([request("a")]) as claim:
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], "fake")
     assert len(store.list(Filters(), 10)) == 1
@@ -151,8 +151,8 @@ def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: Post
         assert connection.run("SELECT count(*) FROM ingest_requests") == [[0]]
 
 
-def test_no_index_keeps_what_is_stored_in_a_pending_list(owner: Connection) -> None:
-    """Every search through the index reads that list whole: https://www.postgresql.org/docs/current/gin.html."""
+def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
+    """A search reads the complete pending list: https://www.postgresql.org/docs/current/gin.html."""
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     slow = owner.run(
         "SELECT i.relname FROM pg_class i JOIN pg_am a ON a.oid = i.relam"
@@ -175,7 +175,7 @@ def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
 
 
 @pytest.mark.parametrize("words", [5, 60, 200, 2_000])
-def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
+def test_a_duplicate_updates_the_row_without_new_index_entries(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], words: int
 ) -> None:
     name = new_database(empty=True)
@@ -190,7 +190,7 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
         with store.claim([again]) as claim:
             if claim.new:
                 claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
-    with pool.connection() as connection:  # else an idle one reports within ten seconds
+    with pool.connection() as connection:  # otherwise an idle connection reports within ten seconds
         connection.run("SELECT pg_stat_force_next_flush()")
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
@@ -200,7 +200,7 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
         owner.close()
 
 
-def test_the_command_needs_no_more_than_the_database(
+def test_the_migrate_command_needs_only_the_database_url(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", cluster.url(postgres.OWNER, new_database(empty=True)))

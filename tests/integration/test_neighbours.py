@@ -1,4 +1,4 @@
-"""In a hybrid search, memories of the same session count for the ones before and after them."""
+"""In a hybrid search, the score of a memory includes its neighbours in the session."""
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
@@ -33,7 +33,9 @@ def _rows_read(owner: Connection) -> int:
     return read
 
 
-def test_the_planner_s_statistics_let_no_search_read_all_memories(store: PostgresMemories, owner: Connection) -> None:
+def test_no_search_reads_all_memories_whatever_the_planner_s_statistics(
+    store: PostgresMemories, owner: Connection
+) -> None:
     for session in range(SESSIONS):
         turns = (
             request(f"turn {turn} of {session}: the ferns of house {turn * session % 97}", session=f"s{session}")

@@ -38,7 +38,7 @@ DOCUMENT = "https://client.example/oauth/metadata.json"
 # -- issued tokens
 
 
-def test_a_token_says_whose_it_is_for_what_and_by_whom(server: AuthServer) -> None:
+def test_an_access_token_names_person_client_scope_audience_and_issuer(server: AuthServer) -> None:
     client = server.register()
     told = Visit(server).to_the_end(client)
     assert (told["state"], told["iss"]) == ("of-the-client", ISSUER)
@@ -57,7 +57,7 @@ def test_a_token_says_whose_it_is_for_what_and_by_whom(server: AuthServer) -> No
     }  # fmt: skip
 
 
-def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthServer, stands: Any) -> None:
+def test_each_token_answer_has_a_new_refresh_token_that_can_be_used_once(server: AuthServer, stands: Any) -> None:
     client, browser = server.register(), server.browser()
     first = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
     second = refresh(browser, client, first["refresh_token"]).json()
@@ -70,18 +70,18 @@ def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthSer
     ("grant_types", "seconds"),
     [(["authorization_code"], 86_400), (["authorization_code", "refresh_token"], 30 * 86_400)],
 )
-def test_a_grant_lasts_as_long_as_its_last_token(
+def test_a_grant_expires_with_its_longest_lived_token(
     server: AuthServer, owner: Connection, grant_types: list[str], seconds: int
 ) -> None:
     client = server.register(grant_types=grant_types)
     code = Visit(server).to_the_end(client)["code"]
     left = "SELECT CAST(round(extract(epoch FROM expires_at - now()) / 60) AS integer) FROM oauth_grants"
-    assert int(owner.run_file(left)[0][0]) == 1, "as long as its code"
+    assert int(owner.run_file(left)[0][0]) == 1, "the grant expires with its code"
     assert exchange(server.browser(), client, code).status_code == 200
     assert int(owner.run_file(left)[0][0]) == seconds // 60
 
 
-def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: AuthServer) -> None:
+def test_a_refresh_can_request_fewer_scopes_but_not_more(server: AuthServer) -> None:
     client, browser = server.register(), server.browser()
     code = Visit(server).to_the_end(client, scope="read")["code"]
     tokens = exchange(browser, client, code).json()
@@ -89,7 +89,7 @@ def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: Auth
     assert refresh(browser, client, tokens["refresh_token"], scope="read write").json()["error"] == "invalid_scope"
 
 
-def test_of_a_hundred_uses_of_a_code_at_once_one_gives_a_token(server: AuthServer, auth: Pool, tmp_path: Path) -> None:
+def test_a_code_used_a_hundred_times_at_once_gives_one_token(server: AuthServer, auth: Pool, tmp_path: Path) -> None:
     client = server.register()
     code = Visit(server).to_the_end(client)["code"]
 
@@ -101,7 +101,7 @@ def test_of_a_hundred_uses_of_a_code_at_once_one_gives_a_token(server: AuthServe
     assert sorted(statuses) == [200] + [400] * 99
 
 
-def test_a_code_that_is_used_again_ends_what_it_gave(server: AuthServer, stands: Any) -> None:
+def test_the_second_use_of_a_code_ends_its_grant(server: AuthServer, stands: Any) -> None:
     client, browser = server.register(), server.browser()
     code = Visit(server).to_the_end(client)["code"]
     tokens = exchange(browser, client, code).json()
@@ -110,7 +110,7 @@ def test_a_code_that_is_used_again_ends_what_it_gave(server: AuthServer, stands:
     assert not stands(tokens)
 
 
-def test_a_token_that_is_revoked_takes_its_grant_along(server: AuthServer, stands: Any) -> None:
+def test_revoking_a_token_ends_its_grant(server: AuthServer, stands: Any) -> None:
     client, browser = server.register(), server.browser()
     for name in ("access_token", "refresh_token"):
         tokens = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
@@ -120,7 +120,7 @@ def test_a_token_that_is_revoked_takes_its_grant_along(server: AuthServer, stand
         assert refresh(browser, client, tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
-def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthServer, stands: Any) -> None:
+def test_a_client_can_neither_revoke_nor_refresh_a_token_of_another_client(server: AuthServer, stands: Any) -> None:
     client, other, browser = server.register(), server.register(client_name="Another"), server.browser()
     tokens = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
     browser.post("/revoke", data={"client_id": other, "token": tokens["refresh_token"]})
@@ -142,7 +142,9 @@ def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthSer
         ({"response_type": "token"}, "unsupported_response_type"),
     ],
 )
-def test_a_client_is_told_what_cannot_be(server: AuthServer, changed: dict[str, str | None], error: str) -> None:
+def test_an_invalid_authorization_request_gets_the_matching_oauth_error(
+    server: AuthServer, changed: dict[str, str | None], error: str
+) -> None:
     page = server.browser().get(asked(server.register(), **changed))
     answer = back(page)
     assert (page.status_code, answer["error"], answer["state"], answer["iss"]) == (400, error, "of-the-client", ISSUER)
@@ -163,14 +165,14 @@ def test_a_client_is_told_what_cannot_be(server: AuthServer, changed: dict[str, 
         "//127.0.0.1:3333/callback",
     ],
 )
-def test_nobody_is_sent_to_an_address_that_is_not_the_client_s(server: AuthServer, redirect_uri: str) -> None:
+def test_an_unregistered_redirect_uri_is_refused_without_a_redirect(server: AuthServer, redirect_uri: str) -> None:
     answer = server.browser().get(asked(server.register(), redirect_uri=redirect_uri))
     assert answer.status_code == 400
     assert "Location" not in answer.headers
     assert "evil.example/callback" not in re.sub(r"<p[^>]* role.*?</p>", "", answer.text)
 
 
-def test_a_program_on_this_device_may_listen_at_any_port(server: AuthServer) -> None:
+def test_a_loopback_redirect_uri_may_have_any_port(server: AuthServer) -> None:
     answer = server.browser().get(asked(server.register(), redirect_uri="http://127.0.0.1:61234/callback"))
     assert answer.headers["Location"].startswith(f"{ISSUER}/log-in")
 
@@ -184,7 +186,7 @@ def test_a_program_on_this_device_may_listen_at_any_port(server: AuthServer) -> 
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
     ],
 )
-def test_a_code_is_only_good_with_what_it_was_asked_for(
+def test_a_code_is_accepted_only_with_its_verifier_redirect_uri_and_resource(
     server: AuthServer, changed: dict[str, str | None], error: str
 ) -> None:
     client = server.register()
@@ -192,21 +194,21 @@ def test_a_code_is_only_good_with_what_it_was_asked_for(
     assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
-def test_a_code_is_of_no_use_to_another_client(server: AuthServer) -> None:
+def test_a_code_of_another_client_is_refused(server: AuthServer) -> None:
     client, other = server.register(), server.register(client_name="Another")
     code = Visit(server).to_the_end(client)["code"]
     assert exchange(server.browser(), other, code).json()["error"] == "invalid_grant"
     assert exchange(server.browser(), client, code).status_code == 200
 
 
-def test_a_code_that_nobody_fetches_expires(server: AuthServer, owner: Connection) -> None:
+def test_an_unused_code_expires(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     code = Visit(server).to_the_end(client)["code"]
     owner.run_file("UPDATE oauth_codes SET expires_at = now()")
     assert exchange(server.browser(), client, code).json()["error"] == "invalid_grant"
 
 
-def test_an_unknown_client_is_told_to_a_person_alone(server: AuthServer) -> None:
+def test_an_unknown_client_gets_an_error_page_without_a_redirect(server: AuthServer) -> None:
     answer = server.browser().get(asked("nobody"))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
     assert "does not know the application" in answer.text
@@ -215,7 +217,7 @@ def test_an_unknown_client_is_told_to_a_person_alone(server: AuthServer) -> None
 # -- log-in and consent
 
 
-def test_the_page_names_the_client_where_answers_go_and_what_it_may_do(server: AuthServer) -> None:
+def test_the_consent_page_names_client_redirect_host_and_scopes(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register(client_name="<b>Evil</b> & Co")))
     visit.log_in()
@@ -231,19 +233,19 @@ def test_the_page_names_the_client_where_answers_go_and_what_it_may_do(server: A
     assert "script" not in page.text
 
 
-def test_the_approval_of_another_browser_is_refused(server: AuthServer) -> None:
+def test_consent_from_another_browser_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     visit.log_in()
     for browser in (server.browser(), Visit(server).browser):
-        browser.get(asked(server.register()))  # it has a separate cookie
+        browser.get(asked(server.register()))  # the other browser has another cookie
         answer = browser.post("/consent", data={"request": visit.id, "answer": "allow"})
         assert answer.status_code == 409
     assert server.browser().post("/consent", data={"request": visit.id, "answer": "allow"}).status_code == 409
     assert "code" in told(visit.answer())
 
 
-def test_a_form_of_another_site_is_refused(server: AuthServer) -> None:
+def test_a_consent_form_sent_from_another_site_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     visit.log_in()
@@ -251,7 +253,7 @@ def test_a_form_of_another_site_is_refused(server: AuthServer) -> None:
     assert "code" in told(visit.answer(origin=ISSUER))
 
 
-def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Connection) -> None:
+def test_consent_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     visit.log_in()
@@ -262,7 +264,7 @@ def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner
     assert owner.run_file("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
 
 
-def test_a_person_who_declines_is_sent_back_without_a_code(server: AuthServer) -> None:
+def test_after_a_refusal_of_consent_the_client_gets_no_code(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     visit.log_in()
@@ -271,7 +273,7 @@ def test_a_person_who_declines_is_sent_back_without_a_code(server: AuthServer) -
     assert told(visit.answer()) == answer, "the first answer counts"
 
 
-def test_nothing_is_granted_before_the_log_in(server: AuthServer) -> None:
+def test_consent_before_the_log_in_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     assert visit.look().status_code == 409
@@ -286,7 +288,7 @@ def test_a_log_in_code_may_be_mistyped_five_times(server: AuthServer) -> None:
     assert visit.log_in(right).status_code == 409
 
 
-def test_a_log_in_that_takes_too_long_is_started_over(server: AuthServer, owner: Connection) -> None:
+def test_a_log_in_that_has_expired_must_be_started_again(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     owner.run_file(f"UPDATE oauth_requests SET expires_at = expires_at - interval '{REQUEST_SECONDS} s'")
@@ -294,7 +296,7 @@ def test_a_log_in_that_takes_too_long_is_started_over(server: AuthServer, owner:
     assert (answer.status_code, "start over" in answer.text) == (409, True)
 
 
-def test_a_person_agrees_once_to_a_client_of_the_web_and_each_time_to_a_program(server: AuthServer) -> None:
+def test_consent_is_remembered_for_a_web_client_and_not_for_a_local_program(server: AuthServer) -> None:
     web, program = server.register("https://client.example/callback"), server.register()
     for client, changed, status in (
         (web, {"redirect_uri": "https://client.example/callback"}, 303),
@@ -307,7 +309,7 @@ def test_a_person_agrees_once_to_a_client_of_the_web_and_each_time_to_a_program(
         assert visit.look().status_code == status
 
 
-def test_more_than_was_agreed_to_is_asked_for_again(server: AuthServer) -> None:
+def test_additional_scopes_need_new_consent(server: AuthServer) -> None:
     changed = {"redirect_uri": "https://client.example/callback"}
     client = server.register(changed["redirect_uri"])
     Visit(server).to_the_end(client, **changed, scope="read")
@@ -317,7 +319,7 @@ def test_more_than_was_agreed_to_is_asked_for_again(server: AuthServer) -> None:
     assert visit.look().status_code == 200
 
 
-def test_what_a_client_may_do_can_be_withdrawn(server: AuthServer, stands: Any) -> None:
+def test_a_person_can_withdraw_the_consent_for_a_client(server: AuthServer, stands: Any) -> None:
     changed = {"redirect_uri": "https://client.example/callback"}
     client = server.register(changed["redirect_uri"])
     code = Visit(server).to_the_end(client, **changed)["code"]
@@ -332,7 +334,7 @@ def test_what_a_client_may_do_can_be_withdrawn(server: AuthServer, stands: Any) 
     again = Visit(server)
     again.open(asked(client, **changed))
     again.log_in()
-    assert again.look().status_code == 200, "it is asked for again"
+    assert again.look().status_code == 200, "the consent page is shown again"
 
 
 # -- clients by document, and those that register
@@ -343,14 +345,14 @@ def _document(server: AuthServer, client_id: str = DOCUMENT, **changed: Any) -> 
     server.documents.found[DOCUMENT] = json.dumps(metadata).encode()
 
 
-def test_a_client_is_known_by_its_metadata_document(server: AuthServer) -> None:
+def test_a_client_can_be_identified_by_its_metadata_document(server: AuthServer) -> None:
     _document(server)
     visit = Visit(server)
     visit.open(asked(DOCUMENT))
     visit.log_in()
     assert "from <strong>client.example</strong>" in visit.look().text
     code = told(visit.answer())["code"]
-    server.documents.found.clear()  # the site is away while the client stays connected
+    server.documents.found.clear()  # the client's web site is unavailable while the client stays logged in
     tokens = exchange(server.browser(), DOCUMENT, code).json()
     assert refresh(server.browser(), DOCUMENT, tokens["refresh_token"]).status_code == 200
 
@@ -366,7 +368,7 @@ def test_a_client_is_known_by_its_metadata_document(server: AuthServer) -> None:
         {"client_secret": "x"},
     ],
 )
-def test_a_document_that_says_what_cannot_be_makes_no_client(server: AuthServer, changed: dict[str, Any]) -> None:
+def test_an_invalid_client_metadata_document_is_refused(server: AuthServer, changed: dict[str, Any]) -> None:
     _document(server, **{"client_id": DOCUMENT, **changed})
     answer = server.browser().get(asked(DOCUMENT))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
@@ -384,7 +386,7 @@ def test_a_document_that_says_what_cannot_be_makes_no_client(server: AuthServer,
         f"https://client.example/{'x' * CLIENT_ID_LENGTH}",
     ],
 )
-def test_an_address_that_cannot_be_a_client_s_is_not_read(server: AuthServer, client_id: str) -> None:
+def test_a_url_that_is_not_a_valid_client_id_is_not_fetched(server: AuthServer, client_id: str) -> None:
     server.documents.found[client_id] = b"{}"
     answer = server.browser().get(asked(client_id))
     assert answer.status_code == 400
@@ -419,7 +421,7 @@ def test_the_longest_names_of_a_client_and_a_person_fit_the_indexes(auth: Pool, 
         assert [one.id for one in rows.grants_of(subject)] == [grant.id]
 
 
-def test_a_registration_answers_what_was_registered(server: AuthServer) -> None:
+def test_a_registration_returns_the_registered_values(server: AuthServer) -> None:
     answer = server.browser().post("/register", json={"redirect_uris": [REDIRECT], "client_name": "  A \n test "})
     assert answer.json() | {"client_id": ""} == {
         "client_id": "", "client_name": "A test", "redirect_uris": [REDIRECT], "response_types": ["code"],
@@ -437,13 +439,13 @@ def test_a_registration_answers_what_was_registered(server: AuthServer) -> None:
         ([], "invalid_client_metadata"),
     ],
 )
-def test_a_registration_of_what_cannot_be_is_refused(server: AuthServer, posted: Any, error: str) -> None:
+def test_an_invalid_registration_is_refused(server: AuthServer, posted: Any, error: str) -> None:
     answer = server.browser().post("/register", json=posted)
     assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
-def test_the_same_registration_has_the_same_id(server: AuthServer) -> None:
-    """So that a page that registers at each log-in, as the console does, is one client with one consent."""
+def test_equal_registrations_have_the_same_client_id(server: AuthServer) -> None:
+    """A page that registers at each log-in, like the console, is thus one client with one consent."""
     assert server.register() == server.register()
     assert server.register(client_name="Another") != server.register()
 
@@ -456,7 +458,9 @@ def test_the_same_registration_has_the_same_id(server: AuthServer) -> None:
         ("Zwei Wörter", ["https://client.example/?a=%F0&b=1", "cursor://anysphere.cursor-mcp/oauth/callback"]),
     ],
 )
-def test_an_id_holds_what_was_registered(server: AuthServer, name: str, uris: list[str]) -> None:
+def test_the_client_id_of_a_registration_contains_its_redirect_uris(
+    server: AuthServer, name: str, uris: list[str]
+) -> None:
     answer = server.browser().post("/register", json={"client_name": name, "redirect_uris": uris}).json()
     assert len(answer["client_id"]) <= CLIENT_ID_LENGTH
     for uri in uris:
@@ -464,7 +468,7 @@ def test_an_id_holds_what_was_registered(server: AuthServer, name: str, uris: li
     assert server.browser().get(asked(answer["client_id"], redirect_uri=f"{uris[0]}x")).status_code == 400
 
 
-def test_addresses_too_long_for_an_id_are_refused_with_their_length(server: AuthServer) -> None:
+def test_redirect_uris_too_long_for_a_client_id_are_refused_with_their_length(server: AuthServer) -> None:
     posted = {"redirect_uris": [f"https://client.example/{'x' * 900}"]}
     answer = server.browser().post("/register", json=posted)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
@@ -476,7 +480,7 @@ def test_addresses_too_long_for_an_id_are_refused_with_their_length(server: Auth
     ["", "e30", "W10", "bnVsbA", "WyJ4Il0", "WyJ4Iix0cnVlXQ", "!!!!", "W" * 900,
      "WyJ4Iix0cnVlLCJqYXZhc2NyaXB0OmFsZXJ0KDEpIl0", "WyJ4Iix0cnVlLCJodHRwOi8vZXZpbC5leGFtcGxlLyJd"],
 )  # fmt: skip
-def test_an_id_that_holds_no_registration_is_no_client(server: AuthServer, registered: str) -> None:
+def test_a_forged_client_id_is_refused(server: AuthServer, registered: str) -> None:
     answer = server.browser().get(asked(f"registered.{registered}"))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
 
@@ -492,7 +496,7 @@ def test_an_id_that_holds_no_registration_is_no_client(server: AuthServer, regis
         ([PeopleRule(who="@example.com", namespace="no"), PeopleRule(who="*")], "read write", "user:local"),
     ],
 )
-def test_a_rule_says_whose_memory_it_is_and_what_may_be_done_there(
+def test_a_rule_gives_a_person_a_namespace_and_scopes(
     auth: Pool, tmp_path: Path, rules: list[PeopleRule], scopes: str, namespace: str
 ) -> None:
     server = AuthServer(auth, tmp_path, rules)
@@ -502,7 +506,7 @@ def test_a_rule_says_whose_memory_it_is_and_what_may_be_done_there(
     assert (tokens["scope"], claims["namespace"]) == (scopes, namespace)
 
 
-def test_somebody_whom_no_rule_names_gets_a_page_and_nothing_else(auth: Pool, tmp_path: Path) -> None:
+def test_a_person_without_a_matching_rule_gets_an_error_page_and_no_code(auth: Pool, tmp_path: Path) -> None:
     server = AuthServer(auth, tmp_path, [PeopleRule(who="@example.com")])
     visit = Visit(server)
     visit.open(asked(server.register()))
@@ -515,7 +519,7 @@ def test_somebody_whom_no_rule_names_gets_a_page_and_nothing_else(auth: Pool, tm
 # -- stored data
 
 
-def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Connection) -> None:
+def test_secrets_are_stored_only_as_hashes(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     visit = Visit(server)
     code = visit.to_the_end(client)["code"]
@@ -528,7 +532,7 @@ def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Connection) -> No
     assert CHALLENGE in kept
 
 
-def test_what_has_expired_is_forgotten(server: AuthServer, owner: Connection) -> None:
+def test_expired_rows_are_removed(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     exchange(server.browser(), client, Visit(server).to_the_end(client)["code"])
     owner.run_file(

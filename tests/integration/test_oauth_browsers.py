@@ -1,4 +1,4 @@
-"""Browsers: no redirection before a log-in, a new session after it, second clicks, and log-out."""
+"""The authorization server and browsers: redirects only after a log-in, sessions, second clicks and log-out."""
 
 import json
 import threading
@@ -41,12 +41,12 @@ def _logged_in(server: AuthServer, client: str | None = None, **changed: str | N
         {"scope": "read", "code_challenge_method": "plain"},
     ],
 )
-def test_nobody_is_sent_on_before_they_have_logged_in(
+def test_an_error_before_the_log_in_is_a_page_and_not_a_redirect(
     server: AuthServer, redirect_uri: str, changed: dict[str, str | None]
 ) -> None:
     page = server.browser().get(asked(server.register(redirect_uri), redirect_uri=redirect_uri, **changed))
     assert page.status_code == 400
-    assert "error" in back(page), "the person may go back"
+    assert "error" in back(page), "the page has a link back to the client"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_nobody_is_sent_on_before_they_have_logged_in(
         "http://client.example/x",
     ],
 )
-def test_an_address_that_is_no_program_s_or_site_s_is_not_registered(server: AuthServer, uri: str) -> None:
+def test_an_invalid_redirect_uri_cannot_be_registered(server: AuthServer, uri: str) -> None:
     answer = server.browser().post("/register", json={"redirect_uris": [uri]})
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
 
@@ -90,7 +90,7 @@ def test_an_address_that_is_no_program_s_or_site_s_is_not_registered(server: Aut
         "io.raycast:/oauth?package_name=Extension",
     ],
 )
-def test_the_page_that_asks_may_lead_to_each_address_that_can_be_registered(server: AuthServer, uri: str) -> None:
+def test_the_consent_page_s_security_policy_allows_each_registered_redirect_uri(server: AuthServer, uri: str) -> None:
     page = _logged_in(server, server.register(uri), redirect_uri=uri).look()
     assert page.status_code == 200
     (form,) = (part for part in page.headers["Content-Security-Policy"].split("; ") if part.startswith("form-action"))
@@ -102,7 +102,7 @@ def test_the_page_that_asks_may_lead_to_each_address_that_can_be_registered(serv
 # -- the session
 
 
-def test_a_log_in_gives_the_browser_a_new_secret(server: AuthServer) -> None:
+def test_a_log_in_gives_the_browser_a_new_session_cookie(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     (before,) = visit.browser.cookies.jar
@@ -111,8 +111,8 @@ def test_a_log_in_gives_the_browser_a_new_secret(server: AuthServer) -> None:
     assert (before.name, before.value != after.value) == (after.name, True)
 
 
-def test_a_planted_cookie_lets_nobody_answer(server: AuthServer) -> None:
-    """The planter begins a log-in, has another person finish it, and knows the cookie of its beginning."""
+def test_a_planted_session_cookie_cannot_be_used_for_consent(server: AuthServer) -> None:
+    """The attacker begins a log-in, gets another person to finish it, and has the cookie from the beginning."""
     planter, victim = Visit(server), Visit(server)
     planter.open(asked(server.register()))
     (planted,) = planter.browser.cookies.jar
@@ -126,7 +126,9 @@ def test_a_planted_cookie_lets_nobody_answer(server: AuthServer) -> None:
 
 @pytest.mark.parametrize("path", ["/authorize", "/account"])
 @pytest.mark.parametrize("code", [None, "wrong"])
-def test_a_log_in_form_sent_again_by_the_same_browser_leads_on(server: AuthServer, path: str, code: str | None) -> None:
+def test_a_log_in_form_sent_twice_by_the_same_browser_continues(
+    server: AuthServer, path: str, code: str | None
+) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()) if path == "/authorize" else path)
     first = visit.log_in()
@@ -136,7 +138,7 @@ def test_a_log_in_form_sent_again_by_the_same_browser_leads_on(server: AuthServe
     assert dict(visit.browser.cookies) == cookies
     if path == "/authorize":
         answer = visit.answer()
-        assert visit.log_in(code).headers["Location"] == first.headers["Location"], "after the answer"
+        assert visit.log_in(code).headers["Location"] == first.headers["Location"], "after the consent"
         assert visit.look().headers["Location"] == answer.headers["Location"]
 
 
@@ -144,7 +146,7 @@ def test_a_log_in_form_sent_again_by_the_same_browser_leads_on(server: AuthServe
 def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
     server: AuthServer, has_cookie: bool
 ) -> None:
-    """A planter of that cookie may not take part in the log-in."""
+    """An attacker who planted that cookie must not get access to the log-in."""
     visit, other = Visit(server), Visit(server)
     visit.open(asked(server.register()))
     (before,) = visit.browser.cookies.jar
@@ -157,7 +159,7 @@ def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
 
 
 @pytest.mark.parametrize("planted", ["a" * 43, "", "short", "é" * 43])
-def test_no_cookie_of_a_browser_is_adopted(server: AuthServer, planted: str) -> None:
+def test_a_session_cookie_that_the_server_did_not_issue_is_replaced(server: AuthServer, planted: str) -> None:
     browser = server.browser()
     for path in (asked(server.register()), "/account"):
         headers = {"Cookie": f"__Host-mnemosyne-auth={planted}".encode()}
@@ -166,7 +168,7 @@ def test_no_cookie_of_a_browser_is_adopted(server: AuthServer, planted: str) -> 
         assert all(part in set_cookie for part in ("HttpOnly", "Secure", "Path=/", "SameSite=lax"))
 
 
-def test_two_log_ins_in_one_browser_both_end(server: AuthServer) -> None:
+def test_concurrent_log_ins_in_one_browser_all_complete(server: AuthServer) -> None:
     browser = server.browser()
     visits = [Visit(server, browser) for _ in range(3)]
     codes = []
@@ -199,12 +201,12 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Con
 
 @pytest.mark.parametrize("clicks", [2, 5])
 @pytest.mark.parametrize("first", ["allow", "deny"])
-def test_a_second_click_leads_where_the_first_one_does(server: AuthServer, first: str, clicks: int) -> None:
+def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, first: str, clicks: int) -> None:
     visit = _logged_in(server)
     answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(clicks)]
     assert len({answer.headers["Location"] for answer in answers}) == 1
     assert ("code" in told(answers[-1])) == (first == "allow")
-    assert visit.look().headers["Location"] == answers[0].headers["Location"], "the page that is loaded again"
+    assert visit.look().headers["Location"] == answers[0].headers["Location"], "the consent page is loaded again"
 
 
 def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None:
@@ -214,7 +216,7 @@ def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None
     tokens = exchange(server.browser(), client, told(visit.answer())["code"]).json()
     late = visit.answer()
     assert (late.status_code, "You have already answered" in late.text) == (200, True)
-    assert refresh(server.browser(), client, tokens["refresh_token"]).status_code == 200, "the grant is not ended"
+    assert refresh(server.browser(), client, tokens["refresh_token"]).status_code == 200, "the grant is still valid"
 
 
 def test_another_browser_does_not_learn_the_code(server: AuthServer) -> None:
@@ -225,7 +227,9 @@ def test_another_browser_does_not_learn_the_code(server: AuthServer) -> None:
 
 
 @pytest.mark.parametrize("redirect_uri", [REDIRECT, "http://localhost:3118/callback", CURSOR])
-def test_a_program_with_a_document_comes_with_a_warning(server: AuthServer, redirect_uri: str) -> None:
+def test_the_consent_page_warns_of_a_local_program_with_a_metadata_document(
+    server: AuthServer, redirect_uri: str
+) -> None:
     document = {"client_id": DOCUMENT, "client_name": "Known", "redirect_uris": [redirect_uri, WEB]}
     server.documents.found[DOCUMENT] = json.dumps(document).encode()
     warning = "Allow this only if you have just told Known to connect."
@@ -237,7 +241,7 @@ def test_a_program_with_a_document_comes_with_a_warning(server: AuthServer, redi
 
 
 class SlowProvider:
-    """A LogIn whose answer waits for the test."""
+    """Identity provider whose answer waits for the test."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -253,7 +257,9 @@ class SlowProvider:
         return LOCAL_PERSON
 
 
-def test_the_database_is_free_while_a_provider_is_asked(auth: Pool, tmp_path: Path, owner: Connection) -> None:
+def test_no_database_connection_is_held_during_a_call_of_the_identity_provider(
+    auth: Pool, tmp_path: Path, owner: Connection
+) -> None:
     provider = SlowProvider()
     server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
     key, new_key = "cookie.id", "another.id"

@@ -1,4 +1,4 @@
-"""Requests of widely used clients to the authorization server, published or recorded: all are accepted.
+"""Requests of widely used clients to the authorization server, as published or recorded, are all accepted.
 
 Each entry of `tests/data/oauth_clients.json` names its source.
 """
@@ -30,7 +30,7 @@ def _stays_in(server: AuthServer, client_id: str, redirect_uri: str, scope: str 
 
 
 @pytest.mark.parametrize(("document", "redirect_uri"), DOCUMENTS)
-def test_a_client_with_a_document_logs_in_and_stays(
+def test_a_client_with_a_metadata_document_logs_in_and_refreshes(
     server: AuthServer, document: dict[str, Any], redirect_uri: str
 ) -> None:
     server.documents.found[document["client_id"]] = json.dumps(document).encode()
@@ -38,7 +38,7 @@ def test_a_client_with_a_document_logs_in_and_stays(
 
 
 @pytest.mark.parametrize(("registration", "redirect_uri"), REGISTRATIONS)
-def test_a_client_that_registers_logs_in_and_stays(
+def test_a_client_that_registers_logs_in_and_refreshes(
     server: AuthServer, registration: dict[str, Any], redirect_uri: str
 ) -> None:
     registered = server.browser().post("/register", json=registration).json()
@@ -47,13 +47,13 @@ def test_a_client_that_registers_logs_in_and_stays(
 
 
 @pytest.mark.parametrize("scope", ["read write offline_access", "openid read write", None, ""])
-def test_scopes_that_a_client_asks_every_server_for_are_left_out(server: AuthServer, scope: str | None) -> None:
-    """As Claude Code does with offline_access: https://code.claude.com/docs/en/mcp."""
+def test_unknown_scopes_that_clients_request_are_ignored(server: AuthServer, scope: str | None) -> None:
+    """Claude Code requests offline_access, for example: https://code.claude.com/docs/en/mcp."""
     _stays_in(server, server.register(), "http://127.0.0.1:3333/callback", scope)
 
 
-def test_what_claude_and_chatgpt_look_for_is_offered(server: AuthServer) -> None:
-    """Without these they register again at each connection, or not at all.
+def test_the_metadata_has_the_fields_that_claude_and_chatgpt_need(server: AuthServer) -> None:
+    """Without these fields they register at each connection, or not at all.
 
     https://claude.com/docs/connectors/building/authentication, https://developers.openai.com/apps-sdk/build/auth.
     """
@@ -65,8 +65,8 @@ def test_what_claude_and_chatgpt_look_for_is_offered(server: AuthServer) -> None
     assert (offered["issuer"], offered["protected_resources"]) == (ISSUER, [RESOURCE])
 
 
-def test_a_program_on_the_device_is_asked_about_each_time(server: AuthServer) -> None:
-    """Any other may take its scheme: RFC 8252, section 8.6."""
+def test_a_local_program_needs_consent_at_each_log_in(server: AuthServer) -> None:
+    """Another program can use the same URI scheme: RFC 8252, section 8.6."""
     uri = "cursor://anysphere.cursor-mcp/oauth/callback"
     client = server.register(uri)
     browser = server.browser()
@@ -80,7 +80,7 @@ def test_a_program_on_the_device_is_asked_about_each_time(server: AuthServer) ->
 
 
 @pytest.mark.parametrize("path", ["/token", "/register", "/revoke"])
-def test_a_client_in_a_browser_may_call_from_any_page(server: AuthServer, path: str) -> None:
+def test_a_client_in_a_browser_may_call_the_token_endpoint_from_any_origin(server: AuthServer, path: str) -> None:
     preflight = {
         "Origin": "https://inspector.example",
         "Access-Control-Request-Method": "POST",
@@ -97,6 +97,6 @@ def test_a_client_in_a_browser_may_call_from_any_page(server: AuthServer, path: 
 @pytest.mark.parametrize(
     "path", ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/jwks.json"]
 )
-def test_what_is_published_may_be_read_from_any_page(server: AuthServer, path: str) -> None:
+def test_metadata_may_be_read_from_any_origin(server: AuthServer, path: str) -> None:
     answered = server.browser().get(path, headers={"Origin": "https://inspector.example"})
     assert (answered.status_code, answered.headers["access-control-allow-origin"]) == (200, "*")

@@ -1,4 +1,4 @@
-"""What clients write in more than one way is understood: the resource, the addresses of metadata, an unknown client."""
+"""Accepted variants of requests: spellings of the resource and of metadata addresses; errors for unknown clients."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def _tokens(server: AuthServer, resource: str | None) -> dict[str, Any]:
         "https://memory.example./mcp",
     ],
 )
-def test_the_only_resource_may_be_left_out_or_written_differently(server: AuthServer, resource: str | None) -> None:
+def test_the_resource_may_be_omitted_or_written_in_another_spelling(server: AuthServer, resource: str | None) -> None:
     claims = jwt.decode(_tokens(server, resource)["access_token"], options={"verify_signature": False})
     assert claims["aud"] == RESOURCE
 
@@ -65,7 +65,7 @@ def test_another_resource_is_refused_at_each_step(server: AuthServer, resource: 
 
 @pytest.mark.parametrize("slash", ["", "/"])
 @pytest.mark.parametrize("name", ["oauth-authorization-server", "openid-configuration"])
-def test_metadata_are_found_with_and_without_a_slash(server: AuthServer, name: str, slash: str) -> None:
+def test_metadata_are_served_with_and_without_a_trailing_slash(server: AuthServer, name: str, slash: str) -> None:
     answer = server.browser().get(f"/.well-known/{name}{slash}")
     assert (answer.status_code, answer.json()["issuer"]) == (200, ISSUER)
 
@@ -80,7 +80,7 @@ def test_metadata_are_found_with_and_without_a_slash(server: AuthServer, name: s
         ("/revoke", {"token": "x"}),
     ],
 )
-def test_an_unknown_client_is_answered_401(server: AuthServer, client: str, path: str, form: dict[str, str]) -> None:
+def test_an_unknown_client_gets_401(server: AuthServer, client: str, path: str, form: dict[str, str]) -> None:
     answer = server.browser().post(path, data={"client_id": client, **form})
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
     assert "connect again" in answer.json()["error_description"]

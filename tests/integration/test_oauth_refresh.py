@@ -1,4 +1,4 @@
-"""Refresh tokens: repeated and concurrent uses within a minute have one successor; other reuse ends the grant."""
+"""Refresh tokens: repeated uses within a minute give the same new token; any later reuse ends the grant."""
 
 import json
 import subprocess
@@ -46,7 +46,7 @@ def server(servers: list[AuthServer]) -> AuthServer:
 
 @pytest.fixture
 def pass_time(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[int], None]]:
-    """Move everything that the database knows of tokens into the past."""
+    """Function that moves the times of all tokens in the database into the past."""
     with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
 
         def past(seconds: int) -> None:
@@ -66,7 +66,7 @@ def _log_in(server: AuthServer) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("seconds", [0, 1, REPEAT_SECONDS - 5])
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_a_repeated_refresh_has_the_same_successor_on_any_instance(
+def test_a_repeated_refresh_gives_the_same_token_on_each_instance(
     servers: list[AuthServer], stands: Any, pass_time: Any, seconds: int, repeats: int
 ) -> None:
     client, first = _log_in(servers[0])
@@ -80,7 +80,7 @@ def test_a_repeated_refresh_has_the_same_successor_on_any_instance(
 
 
 @pytest.mark.parametrize("seconds", [REPEAT_SECONDS + 1, 3600, 20 * 24 * 3600])
-def test_a_repeat_after_the_window_ends_the_grant(
+def test_a_refresh_repeated_after_a_minute_ends_the_grant(
     server: AuthServer, stands: Any, pass_time: Any, seconds: int
 ) -> None:
     client, first = _log_in(server)
@@ -93,7 +93,9 @@ def test_a_repeat_after_the_window_ends_the_grant(
 
 
 @pytest.mark.parametrize("used", [1, 2, 3])
-def test_a_repeat_after_a_use_of_the_successor_ends_the_grant(server: AuthServer, stands: Any, used: int) -> None:
+def test_a_refresh_repeated_after_use_of_the_new_token_ends_the_grant(
+    server: AuthServer, stands: Any, used: int
+) -> None:
     client, first = _log_in(server)
     newest = first
     for _ in range(used + 1):
@@ -103,7 +105,7 @@ def test_a_repeat_after_a_use_of_the_successor_ends_the_grant(server: AuthServer
     assert not stands(newest)
 
 
-def test_another_client_gets_no_successor_and_ends_nothing(server: AuthServer, stands: Any) -> None:
+def test_another_client_cannot_repeat_a_refresh_or_end_the_grant(server: AuthServer, stands: Any) -> None:
     client, first = _log_in(server)
     second = refresh(server.browser(), client, first["refresh_token"]).json()
     other = server.register(client_name="Another")
@@ -111,24 +113,24 @@ def test_another_client_gets_no_successor_and_ends_nothing(server: AuthServer, s
     assert stands(second)
 
 
-def test_a_repeat_after_a_revocation_is_refused(server: AuthServer) -> None:
+def test_a_refresh_repeated_after_a_revocation_is_refused(server: AuthServer) -> None:
     client, first = _log_in(server)
     second = refresh(server.browser(), client, first["refresh_token"]).json()
     server.browser().post("/revoke", data={"client_id": client, "token": second["refresh_token"]})
     assert refresh(server.browser(), client, first["refresh_token"]).json()["error"] == "invalid_grant"
 
 
-def test_a_repeat_does_not_make_the_window_longer(server: AuthServer, pass_time: Any) -> None:
+def test_a_repeated_refresh_does_not_extend_the_minute(server: AuthServer, pass_time: Any) -> None:
     client, first = _log_in(server)
     for seconds, status in ((0, 200), (REPEAT_SECONDS // 2, 200), (REPEAT_SECONDS // 2 + 1, 400)):
         pass_time(seconds)
         assert refresh(server.browser(), client, first["refresh_token"]).status_code == status
 
 
-def test_the_database_alone_gives_no_successor(
+def test_the_next_refresh_token_cannot_be_computed_from_the_database_alone(
     server: AuthServer, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    """Only the token that was used last has a salt, which is of no use without that token."""
+    """Only the row of the last used token has a salt, and the salt is useless without that token."""
     client, tokens = _log_in(server)
     shown = [tokens["refresh_token"]]
     for _ in range(3):
@@ -141,7 +143,7 @@ def test_the_database_alone_gives_no_successor(
 
 @contextmanager
 def _listening(server: AuthServer) -> Iterator[str]:
-    """The app of one instance behind a real listener."""
+    """Serve the app of one instance on a real port."""
     port = free_port()
     made = uvicorn.Server(uvicorn.Config(server.app, "127.0.0.1", port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=made.run, daemon=True)
@@ -155,7 +157,7 @@ def _listening(server: AuthServer) -> Iterator[str]:
 
 
 def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier: threading.Barrier) -> httpx.Response:
-    """The answer to a process, which asks again if the first answer is lost."""
+    """Refresh, and repeat the request if the first answer is lost; return the answer."""
     barrier.wait(30)
     if is_lost:
         refresh(app, client, token)
@@ -187,7 +189,7 @@ def _printed(process: "subprocess.Popen[str]") -> str:
 def test_processes_of_the_python_sdk_that_share_a_file_stay_logged_in_for_an_hour(
     servers: list[AuthServer], stands: Any, pass_time: Any, tmp_path: Path
 ) -> None:
-    """Each refreshes the tokens that it has in memory, at one of two servers; an access token lives five minutes."""
+    """Each process refreshes the tokens in its memory at one of two servers. Access tokens last five minutes."""
     client, tokens = _log_in(servers[0])
     file = tmp_path / "tokens.json"
     file.write_text(json.dumps(tokens))
@@ -206,7 +208,7 @@ def test_processes_of_the_python_sdk_that_share_a_file_stay_logged_in_for_an_hou
 def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
     servers: list[AuthServer], stands: Any, pass_time: Any
 ) -> None:
-    """Each process has its own copy of the tokens and loses one answer in four; an access token lives five minutes."""
+    """Each process has its own copy of the tokens and loses one answer in four. Access tokens last five minutes."""
     client, tokens = _log_in(servers[0])
     kept = [tokens["refresh_token"]] * PROCESSES
     chance, headers = Random(5), {"Host": "auth.example", "X-Forwarded-For": "203.0.113.9"}

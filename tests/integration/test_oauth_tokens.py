@@ -1,4 +1,4 @@
-"""`AUTH_MODE=oauth` at `mcp`: whose tokens let one in, for how long, and what happens while somebody is away."""
+"""`AUTH_MODE=oauth` at `mcp`: accepted tokens, caching of checks, and outages of database and issuer."""
 
 import time
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ from tests.waiting import wait_until
 
 
 class Mcp:
-    """What `mcp` authenticates with: an issuer that signs, a database where grants are, and an API key."""
+    """What `mcp` authenticates with: an issuer with a signing key, a database of grants, and an API key."""
 
     def __init__(self, issuer: Issuer, auth: Pool, pool: Pool) -> None:
         self.issuer = issuer
@@ -48,7 +48,7 @@ class Mcp:
         )
 
     def grant(self, seconds: int = 3600) -> UUID:
-        """Have a person let a client in."""
+        """Store a person's grant for a client."""
         made = Grant(
             id=new_id(),
             subject="ada",
@@ -89,18 +89,18 @@ def mcp(cluster: EmbeddedPostgres, database: str, pool: Pool) -> Iterator[Mcp]:
 ADA = Principal(id="oauth:ada", namespace="user:ada", scopes=frozenset({Scope.READ}))
 
 
-def test_a_token_whose_grant_stands_is_let_in_as_its_person(mcp: Mcp) -> None:
+def test_a_token_with_a_valid_grant_authenticates_its_person(mcp: Mcp) -> None:
     assert mcp.authenticator.authenticate(mcp.token(mcp.grant())) == ADA
 
 
-def test_an_api_key_is_let_in_beside_it_and_needs_no_issuer(mcp: Mcp) -> None:
+def test_an_api_key_is_accepted_too_and_needs_no_issuer(mcp: Mcp) -> None:
     mcp.issuer.away = True
     assert mcp.authenticator.authenticate(f"Bearer {mcp.key}").namespace == "machines"
     known = mcp.authenticator.cached_principal(f"Bearer {mcp.key}")
     assert known and known.namespace == "machines"
 
 
-def test_what_is_revoked_lets_nobody_in_at_the_next_look(mcp: Mcp) -> None:
+def test_a_token_of_a_revoked_grant_is_refused_at_the_next_check(mcp: Mcp) -> None:
     token = mcp.token(grant := mcp.grant())
     mcp.authenticator.authenticate(token)
     mcp.revoke(grant)
@@ -108,7 +108,7 @@ def test_what_is_revoked_lets_nobody_in_at_the_next_look(mcp: Mcp) -> None:
         mcp.authenticator.authenticate(token)
 
 
-def test_a_look_is_remembered_for_less_than_half_a_minute(mcp: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_a_grant_is_cached_for_less_than_30_seconds(mcp: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
     assert oauth_tokens.FRESH_SECONDS <= 25
     monkeypatch.setattr(oauth_tokens, "FRESH_SECONDS", 0.5)
     mcp = Mcp(mcp.issuer, mcp.store._pool, mcp.grants._pool)
@@ -116,13 +116,13 @@ def test_a_look_is_remembered_for_less_than_half_a_minute(mcp: Mcp, monkeypatch:
     assert mcp.authenticator.cached_principal(token) is None
     mcp.authenticator.authenticate(token)
     assert mcp.authenticator.cached_principal(token) == ADA
-    wait_until(lambda: mcp.authenticator.cached_principal(token) is None, "it is looked at again")
+    wait_until(lambda: mcp.authenticator.cached_principal(token) is None, "the grant is checked again")
 
 
-def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
+def test_the_check_of_an_expired_token_is_not_cached(mcp: Mcp) -> None:
     grant = mcp.grant()
     now = int(datetime.now(UTC).timestamp())
-    token = mcp.token(grant, iat=now - 60, exp=now - 1)  # within the leeway of clocks
+    token = mcp.token(grant, iat=now - 60, exp=now - 1)  # within the tolerance for clock differences
     mcp.authenticator.authenticate(token)
     assert mcp.authenticator.cached_principal(token) is None
 
@@ -151,13 +151,13 @@ def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
     ],
     ids=lambda changed: " ".join(f"{name}={value}" for name, value in changed.items()),
 )
-def test_another_s_token_or_a_forged_one_is_refused(mcp: Mcp, changed: dict[str, Any]) -> None:
+def test_a_forged_token_or_a_token_for_another_server_is_refused(mcp: Mcp, changed: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
         mcp.authenticator.authenticate(mcp.token(mcp.grant(), **changed))
 
 
 @pytest.mark.parametrize("typ", ["at+jwt", "AT+JWT", "application/at+jwt"])
-def test_each_spelling_of_the_type_is_an_access_token(mcp: Mcp, typ: str) -> None:
+def test_each_spelling_of_the_token_type_is_accepted(mcp: Mcp, typ: str) -> None:
     assert mcp.authenticator.authenticate(mcp.token(mcp.grant(), typ=typ)) == ADA
 
 
@@ -174,7 +174,7 @@ def test_a_token_has_no_scope_beyond_its_grant(mcp: Mcp, claimed: str, scopes: s
     assert mcp.authenticator.authenticate(mcp.token(mcp.grant(), scope=claimed)).scopes == scopes
 
 
-def test_a_key_that_the_issuer_withdraws_is_refused_five_minutes_later(
+def test_a_signing_key_removed_by_the_issuer_is_refused_after_five_minutes(
     mcp: Mcp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = mcp.token(grant := mcp.grant())
@@ -188,12 +188,12 @@ def test_a_key_that_the_issuer_withdraws_is_refused_five_minutes_later(
     mcp.authenticator.authenticate(mcp.token(grant, kid="two"))
 
 
-def test_a_grant_that_has_expired_lets_nobody_in(mcp: Mcp) -> None:
+def test_a_token_of_an_expired_grant_is_refused(mcp: Mcp) -> None:
     with pytest.raises(Unauthorized, match="revoked"):
         mcp.authenticator.authenticate(mcp.token(mcp.grant(seconds=-1)))
 
 
-def test_who_was_let_in_is_let_in_while_the_database_is_away_and_nobody_else(mcp: Mcp) -> None:
+def test_during_an_outage_of_the_database_only_tokens_accepted_before_are_accepted(mcp: Mcp) -> None:
     token, revoked = mcp.token(mcp.grant()), mcp.grant()
     mcp.authenticator.authenticate(token)
     mcp.revoke(revoked)
@@ -206,7 +206,7 @@ def test_who_was_let_in_is_let_in_while_the_database_is_away_and_nobody_else(mcp
             mcp.authenticator.authenticate(other)
 
 
-def test_a_database_that_is_away_is_not_asked_for_each_token(mcp: Mcp) -> None:
+def test_during_an_outage_the_database_is_not_queried_for_each_token(mcp: Mcp) -> None:
     mcp.away = True
     for _ in range(5):
         with pytest.raises(Unavailable):
@@ -214,14 +214,14 @@ def test_a_database_that_is_away_is_not_asked_for_each_token(mcp: Mcp) -> None:
     assert mcp.asked == 1
 
 
-def test_who_was_let_in_is_let_in_while_the_issuer_is_away(mcp: Mcp) -> None:
+def test_during_an_outage_of_the_issuer_tokens_are_still_accepted(mcp: Mcp) -> None:
     grant = mcp.grant()
     mcp.authenticator.authenticate(mcp.token(grant))
     mcp.issuer.away = True
     assert mcp.authenticator.authenticate(mcp.token(grant, jti="another token of the same key")) == ADA
 
 
-def test_a_new_signing_key_is_found_without_an_outage(tmp_path: Path) -> None:
+def test_a_new_signing_key_is_accepted_without_an_outage(tmp_path: Path) -> None:
     from joserfc import jwt
     from joserfc.jwk import KeySet
 

@@ -1,4 +1,4 @@
-"""Tokens of a real issuer, by the real PyJWT: each way in which one can be wrong is refused."""
+"""ID tokens of an issuer over HTTP, checked by the real PyJWT: each kind of invalid token is refused."""
 
 import base64
 import hashlib
@@ -41,7 +41,7 @@ def _unsigned(issuer: Issuer) -> str:
 
 
 def _signed_with_the_public_key(issuer: Issuer) -> str:
-    """HS256 with the public key as the secret; PyJWT itself refuses to make one."""
+    """Return a token signed by HS256 with the public key as the secret; PyJWT refuses to make such a token."""
     public = issuer.keys["one"].public_key()
     secret = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     claims = jwt.decode(issuer.token(), options={"verify_signature": False})
@@ -55,21 +55,23 @@ def _of_another_key(issuer: Issuer) -> str:
     return issuer.token(key=rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
-def test_an_issuer_with_oauth_s_metadata_alone_is_understood(issuer: Issuer) -> None:
+def test_an_issuer_with_only_oauth_metadata_is_supported(issuer: Issuer) -> None:
     issuer.metadata = "/.well-known/oauth-authorization-server/tenant"
     verifier = OidcVerifier(f"{issuer.url}/tenant", AUDIENCE)
     assert verifier.verify(issuer.token(iss=f"{issuer.url}/tenant"))["sub"] == "u1"
 
 
 @pytest.mark.parametrize("audience", [AUDIENCE, f"{AUDIENCE}/", "https://second.example", [AUDIENCE, "else"]])
-def test_a_token_for_any_of_the_audiences_is_good_with_and_without_a_slash(issuer: Issuer, audience: Any) -> None:
+def test_a_token_for_any_configured_audience_is_accepted_with_or_without_a_trailing_slash(
+    issuer: Issuer, audience: Any
+) -> None:
     verifier = OidcVerifier(issuer.url, f"{AUDIENCE}/", "https://second.example")
     assert verifier.verify(issuer.token(aud=audience))["sub"] == "u1"
     with pytest.raises(Unauthorized):
         verifier.verify(issuer.token(aud=f"{AUDIENCE}/more"))
 
 
-def test_a_good_token_says_who_calls(issuer: Issuer, verifier: OidcVerifier) -> None:
+def test_a_valid_token_identifies_the_caller(issuer: Issuer, verifier: OidcVerifier) -> None:
     assert verifier.verify(issuer.token(namespace="team"))["namespace"] == "team"
 
 
@@ -96,7 +98,7 @@ def test_a_good_token_says_who_calls(issuer: Issuer, verifier: OidcVerifier) -> 
         "alg none", "HS256 with the public key", "another key", "signature", "no token", "noise",
     ],
 )  # fmt: skip
-def test_a_bad_token_is_refused_without_saying_why(
+def test_an_invalid_token_is_refused_without_a_reason(
     issuer: Issuer, verifier: OidcVerifier, made: Callable[[Issuer], str]
 ) -> None:
     with pytest.raises(Unauthorized) as refused:
@@ -104,7 +106,7 @@ def test_a_bad_token_is_refused_without_saying_why(
     assert str(refused.value) in ("the token is not valid", "the token has an unsupported signature algorithm")
 
 
-def test_a_rotated_key_is_fetched_once_and_noise_does_not_hammer_the_issuer(
+def test_a_rotated_key_is_fetched_once_and_unknown_keys_cause_few_requests_to_the_issuer(
     issuer: Issuer, verifier: OidcVerifier
 ) -> None:
     verifier.verify(issuer.token())
@@ -115,7 +117,7 @@ def test_a_rotated_key_is_fetched_once_and_noise_does_not_hammer_the_issuer(
         verifier.verify(issuer.token(kid="three"))
 
 
-def test_an_issuer_that_is_away_is_not_a_bad_token(issuer: Issuer, verifier: OidcVerifier) -> None:
+def test_an_unavailable_issuer_is_not_reported_as_an_invalid_token(issuer: Issuer, verifier: OidcVerifier) -> None:
     issuer.away = True
     with pytest.raises(Unavailable, match="identity provider"):
         verifier.verify(issuer.token())
@@ -134,7 +136,9 @@ def test_an_issuer_that_is_away_is_not_a_bad_token(issuer: Issuer, verifier: Oid
     ],
     ids=["ours", "another account", "another audience"],
 )
-def test_only_our_subscription_s_pushes_are_let_in(issuer: Issuer, claims: dict[str, Any], status: int) -> None:
+def test_only_pushes_of_the_configured_subscription_are_accepted(
+    issuer: Issuer, claims: dict[str, Any], status: int
+) -> None:
     identity = PushIdentity(OidcVerifier(issuer.url, AUDIENCE), "push@p.iam.gserviceaccount.com")
     app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
     with TestClient(app) as client:
@@ -167,7 +171,7 @@ HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
         "another service's address", "an address that only begins so", "issuer", "expired", "no expiry",
     ],
 )  # fmt: skip
-def test_a_push_whose_signature_cloud_run_has_taken_away_is_believed_there_alone(
+def test_a_push_without_a_signature_is_accepted_only_on_cloud_run(
     issuer: Issuer, service: str, changed: dict[str, Any], status: int
 ) -> None:
     identity = PushIdentity(OidcVerifier(issuer.url, AUDIENCE, service=service), PUSH_EMAIL["email"])
@@ -178,8 +182,8 @@ def test_a_push_whose_signature_cloud_run_has_taken_away_is_believed_there_alone
 
 
 @pytest.mark.parametrize("service", ["", "mnemosyne-ingest"])
-def test_a_signature_that_is_there_is_checked_wherever_we_run(issuer: Issuer, service: str) -> None:
-    """Whether Cloud Run takes it away is documented of some tokens and observed otherwise of others."""
+def test_a_signature_is_checked_if_the_token_has_one_even_on_cloud_run(issuer: Issuer, service: str) -> None:
+    """Cloud Run removes the signature of some tokens and leaves the signature of others."""
     verifier = OidcVerifier(issuer.url, AUDIENCE, service=service)
     assert verifier.verify(issuer.token())["sub"] == "u1"
     for wrong in (issuer.token()[:-4] + "AAAA", _of_another_key(issuer), f"{without_signature(issuer.token())}x"):
@@ -187,7 +191,7 @@ def test_a_signature_that_is_there_is_checked_wherever_we_run(issuer: Issuer, se
             verifier.verify(wrong)
 
 
-def test_a_push_that_carries_the_header_looked_at_instead_is_refused(issuer: Issuer) -> None:
+def test_a_push_with_the_header_x_serverless_authorization_is_refused(issuer: Issuer) -> None:
     verifier = OidcVerifier(issuer.url, AUDIENCE, service="mnemosyne-ingest")
     identity = PushIdentity(verifier, PUSH_EMAIL["email"])
     app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
@@ -197,7 +201,7 @@ def test_a_push_that_carries_the_header_looked_at_instead_is_refused(issuer: Iss
         assert client.post("/", json={}, headers=headers).status_code == 401
 
 
-def test_the_issuer_of_the_test_speaks_as_a_real_one(issuer: Issuer) -> None:
+def test_the_test_s_issuer_serves_openid_configuration(issuer: Issuer) -> None:
     assert httpx.get(f"{issuer.url}/.well-known/openid-configuration").json()["jwks_uri"].startswith(issuer.url)
 
 
@@ -210,7 +214,7 @@ def test_the_issuer_of_the_test_speaks_as_a_real_one(issuer: Issuer) -> None:
         ({}, None),
     ],
 )
-def test_an_operator_is_who_the_token_of_gcloud_says(
+def test_an_operator_is_identified_by_the_id_token_of_gcloud(
     issuer: Issuer, claims: dict[str, Any], caller: str | None
 ) -> None:
     identity = OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE))
@@ -222,5 +226,5 @@ def test_an_operator_is_who_the_token_of_gcloud_says(
         assert identity.caller(token) == caller
 
 
-def test_an_operator_without_a_token_is_not_proven(issuer: Issuer) -> None:
+def test_an_operator_without_a_token_is_recorded_as_not_proven(issuer: Issuer) -> None:
     assert OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE)).caller("") == "google:not proven"

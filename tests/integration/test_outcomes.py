@@ -1,4 +1,4 @@
-"""Outcomes are shown once each, whatever commits late and whatever the reader's clock says."""
+"""Each outcome is shown once, in whatever order transactions commit and whatever the reader's clock."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ Connect = Callable[[], Connection]
 
 @pytest.fixture
 def connect(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect]:
-    """Return what opens a session of the owner."""
+    """Function that opens a database session of the owner."""
     with ExitStack() as opened:
 
         def open_() -> Connection:
@@ -50,7 +50,7 @@ def _fail(session: Connection, request_id: UUID, *, age: str = "0") -> UUID:
 
 
 class Reader:
-    """One who follows outcomes, pass by pass."""
+    """A reader that follows outcomes in passes."""
 
     def __init__(self, store: PostgresMemories, *, since: timedelta | None = None, limit: int = 2) -> None:
         self._store, self._limit = store, limit
@@ -108,7 +108,7 @@ def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
 
 
 @pytest.mark.parametrize("age", ["20 seconds", "5 minutes", "3 hours"])
-def test_an_outcome_is_shown_however_long_before_its_commit_it_was_noted(
+def test_an_outcome_written_long_before_its_commit_is_shown(
     store: PostgresMemories, connect: Connect, age: str
 ) -> None:
     reader, slow = Reader(store, since=timedelta(minutes=1)), connect()
@@ -129,7 +129,7 @@ def test_a_change_that_is_rolled_back_is_never_shown(store: PostgresMemories, co
     assert reader.read() == [request_id]
 
 
-def test_an_outcome_that_changes_between_two_pages_is_left_to_the_next_pass(
+def test_an_outcome_that_changes_between_two_pages_is_shown_in_the_next_pass(
     store: PostgresMemories, connect: Connect
 ) -> None:
     reader, session = Reader(store, limit=1), connect()
@@ -173,7 +173,7 @@ OF_A_SOURCE = {
 
 
 @pytest.mark.parametrize(("data", "attributes"), OF_A_SOURCE.values(), ids=OF_A_SOURCE.keys())
-def test_a_message_without_a_request_is_an_outcome_of_the_source_that_it_names(
+def test_a_message_without_requests_is_an_outcome_of_the_source_that_it_names(
     store: PostgresMemories, data: bytes, attributes: dict[str, str]
 ) -> None:
     for message_id, changed in (("7", attributes), ("8", {"source": "wiki"})):
@@ -196,7 +196,7 @@ def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
 
 
 @pytest.mark.parametrize("shift", SHIFTS)
-def test_outcomes_are_followed_whatever_the_reader_s_clock_says(
+def test_outcomes_are_followed_whatever_the_time_of_the_reader_s_clock(
     store: PostgresMemories, connect: Connect, shift: timedelta
 ) -> None:
     session = connect()
@@ -246,7 +246,7 @@ def test_outcomes_of_a_dump_from_a_server_with_more_transactions_are_shown(
 
 
 @pytest.mark.parametrize("follows", [True, False])
-def test_a_pass_reads_new_outcomes_of_a_large_namespace_and_not_the_others(connect: Connect, *, follows: bool) -> None:
+def test_a_pass_over_a_large_namespace_reads_only_the_new_outcomes(connect: Connect, *, follows: bool) -> None:
     session = connect()
     session.run(
         "INSERT INTO ingest_requests (namespace, request_id, state, updated_at)"
@@ -265,7 +265,7 @@ def test_a_pass_reads_new_outcomes_of_a_large_namespace_and_not_the_others(conne
     assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 40
 
 
-def test_a_request_that_waits_again_is_no_outcome(store: PostgresMemories, connect: Connect) -> None:
+def test_a_request_that_is_queued_again_is_not_shown_as_an_outcome(store: PostgresMemories, connect: Connect) -> None:
     reader = Reader(store)
     store.record_attempt([FailedRequest(request_id=new_id(), error="away")])
     assert reader.read() == []

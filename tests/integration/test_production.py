@@ -1,4 +1,4 @@
-"""The whole production path behind Cloud Run's front end: from the topic into PostgreSQL, and back out of `mcp`."""
+"""The complete production path behind Cloud Run's front end: from the topic into PostgreSQL, and back through `mcp`."""
 
 import tempfile
 import threading
@@ -37,7 +37,7 @@ def production(emulator: str) -> Iterator[Production]:
     [("iam", False), ("oidc", False), ("api_key", False), ("oidc", True), ("api_key", True)],
     ids=["iam", "oidc", "api_key", "oidc behind iap", "api_key behind iap"],
 )
-def test_a_memory_goes_in_and_comes_back(production: Production, mode: str, iap: bool) -> None:
+def test_a_published_memory_is_found_by_a_search(production: Production, mode: str, iap: bool) -> None:
     client = production.client(mode, iap=iap)
     memory_id = client.remember(f"Ada prefers tea to coffee, says {mode} {iap}.")
     found = client.call("memory_search", {"query": "does Ada prefer tea", "mode": "hybrid"})
@@ -48,7 +48,7 @@ def test_a_memory_goes_in_and_comes_back(production: Production, mode: str, iap:
 
 
 @pytest.mark.parametrize("strips", [True, False], ids=["taken away", "left"])
-def test_a_push_is_let_in_whether_its_signature_is_taken_away_or_left(production: Production, strips: bool) -> None:
+def test_a_push_is_accepted_with_and_without_its_signature(production: Production, strips: bool) -> None:
     production.ingest.strips_signatures = strips
     production.ingest.signatures.clear()
     try:
@@ -59,34 +59,34 @@ def test_a_push_is_let_in_whether_its_signature_is_taken_away_or_left(production
     assert not [status for status, _ in production.ingest.answers if status == 401]
 
 
-def test_a_push_of_another_account_is_refused_by_the_platform(production: Production) -> None:
+def test_a_push_from_another_service_account_is_refused_by_cloud_run(production: Production) -> None:
     token = production.google.identity_token(USER, deterministic_url("ingest"))
     answer = httpx.post(production.ingest.url, json={}, headers={"Authorization": f"Bearer {token}"}, timeout=60)
     assert answer.status_code == 403
     assert production.ingest.answers[403, True]
 
 
-def test_who_is_let_in_with_another_header_is_not_taken_for_whom_it_says(production: Production) -> None:
-    """The platform checks one header and hands the other on as it came, here one that nobody has checked."""
+def test_an_unchecked_authorization_header_does_not_identify_the_caller(production: Production) -> None:
+    """Cloud Run checks only one of the two headers and forwards the other unchecked."""
     mine = production.google.identity_token(USER, deterministic_url("mcp"))
     forged = without_signature(production.google.identity_token("eve@example.com", deterministic_url("mcp")))
     headers = {"X-Serverless-Authorization": f"Bearer {mine}", "Authorization": f"Bearer {forged}"}
     assert production.client("iam").post(tool_call("memory_stats", {}), **headers).status_code == 401
 
 
-def test_paths_that_end_in_z_are_the_platform_s_own(production: Production) -> None:
+def test_paths_that_end_in_z_are_answered_by_cloud_run_itself(production: Production) -> None:
     service = production.mcp("api_key")
     assert httpx.get(f"{service.url}/healthz").status_code == 404
     assert httpx.get(f"{service.url}/health", timeout=60).json() == {"status": "ok"}
 
 
-def test_every_logger_speaks_although_the_framework_configures_logging_anew(production: Production) -> None:
+def test_each_logger_writes_although_the_functions_framework_reconfigures_logging(production: Production) -> None:
     production.client().remember("this is said to the log")
     for target, event in (("mcp", "tool_called"), ("ingest", "push_handled"), ("ingest", "ingest_outcome")):
         assert f'"event":"{event}"' in production.printed(target), (target, event)
 
 
-def test_a_failover_is_survived_without_a_failed_read(production: Production) -> None:
+def test_no_read_fails_during_a_failover_of_the_database(production: Production) -> None:
     client = production.client()
     client.remember("before the failover")
     production.as_owner(
@@ -98,14 +98,14 @@ def test_a_failover_is_survived_without_a_failed_read(production: Production) ->
     client.remember("after the failover")
 
 
-def test_after_an_hour_without_processor_the_next_search_and_the_next_push_succeed(production: Production) -> None:
+def test_after_an_hour_without_cpu_time_the_next_search_and_push_succeed(production: Production) -> None:
     client = production.client()
     client.remember("before the hour")
     counted = production.collector.count("mnemosyne.events", event="tool_called")
     production.an_hour_passes()
     assert client.call("memory_search", {"query": "hour"})["memories"]
     client.remember("after the hour")
-    # All counts reach the collector, as soon as the instance gets processor time.
+    # The collector gets all counts as soon as the instance has CPU time.
     wait_until(
         lambda: (
             bool(client.call("memory_stats", {}))
@@ -115,7 +115,7 @@ def test_after_an_hour_without_processor_the_next_search_and_the_next_push_succe
     )
 
 
-def test_a_thousand_memories_are_stored_once_each_while_instances_come_and_go(production: Production) -> None:
+def test_each_of_a_thousand_memories_is_stored_once_while_instances_start_and_stop(production: Production) -> None:
     client, ended = production.client(), threading.Event()
     production.ingest.answers.clear()
     client.service.answers.clear()
@@ -153,7 +153,7 @@ def test_a_thousand_memories_are_stored_once_each_while_instances_come_and_go(pr
     assert [int(count) for count in stored[0]] == [1000, 1000]
     assert len(clean) >= 4
     assert all(clean)  # every instance ended within its ten seconds
-    # No request failed, because the platform had no reason to fail one.
+    # No request failed.
     assert {status for status, _ in client.service.answers} == {200}
     assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
     assert not [one for one in production.ingest.answers if one[0] == 503 and one[1]]

@@ -1,4 +1,4 @@
-"""What strangers publish to the topic, each with an outcome: the emulator, `mnemosyne dev` and the command line.
+"""Messages of other publishers to the topic: each has an outcome. With the emulator, `mnemosyne dev` and the commands.
 
 The messages are the ones that people tried first, by hand and by script, before the contract was written down.
 """
@@ -30,7 +30,7 @@ def _memory(content: str, **fields: Any) -> dict[str, Any]:
     return {"content": content, "timestamp": WHEN, **fields}
 
 
-def test_whatever_is_published_has_an_outcome_and_nothing_says_queued_for_ever(publisher: Publisher) -> None:
+def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> None:
     ids = {name: str(uuid.uuid4()) for name in ("neighbour", "body key", "version", "attribute", "cut")}
     publish = publisher.publish
     sent = {
@@ -79,19 +79,19 @@ def _dead_letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, A
     return {row["message_id"]: row for row in publisher.rows("dead-letters", "list", "--namespace", namespace)}
 
 
-def test_a_request_id_that_nobody_published_is_not_said_to_be_on_its_way(publisher: Publisher) -> None:
+def test_an_unpublished_request_id_is_not_reported_as_queued(publisher: Publisher) -> None:
     answer = publisher.dev.call("ingest_status", {"request_id": str(new_id())})
     assert answer["requests"][0]["state"] == "unknown"
 
 
-def test_a_command_beside_dev_leaves_it_what_the_emulator_delivers(publisher: Publisher) -> None:
+def test_a_command_run_in_parallel_to_dev_takes_no_messages_of_the_emulator(publisher: Publisher) -> None:
     publisher.run("redrive", "--dry-run")
     publisher.publish(_memory("after a command", source="test", key="after"), **IN_DEFAULT)
     asked = ("outcomes", "--source", "test")
     wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "dev stores what comes")
 
 
-def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publisher) -> None:
+def test_a_dead_letter_without_a_namespace_is_redriven_with_one_and_stored(publisher: Publisher) -> None:
     message_id = publisher.publish(_memory("found an owner", source="lost", key="1"))
     wait_until(lambda: message_id in _dead_letters(publisher, ""), "the message is kept for the operator")
     publisher.run("redrive", "--namespace", "", "--into", "default", "--message-id", message_id)
@@ -100,7 +100,7 @@ def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publish
     wait_until(lambda: message_id not in _dead_letters(publisher, ""), "its letter is deleted")
 
 
-def test_the_contract_is_served_as_it_is_documented(publisher: Publisher) -> None:
+def test_the_message_schema_is_served_as_documented(publisher: Publisher) -> None:
     served = publisher.dev.client.get(publisher.dev.url.replace("/mcp", "/schemas/message.v1.json"))
     assert served.headers["content-type"] == "application/schema+json"
     assert served.json() == json.loads((ROOT / "docs" / "message.v1.schema.json").read_text())
@@ -117,14 +117,14 @@ def test_a_dead_letter_is_shown_byte_for_byte_and_dropped(publisher: Publisher) 
     assert publisher.start("dead-letters", "drop", message_id).wait(60) == 1
 
 
-def test_outcomes_are_followed_as_they_come_each_once(publisher: Publisher) -> None:
+def test_followed_outcomes_are_printed_once_each(publisher: Publisher) -> None:
     following = publisher.start("outcomes", "--source", "followed", "--follow", "--json")
     assert following.stdout
     lines = []
     for number in range(3):
         publisher.publish(_memory(f"followed {number}", source="followed", key=number), **IN_DEFAULT)
         lines.append(json.loads(following.stdout.readline()))
-    following.terminate()  # a test run in the background has its children ignore Ctrl-C
+    following.terminate()  # children of a test run in the background ignore Ctrl-C
     rest, said = following.communicate(timeout=60)
     assert [(line["key"], line["state"]) for line in lines] == [(str(n), "stored") for n in range(3)]
     assert (rest, said.strip()) == (b"", b"3 outcomes: 3 stored.")

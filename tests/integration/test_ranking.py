@@ -1,4 +1,4 @@
-"""Candidates from PostgreSQL: raw scores against their formulas, neighbours, and pairs."""
+"""Candidates from PostgreSQL: scores compared with their formulas, neighbours, and similarities of pairs."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -144,7 +144,7 @@ def test_candidates_name_their_speakers(chat: PostgresMemories) -> None:
     assert speakers == {"Ada", "Bo", "Cy", None}
 
 
-def test_a_neighbour_outside_the_filters_lends_its_score_and_is_no_candidate(chat: PostgresMemories) -> None:
+def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(chat: PostgresMemories) -> None:
     found = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
     outside = [row for row in found.rows if not row.eligible]
     assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
@@ -162,7 +162,7 @@ def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stor
 
 def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: PostgresMemories) -> None:
     question, answer = "which tea do you drink in the garden", "none of those, rooibos"
-    others = [f"tea {n}" for n in range(150)]  # which leave no room among the candidates
+    others = [f"tea {n}" for n in range(150)]  # these memories fill the list of candidates
     stored = [
         request(f"Ada: {question}", timestamp=NOW, session="s"),
         request(answer, timestamp=NOW + timedelta(seconds=1), session="s", tags=["answer"]),
@@ -180,7 +180,7 @@ def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: 
     assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
 
 
-def test_an_explained_hit_names_what_its_neighbours_its_time_and_its_speaker_added(
+def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker(
     store: PostgresMemories,
 ) -> None:
     question = "What did Ada say yesterday about tea?"

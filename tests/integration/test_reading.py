@@ -1,4 +1,4 @@
-"""Reading changes nothing: no read-only tool writes a row, and only ratings change a memory's quality."""
+"""Read-only tools write no row, and only ratings change a memory's quality."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 """Valid arguments of each read-only tool; `{id}` is the id of a rated memory."""
 
 
-def test_each_read_only_tool_has_arguments_here() -> None:
+def test_each_read_only_tool_has_arguments_in_this_test() -> None:
     assert set(ARGUMENTS) == {tool.name for tool in by_name().values() if tool.read_only}
 
 

@@ -1,4 +1,4 @@
-"""What becomes of versions and deletions of records that a source names by a key."""
+"""Versions and deletions of records, which are named by source and key."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ def records(pool: Pool) -> Records:
     return records_in(pool)
 
 
-def test_a_newer_version_supersedes_the_current_one_and_says_which(records: Records) -> None:
+def test_a_newer_version_supersedes_the_current_one_and_its_outcome_names_it(records: Records) -> None:
     (old,) = records.deliver(version("1", "shelf 7", 1))
     (new,) = records.deliver(version("1", "shelf 8", 2))
     assert (new.state, new.note) == (
@@ -70,7 +70,7 @@ def test_a_content_that_returns_is_the_same_memory_and_is_not_embedded_again(rec
     assert len(records.embedder.embedded) == 2
 
 
-def test_versions_of_one_message_take_their_places_by_time(records: Records) -> None:
+def test_versions_in_one_message_are_ordered_by_time(records: Records) -> None:
     items = [version("1", content, second) for content, second in (("b", 2), ("d", 4), ("a", 1), ("b", 3))]
     outcomes = records.deliver(*items)
     assert [one.state for one in outcomes] == [IngestState.STORED] * 3 + [IngestState.DUPLICATE]
@@ -111,7 +111,7 @@ def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
     assert (first.state, twice.state, twice.note) == (IngestState.STORED, IngestState.DUPLICATE, note)
 
 
-def test_a_record_leaves_the_memory_that_it_shares_with_another_one(records: Records) -> None:
+def test_a_memory_shared_by_two_records_stays_when_one_of_them_changes(records: Records) -> None:
     records.deliver(version("1", "shared", 1))
     records.deliver(version("2", "shared", 1))
     (moved,) = records.deliver(version("1", "own", 2))
@@ -121,7 +121,7 @@ def test_a_record_leaves_the_memory_that_it_shares_with_another_one(records: Rec
     assert records.visible() == {"own", "other"}
 
 
-def test_what_a_person_has_superseded_stays_so_until_the_record_changes(records: Records) -> None:
+def test_a_memory_superseded_by_a_person_stays_superseded_until_the_record_changes(records: Records) -> None:
     (current,) = records.deliver(version("1", "shelf 7", 1))
     (better,) = records.deliver(request("shelf 8, seen today"))
     assert current.memory_id
@@ -139,7 +139,7 @@ def test_a_deletion_removes_all_earlier_versions_and_reports_the_current_one(rec
     assert records.stored() == set()
 
 
-def test_a_version_that_a_deletion_covers_is_not_stored_and_says_how_it_can_be(records: Records) -> None:
+def test_a_version_older_than_a_deletion_is_not_stored_and_its_outcome_says_how_to_store_it(records: Records) -> None:
     records.deliver(deletion("1", 2))
     (late,) = records.deliver(version("1", "shelf 7", 1))
     assert (late.state, late.memory_id) == (IngestState.DELETED, None)
@@ -173,7 +173,7 @@ def test_a_deletion_leaves_the_memory_that_is_current_in_another_record(records:
     assert records.stored() == set()
 
 
-def test_a_deletion_and_a_version_may_come_in_one_message(records: Records) -> None:
+def test_a_deletion_and_a_version_may_be_in_the_same_message(records: Records) -> None:
     records.deliver(version("1", "old", 1))
     outcomes = records.deliver(version("1", "new", 3), deletion("1", 2))
     assert [one.state for one in outcomes] == [IngestState.STORED, IngestState.DELETED]
@@ -193,7 +193,7 @@ def test_a_deletion_of_many_memories_is_done_in_several_transactions(records: Re
     assert left == [(3, False), (1, False), (0, True), (0, True)]
 
 
-def test_a_request_whose_memory_was_deleted_reads_as_deleted_and_stays_so_when_it_is_redelivered(
+def test_the_request_of_a_deleted_memory_stays_deleted_when_it_is_redelivered(
     records: Records,
 ) -> None:
     items = [version("1", "tea", 1), request("coffee")]
@@ -233,13 +233,13 @@ def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, con
     assert records.stored() == {"first"}
 
 
-def test_of_two_contents_in_one_message_an_immutable_record_keeps_the_earlier(pool: Pool) -> None:
+def test_an_immutable_record_keeps_the_earlier_of_two_contents_in_one_message(pool: Pool) -> None:
     records = records_in(pool, immutable=[SOURCE])
     outcomes = records.deliver(version("1", "second", 2), version("1", "first", 1), version("2", "free", 1))
     assert [one.state for one in outcomes] == [IngestState.FAILED, IngestState.STORED, IngestState.STORED]
 
 
-def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_dead_lettered(pool: Pool) -> None:
+def test_a_dead_lettered_version_that_an_immutable_record_refuses_is_not_stored_later(pool: Pool) -> None:
     records = records_in(pool, immutable=[SOURCE])
     records.deliver(version("1", "first", 1))
     late = version("1", "second", 2)
@@ -253,7 +253,7 @@ def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_
 @pytest.mark.parametrize(
     ("second", "state"), [(1, IngestState.DELETED), (2, IngestState.DELETED), (3, IngestState.STORED)]
 )
-def test_of_a_deletion_and_a_version_published_together_the_timestamps_decide(
+def test_the_timestamps_decide_between_a_deletion_and_a_version_published_together(
     records: Records, second: int, state: IngestState
 ) -> None:
     together = version("1", "new", second, published=5)
@@ -262,7 +262,7 @@ def test_of_a_deletion_and_a_version_published_together_the_timestamps_decide(
     assert outcome.state is state
 
 
-def test_a_deletion_leaves_a_version_that_was_published_with_it_and_arrived_first(records: Records) -> None:
+def test_a_deletion_does_not_delete_a_version_that_was_published_with_it_and_arrived_first(records: Records) -> None:
     records.deliver(version("1", "old", 1), version("1", "new", 3, published=5))
     records.deliver(deletion("1", 2, published=5))
     assert records.stored() == {"new"}
@@ -312,7 +312,7 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     assert kept.lost
 
 
-def test_a_deletion_that_was_done_needs_no_dead_letter(records: Records) -> None:
+def test_a_completed_deletion_is_not_kept_as_a_dead_letter(records: Records) -> None:
     records.deliver(gone := deletion("1", 1))
     message = IngestMessage(records.namespace, (), deletions=(gone,))
     assert ingest.store(message, memories=records.store, embedder=records.embedder).dead_letter_reason == ""

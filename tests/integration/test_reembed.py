@@ -45,7 +45,7 @@ SEARCHES_PER_SECOND = 20
 
 
 class Moving:
-    """A database in the old space, a system that serves it, and the command as an operator would type it."""
+    """A database with vectors of the old embedding space, a running system, and the command `mnemosyne reembed`."""
 
     def __init__(
         self, gemini: GeminiServer, owner: Connection, urls: tuple[str, str], settings: dict[str, str]
@@ -94,7 +94,7 @@ class Moving:
 
 
 def word(n: int) -> str:
-    """A word that the fake model gives a direction like no other one's, in any of its spaces."""
+    """Return a word whose vector of the fake model is unlike that of every other word."""
     return "m" * (COUNT - n) + "n" * n
 
 
@@ -194,7 +194,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target
 
 
 @pytest.mark.exhaustive
-def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
+def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
     embedded = 0
 
     def fails_at_the_second_batch(server: GeminiServer) -> tuple[int, Any] | None:
@@ -218,8 +218,8 @@ def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
 
 
 @pytest.mark.parametrize("moving", [(OLD, VERTEX_AI)], indirect=True)
-def test_a_memory_that_the_model_calls_too_long_moves_whole_in_more_chunks(moving: Moving) -> None:
-    """The service counts more tokens than estimated. Memories that it reads are not cut."""
+def test_a_memory_that_the_model_rejects_as_too_long_is_moved_in_more_chunks(moving: Moving) -> None:
+    """The service counts more tokens than the estimate. Memories that fit are not divided further."""
     moving.gemini.tokens = lambda texts: [5 * len(text) for text in texts]
     moving.store("8888. " * 250)
     assert moving.chunks_of("8888. " * 250) != []
@@ -231,7 +231,7 @@ def test_a_memory_that_the_model_calls_too_long_moves_whole_in_more_chunks(movin
     assert moving.best("8888 " * 50)[0].startswith("8888")
 
 
-def test_chunks_that_a_refusal_has_made_count_towards_the_day_s_quota(moving: Moving) -> None:
+def test_additional_chunks_after_a_refusal_count_towards_the_daily_quota(moving: Moving) -> None:
     counted = "SELECT CAST(sum(texts) AS bigint) FROM namespace_usage"
     ((before,),) = moving.owner.run(counted)
     moving.gemini.fault = lambda s: error(400, "input is too long") if longest(s) > 1_000 else None
@@ -244,7 +244,7 @@ def longest(server: GeminiServer) -> int:
     return max(len(str(one["content"])) for one in server.requests[-1]["requests"])
 
 
-def test_a_move_elsewhere_is_refused_while_one_is_under_way_until_it_is_given_up(moving: Moving) -> None:
+def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(moving: Moving) -> None:
     moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 96")
     refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "128")
     assert isinstance(refused.exception, Conflict)
@@ -253,7 +253,7 @@ def test_a_move_elsewhere_is_refused_while_one_is_under_way_until_it_is_given_up
     assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "128").exit_code == 0
 
 
-def test_a_move_to_where_they_are_is_refused(moving: Moving) -> None:
+def test_a_move_to_the_present_space_is_refused(moving: Moving) -> None:
     refused = moving.reembed("--model", OLD.model, "--dimension", str(OLD.dimension))
     assert isinstance(refused.exception, Conflict)
 
@@ -279,7 +279,7 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
     move.begin()
-    owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as an owner's transaction that was left open
+    owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # like a transaction that the owner left open
     # A separate connection: a transaction reads pg_stat_activity once, and does not see later activity.
     watching = connection_factory(cluster.url(postgres.OWNER, name))()
     waiting = (

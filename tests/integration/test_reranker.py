@@ -31,7 +31,7 @@ def _words_in_common(query: str, content: str) -> float:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that tests may take longer for an answer than a search waits."""
+    """Increase the deadline, because a loaded test machine may be slower than the deadline of searches."""
     monkeypatch.setattr(vertex_reranker, "DEADLINE_SECONDS", 30.0)
 
 
@@ -49,11 +49,11 @@ def _client(server: RankingServer) -> RankServiceClient:
 @pytest.fixture
 def reranker(server: RankingServer) -> VertexReranker:
     reranker = VertexReranker("test-project", MODEL, lambda: _client(server))
-    reranker.check()  # it is loaded by now
+    reranker.check()  # the client is loaded
     return reranker
 
 
-def test_scores_come_in_the_order_of_the_texts_whatever_order_they_are_answered_in(
+def test_scores_are_in_the_order_of_the_texts_whatever_the_order_of_the_answer(
     reranker: VertexReranker, server: RankingServer
 ) -> None:
     assert reranker.score("green tea", ["coffee", "green tea", "tea"]) == pytest.approx([0.0001, 1.0, 0.5])
@@ -62,7 +62,7 @@ def test_scores_come_in_the_order_of_the_texts_whatever_order_they_are_answered_
     assert (request.model, request.query, request.ignore_record_details_in_response) == (MODEL, "green tea", True)
 
 
-def test_no_search_waits_longer_than_its_deadline_for_one_that_says_nothing(
+def test_a_reranker_that_does_not_answer_is_given_up_at_the_deadline(
     reranker: VertexReranker, server: RankingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vertex_reranker, "DEADLINE_SECONDS", DEADLINE_SECONDS)
@@ -81,7 +81,7 @@ def test_no_search_waits_longer_than_its_deadline_for_one_that_says_nothing(
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_a_refusal_is_said_and_not_repeated(
+def test_a_refusal_is_reported_and_not_retried(
     reranker: VertexReranker, server: RankingServer, code: grpc.StatusCode, said: str
 ) -> None:
     server.refusal = (code, said)
@@ -97,7 +97,7 @@ def test_scores_that_do_not_cover_all_texts_are_not_used(reranker: VertexReranke
         reranker.score("tea", ["tea", "coffee"])
 
 
-def test_a_client_that_is_still_being_loaded_holds_no_search_up(
+def test_a_client_that_is_still_loading_does_not_delay_searches(
     server: RankingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vertex_reranker, "DEADLINE_SECONDS", DEADLINE_SECONDS)
@@ -114,7 +114,7 @@ def test_a_client_that_is_still_being_loaded_holds_no_search_up(
     assert reranker.check()
 
 
-def test_credentials_that_were_away_are_looked_for_again(server: RankingServer) -> None:
+def test_credentials_that_were_unavailable_are_looked_for_again(server: RankingServer) -> None:
     metadata_server_is_there = Event()
 
     def connect() -> RankServiceClient:
@@ -129,7 +129,7 @@ def test_credentials_that_were_away_are_looked_for_again(server: RankingServer) 
     assert reranker.check() == f"{MODEL} orders the results"
 
 
-def test_the_doctor_says_what_is_missing(reranker: VertexReranker, server: RankingServer) -> None:
+def test_doctor_reports_what_the_reranker_lacks(reranker: VertexReranker, server: RankingServer) -> None:
     assert check_reranker(reranker).ok
     server.refusal = (grpc.StatusCode.PERMISSION_DENIED, "denied")
     check = check_reranker(reranker)
@@ -137,11 +137,11 @@ def test_the_doctor_says_what_is_missing(reranker: VertexReranker, server: Ranki
     assert "roles/discoveryengine.viewer" in str(check.remedy)
 
 
-def test_a_function_asks_as_itself_over_tls(tmp_path: Path) -> None:
+def test_a_function_calls_the_reranker_with_its_own_identity_over_tls(tmp_path: Path) -> None:
     roots = tmp_path / "roots.pem"
     ranking = RankingServer(_words_in_common)
     with ranking.serving(self_signed(roots)), MetadataServer().serving() as metadata:
-        # google-auth and gRPC have read their variables long ago in this process: a new one, as a function is.
+        # google-auth and gRPC read their variables at import, so the call is made in a new process.
         program = f"""
 from google.cloud.discoveryengine_v1 import RankServiceClient
 from mnemosyne.adapters.vertex_reranker import VertexReranker

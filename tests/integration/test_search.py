@@ -1,4 +1,4 @@
-"""Search among many on real PostgreSQL: the true top-k under any filter, plans, and bounds."""
+"""Search among 20,000 memories on PostgreSQL: recall under filters, query plans and limits."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -52,9 +52,9 @@ class Haystack:
         self._fill(self._owner)
 
     def indexes_used(self) -> set[str]:
-        """The indexes that any connection has scanned, once the server has counted those that were to be."""
+        """Wait until PostgreSQL has counted the expected index scans, and return the scanned indexes."""
         used: set[str] = set()
-        with self.store.database.pool.connection() as connection:  # else an idle one reports within ten seconds
+        with self.store.database.pool.connection() as connection:  # otherwise only every 10 s
             connection.run("SELECT pg_stat_force_next_flush()")
 
         def counted() -> bool:
@@ -101,7 +101,7 @@ class Haystack:
         return find(self.store, asked, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:
-        """The share of the true best that is found, over all queries, by brute force over the filtered set."""
+        """Return the recall over all queries, compared with a brute-force search of the filtered memories."""
         allowed = np.flatnonzero(mask)
         found = wanted = 0
         for number, query in enumerate(self.queries):
@@ -129,12 +129,12 @@ def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
 
 
 @pytest.mark.parametrize("tag", ["permille", "percent", "tenth", "half"])
-def test_a_tag_filter_finds_the_true_best(haystack: Haystack, tag: str) -> None:
+def test_a_search_with_a_tag_filter_finds_the_nearest_memories(haystack: Haystack, tag: str) -> None:
     assert haystack.recall(Filters(tags=(tag,)), haystack.tags[tag]) >= 0.99
 
 
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
-def test_a_time_filter_finds_the_true_best(haystack: Haystack, share: float) -> None:
+def test_a_search_with_a_time_filter_finds_the_nearest_memories(haystack: Haystack, share: float) -> None:
     after = START + timedelta(seconds=ROWS * (1 - share))
     mask = np.arange(ROWS) >= ROWS * (1 - share)
     assert haystack.recall(Filters(after=after), mask) >= 0.99
@@ -148,13 +148,13 @@ def test_a_time_filter_finds_the_true_best(haystack: Haystack, share: float) -> 
     ],
     ids=["equal", "range"],
 )
-def test_a_metadata_filter_finds_the_true_best(
+def test_a_search_with_a_metadata_filter_finds_the_nearest_memories(
     haystack: Haystack, asked: MetadataCondition, passing: Callable[[Any], Any]
 ) -> None:
     assert haystack.recall(Filters(metadata=(asked,)), passing(np.arange(ROWS) % 200)) >= 0.99
 
 
-def test_all_filters_together_find_the_true_best(haystack: Haystack) -> None:
+def test_a_search_with_all_filters_finds_the_nearest_memories(haystack: Haystack) -> None:
     numbers = np.arange(ROWS)
     mask = haystack.tags["half"] & haystack.tags["tenth"] & (numbers >= 4_000) & (numbers < 16_000)
     filters = Filters(
@@ -166,11 +166,11 @@ def test_all_filters_together_find_the_true_best(haystack: Haystack) -> None:
     assert haystack.recall(filters, mask) >= 0.99
 
 
-def test_no_filter_finds_the_true_best(haystack: Haystack) -> None:
+def test_a_search_without_a_filter_finds_the_nearest_memories(haystack: Haystack) -> None:
     assert haystack.recall(Filters(), np.ones(ROWS, dtype=bool)) >= 0.99
 
 
-def test_a_large_limit_is_filled(haystack: Haystack) -> None:
+def test_a_search_with_a_limit_of_100_finds_the_nearest_memories(haystack: Haystack) -> None:
     assert haystack.recall(Filters(), np.ones(ROWS, dtype=bool), limit=100) >= 0.99
 
 
@@ -181,7 +181,7 @@ def test_the_strategy_fits_the_size_of_the_filtered_set(haystack: Haystack) -> N
     assert narrow.strategy == "exact"
 
 
-def test_a_filter_that_nothing_passes_finds_nothing(haystack: Haystack) -> None:
+def test_a_filter_that_no_memory_passes_gives_no_results(haystack: Haystack) -> None:
     assert haystack.search(0, Filters(tags=("none",))).hits == []
 
 
@@ -190,19 +190,19 @@ def _words(haystack: Haystack, query: str, **fields: Any) -> SearchResult:
     return find(haystack.store, asked, None, model="fake", lexical_weight=0.5)
 
 
-def test_a_word_that_everything_has_only_adds_to_what_others_find(haystack: Haystack) -> None:
+def test_a_word_in_every_memory_does_not_add_results_to_a_rarer_word(haystack: Haystack) -> None:
     found = _words(haystack, "the memory 777", limit=5)
     assert [hit.content for hit in found.hits] == ["memory 777"]
 
 
-def test_where_all_words_are_common_the_newest_answer(haystack: Haystack) -> None:
+def test_if_all_words_are_in_every_memory_the_newest_memories_are_found(haystack: Haystack) -> None:
     found = _words(haystack, "memory", limit=3)
-    tagged = np.logical_or.reduce(list(haystack.tags.values()))  # they have more words, and so less of each
+    tagged = np.logical_or.reduce(list(haystack.tags.values()))  # longer, so each word counts less
     newest = [n for n in range(ROWS - 1, 0, -1) if not tagged[n]][:3]
     assert [hit.content for hit in found.hits] == [f"memory {n}" for n in newest]
 
 
-def test_no_more_rows_are_scored_than_the_bound_however_wrong_the_shares_are(haystack: Haystack) -> None:
+def test_the_number_of_scored_rows_is_bounded_even_if_the_estimated_frequencies_are_wrong(haystack: Haystack) -> None:
     ((scored,),) = haystack._owner.run(
         """
         SELECT count(*) FROM match_memories(
@@ -213,7 +213,7 @@ def test_no_more_rows_are_scored_than_the_bound_however_wrong_the_shares_are(hay
     assert scored == 50
 
 
-def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
+def test_each_index_is_used_under_row_level_security(haystack: Haystack) -> None:
     haystack.search(0, Filters())
     _words(haystack, "777")
     haystack.store.list(Filters(tags=("permille",)), 10)

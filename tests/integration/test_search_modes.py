@@ -28,7 +28,7 @@ def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields
     return [hit.content for hit in found.hits]
 
 
-def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresMemories) -> None:
+def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: PostgresMemories) -> None:
     embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
     embedder.away = True
     assert _found(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
@@ -48,7 +48,7 @@ def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(
     assert _found(store, embedder, "greenhouse controller password", limit=1) == [long]
 
 
-def test_the_planner_s_statistics_change_no_score(store: PostgresMemories, owner: Connection) -> None:
+def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemories, owner: Connection) -> None:
     embedder = _stored(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
 
     def scores() -> list[tuple[str, float]]:
@@ -100,7 +100,7 @@ def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str
     ],
     ids=lambda text: text.replace("/", " "),
 )
-def test_names_and_numbers_are_found_within_what_they_are_joined_to(
+def test_names_and_numbers_are_found_within_compound_identifiers(
     store: PostgresMemories, content: str, query: str
 ) -> None:
     embedder = _stored(
@@ -110,7 +110,7 @@ def test_names_and_numbers_are_found_within_what_they_are_joined_to(
     assert _found(store, embedder, query)[:1] == [content]
 
 
-def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
+def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
     embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
     hits = search.search(asked, memories=store, embedder=embedder).hits
@@ -120,7 +120,7 @@ def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> Non
     assert hits[0].content == "an exact zeppelin"
 
 
-def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
+def test_a_single_memory_has_relevance_1_in_each_mode(store: PostgresMemories) -> None:
     embedder = _stored(store, "green tea")
     asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
     (hit,) = search.search(asked, memories=store, embedder=embedder).hits
@@ -131,7 +131,9 @@ def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemo
     "query", ["'", "\\", "a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000]
 )
 @pytest.mark.parametrize("mode", list(SearchMode))
-def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, mode: SearchMode) -> None:
+def test_special_characters_in_a_query_have_no_special_meaning(
+    store: PostgresMemories, query: str, mode: SearchMode
+) -> None:
     embedder = _stored(store, "green tea", f"about {query}")
     if mode is SearchMode.EXACT:
         assert _found(store, embedder, query, mode=mode) == [f"about {query}"]
@@ -139,7 +141,7 @@ def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, m
         assert len(_found(store, embedder, query, mode=mode)) == 2
 
 
-def test_a_word_beyond_those_that_are_weighed_finds_its_memory(store: PostgresMemories) -> None:
+def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: PostgresMemories) -> None:
     words = [f"w{n}x" for n in range(16_050)]
     embedder = _stored(store, " ".join(words))
     embedder.away = True
@@ -147,7 +149,9 @@ def test_a_word_beyond_those_that_are_weighed_finds_its_memory(store: PostgresMe
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
-def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
+def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
+    store: PostgresMemories, mode: SearchMode
+) -> None:
     embedder = _stored(store, "green tea", "fast cars")
     embedder.away = True
     found = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
@@ -167,7 +171,7 @@ def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     ("session", "mode", "trips"),
     [(None, SearchMode.HYBRID, 2), ("chat", SearchMode.SEMANTIC, 2), ("chat", SearchMode.HYBRID, 3)],
 )
-def test_a_search_takes_two_round_trips_and_a_third_to_compare_turns_of_a_session(
+def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_session(
     store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
 ) -> None:
     embedder = _stored(store, "green tea", "black tea", session=session)
@@ -185,7 +189,7 @@ def test_a_search_takes_two_round_trips_and_a_third_to_compare_turns_of_a_sessio
     assert len(sent) == trips
 
 
-def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) -> None:
+def test_the_runtime_role_cannot_call_the_internal_search_functions(pool: Pool) -> None:
     with pool.connection() as connection, permission_denied("for function search_terms"):
         connection.run("SELECT * FROM search_terms('ns', 'x')")
 

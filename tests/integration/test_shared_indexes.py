@@ -31,10 +31,7 @@ FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
 
 @pytest.fixture
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    """Two namespaces of as many memories: ada has the common tag on each, bob on few.
-
-    No timeout for building the index.
-    """
+    """Two namespaces of equal size: all memories of ada have the common tag, and few of bob. No statement timeout."""
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
         connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
@@ -50,7 +47,7 @@ def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
 
 
 @pytest.mark.parametrize("match", TagMatch)
-def test_a_tag_that_others_use_too_is_read_in_one_s_own_memories_alone(
+def test_a_tag_filter_reads_only_index_entries_of_the_caller_s_namespace(
     store: PostgresMemories, owner: Connection, match: TagMatch
 ) -> None:
     owner.script("SELECT pg_stat_reset()")
@@ -68,7 +65,7 @@ def test_a_tag_that_others_use_too_is_read_in_one_s_own_memories_alone(
 
 
 @pytest.mark.parametrize(("total", "strategy"), [(2 * MANY, "hnsw"), (2_000_000, "exact")])
-def test_a_small_part_of_a_large_index_is_compared_and_not_searched_for(
+def test_a_namespace_that_is_a_small_part_of_the_index_is_searched_exactly(
     store: PostgresMemories, owner: Connection, total: int, strategy: str
 ) -> None:
     owner.run("UPDATE pg_class SET reltuples = :total WHERE oid = CAST('memories' AS regclass)", total=total)

@@ -25,7 +25,7 @@ RUNS = 30
 
 
 class Caller:
-    """Calls the server without a pause until it refuses connections; counts the outcomes."""
+    """Client that calls the server continuously until it refuses connections, and counts the outcomes."""
 
     def __init__(self, port: int, *, keeps_alive: bool) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def _started(directory: DataDir) -> FunctionProcess:
 
 
 def _shut_down_under_load(process: FunctionProcess) -> "Counter[str]":
-    """End the process while four callers call it; their outcomes together."""
+    """End the process while four clients call it, and return the sum of their outcomes."""
     port = int(process.url.rpartition(":")[2])
     callers = [Caller(port, keeps_alive=number % 2 == 0) for number in range(CALLERS)]
     with ThreadPoolExecutor(CALLERS) as threads:
@@ -107,7 +107,7 @@ def _refuses(port: int) -> bool:
     return False
 
 
-def test_a_request_whose_body_comes_after_the_listener_closed_is_answered(server: FunctionProcess) -> None:
+def test_a_request_whose_body_arrives_after_the_listener_closed_is_answered(server: FunctionProcess) -> None:
     port = int(server.url.rpartition(":")[2])
     connection = http.client.HTTPConnection(HOST, port, timeout=GRACE_SECONDS)
     connection.putrequest("POST", "/mcp")
@@ -123,13 +123,13 @@ def test_a_request_whose_body_comes_after_the_listener_closed_is_answered(server
     assert server.wait(GRACE_SECONDS)
 
 
-def test_a_shutdown_under_load_answers_every_request(server: FunctionProcess) -> None:
+def test_each_request_is_answered_during_a_shutdown_under_load(server: FunctionProcess) -> None:
     outcomes = _shut_down_under_load(server)
     assert set(outcomes) <= {"200", "closed while idle"}, outcomes
 
 
 @pytest.mark.exhaustive
-def test_thirty_shutdowns_under_load_answer_every_request() -> None:
+def test_each_request_is_answered_during_thirty_shutdowns_under_load() -> None:
     total: Counter[str] = Counter()
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory(prefix="mnemosyne-shutdown-") as home:

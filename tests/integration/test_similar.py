@@ -1,4 +1,4 @@
-"""Hints of near-duplicates and of other values, calibrated on paraphrases among other people's conversations."""
+"""Hints at near-duplicates and at changed values, measured on paraphrases stored among other conversations."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ def memories(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str
 
 
 def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object) -> list[UUID]:
-    """Store each; the ids in that order, and of contents that were stored before."""
+    """Store the contents, and return their ids in that order; a content already stored has its earlier id."""
     ids: list[UUID] = []
     for start in range(0, len(contents), 500):
         requests = tuple(request(content, **fields) for content in contents[start : start + 500])
@@ -52,7 +52,7 @@ def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object
     return ids
 
 
-def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_the_index_is_walked(
+def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vector_index(
     memories: PostgresMemories,
 ) -> None:
     stored = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
@@ -75,13 +75,13 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
     ("The freezer is kept at -20 degrees", "The freezer is kept at 20 degrees"),
     ("The review said 👍 to the plan", "The review said 👎 to the plan"),
 ])  # fmt: skip
-def test_what_another_sign_says_is_not_hinted_at(memories: PostgresMemories, stored: str, said: str) -> None:
+def test_contents_that_differ_in_a_sign_give_no_hint(memories: PostgresMemories, stored: str, said: str) -> None:
     _store(memories, [stored])
     (new,) = _store(memories, [said])
     assert memories.neighbours(new).similar == []
 
 
-def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemories) -> None:
+def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: PostgresMemories) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])
     assert {found.id for found in memories.neighbours(new).similar} == {old, older}
@@ -90,7 +90,7 @@ def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemo
     assert not store_of(memories, "other").neighbours(new).similar
 
 
-def test_an_earlier_memory_with_another_value_may_be_replaced_until_it_is_superseded(
+def test_an_earlier_memory_with_another_value_gives_a_hint_until_it_is_superseded(
     memories: PostgresMemories,
 ) -> None:
     first, second = _store(memories, ["The oolong is on shelf 7.", "The oolong is on shelf 8."])
@@ -101,14 +101,14 @@ def test_an_earlier_memory_with_another_value_may_be_replaced_until_it_is_supers
     assert not store_of(memories, "other").neighbours(new).may_replace
 
 
-def test_a_memory_of_an_earlier_time_replaces_no_later_one(memories: PostgresMemories) -> None:
+def test_a_memory_with_an_earlier_time_gives_no_hint_at_a_later_one(memories: PostgresMemories) -> None:
     (later,) = _store(memories, ["The oolong is on shelf 9."], timestamp=NOW)
     (new,) = _store(memories, ["The oolong is on shelf 7."], timestamp=NOW - timedelta(days=1))
     assert not memories.neighbours(new).may_replace
     assert [found.id for found in memories.neighbours(later).may_replace] == [new]
 
 
-def test_contents_are_read_up_to_a_limit_of_bytes(memories: PostgresMemories) -> None:
+def test_contents_are_compared_up_to_a_limit_of_bytes(memories: PostgresMemories) -> None:
     _store(memories, [f"The oolong is on shelf 7. {number} {'tea ' * 10_000}" for number in range(3)])
     (new,) = _store(memories, ["The oolong is on shelf 9."])
     assert len(memories.neighbours(new).earlier) == 1

@@ -1,4 +1,4 @@
-"""A message is stored in slices: small transactions, each final once it is committed."""
+"""A message is stored in slices: small transactions whose results stay if a later one fails."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -52,7 +52,9 @@ def _deliver(store: PostgresMemories, message: IngestMessage, embedder: FakeEmbe
 @pytest.mark.parametrize(
     "chunks", [[1] * 100, [30] * 12, [240], [1, 240, 1], [60, 1, 1, 60, 1, 60]], ids=lambda chunks: str(sum(chunks))
 )
-def test_no_transaction_grows_with_a_message(store: PostgresMemories, owner: Connection, chunks: list[int]) -> None:
+def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
+    store: PostgresMemories, owner: Connection, chunks: list[int]
+) -> None:
     message, embedder = _message(*chunks), FakeEmbedder()
     assert _deliver(store, message, embedder) == [IngestState.STORED] * len(chunks)
     transactions = owner.run(TRANSACTIONS)
@@ -61,7 +63,7 @@ def test_no_transaction_grows_with_a_message(store: PostgresMemories, owner: Con
 
 
 class _Interrupted(FakeEmbedder):
-    """Is away after a number of texts."""
+    """Embedder that is unavailable after a number of texts."""
 
     def __init__(self, texts: int) -> None:
         super().__init__()
@@ -74,7 +76,7 @@ class _Interrupted(FakeEmbedder):
 
 
 @pytest.mark.parametrize("texts", [0, 40, 130, 300])
-def test_slices_that_were_committed_are_not_embedded_again(store: PostgresMemories, texts: int) -> None:
+def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemories, texts: int) -> None:
     message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
         _deliver(store, message, interrupted)
@@ -86,13 +88,13 @@ def test_slices_that_were_committed_are_not_embedded_again(store: PostgresMemori
 
 @pytest.fixture
 def statements_that_time_out(owner: Connection) -> Callable[[str], object]:
-    """Cancels a statement that inserts memories (`NEWs`) for which the condition holds, as statement_timeout does."""
+    """Function that makes an insert of memories (`NEWs`) that meet a condition fail like statement_timeout."""
     times_out = partial(FAILS.format, state="57014", change="INSERT", rows="NEW")
     return lambda condition: owner.run_file(times_out(condition=condition))
 
 
 @pytest.mark.parametrize(("largest", "count"), [(1, 5), (3, 20), (10, 11)])
-def test_a_slice_that_takes_too_long_is_stored_in_smaller_ones(
+def test_a_slice_that_times_out_is_stored_in_smaller_slices(
     store: PostgresMemories, statements_that_time_out: Callable[[str], object], largest: int, count: int
 ) -> None:
     statements_that_time_out(f"count(*) > {largest}")
@@ -102,7 +104,7 @@ def test_a_slice_that_takes_too_long_is_stored_in_smaller_ones(
 
 
 @pytest.mark.parametrize("slow", [0, 2, 4])
-def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_stored(
+def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored(
     store: PostgresMemories, owner: Connection, statements_that_time_out: Callable[[str], object], slow: int
 ) -> None:
     statements_that_time_out(f"bool_or(content LIKE '{slow} %')")
@@ -131,7 +133,7 @@ def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
 
 @pytest.mark.parametrize("count", [1, 3, 20])
 @pytest.mark.parametrize(("state", "error"), [("57014", Unavailable), ("22001", Broken)])
-def test_an_error_that_every_memory_meets_fails_none_of_them(
+def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
     store: PostgresMemories, owner: Connection, state: str, error: type[Unavailable], count: int
 ) -> None:
     owner.run_file(FAILS.format(condition="count(*) > 0", state=state, change="INSERT", rows="NEW"))
@@ -144,7 +146,7 @@ def test_an_error_that_every_memory_meets_fails_none_of_them(
 
 
 @pytest.mark.parametrize(("largest", "versions"), [(100, 101), (10, 25), (1, 3)])
-def test_a_deletion_that_takes_too_long_is_done_in_smaller_transactions(
+def test_a_deletion_that_times_out_is_done_in_smaller_transactions(
     store: PostgresMemories, owner: Connection, largest: int, versions: int
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(version("k", f"{n}", n) for n in range(versions))), FakeEmbedder())
@@ -160,7 +162,7 @@ def _version(second: int) -> IngestRequest:
 
 
 @pytest.mark.parametrize("seconds", [*permutations(range(3))])
-def test_the_latest_version_is_current_in_whatever_slices_versions_come(
+def test_the_latest_version_is_current_however_versions_are_divided_into_slices(
     store: PostgresMemories, owner: Connection, seconds: tuple[int, ...]
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(map(_version, seconds))), FakeEmbedder())

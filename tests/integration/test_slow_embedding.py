@@ -40,7 +40,7 @@ WORDS = ["kiln", "harbour", "Ada", "prefers", "tea", "to", "coffee", "since", "t
 
 @dataclass
 class Clock:
-    """The time of the modules that bound a delivery."""
+    """Fake clock of the modules that limit the time of a delivery."""
 
     now: float = 0.0
 
@@ -110,7 +110,7 @@ def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock
     ],
     ids=["large", "long", "Chinese", "short"],
 )
-def test_a_slow_message_is_stored_however_many_deliveries_it_takes(
+def test_a_message_with_a_slow_embedder_is_stored_over_several_deliveries(
     gemini: GeminiServer,
     clock: Clock,
     services: FakeServices,
@@ -132,7 +132,7 @@ def test_a_slow_message_is_stored_however_many_deliveries_it_takes(
 
     def restart() -> None:
         embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64))
-        embedder.model = FAKE_SPACE.model  # The store takes no vectors of another space.
+        embedder.model = FAKE_SPACE.model  # The store refuses vectors of another space.
         services.embedder = embedder  # type: ignore[assignment]
 
     gemini.fault = takes_its_time
@@ -144,5 +144,5 @@ def test_a_slow_message_is_stored_however_many_deliveries_it_takes(
     states = Counter(status.state for status in known.values())
     assert states == {IngestState.STORED: len(requests)}
     assert list(services.memories.dead_letters(10)) == []
-    # An instance that ends takes the vectors of the slice in flight with it.
+    # The vectors of the current slice are lost when an instance ends.
     assert sum(bought.values()) <= len(bought) + SLICE_CHUNKS * (deliveries // DELIVERIES_OF_INSTANCE)

@@ -1,4 +1,4 @@
-"""The cost of memory_stats does not grow with the number of memories: it reads open requests and newest memories."""
+"""The cost of memory_stats does not depend on the number of memories: it reads only open requests and new memories."""
 
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.connections import Connection
@@ -6,7 +6,7 @@ from mnemosyne.adapters.database.connections import Connection
 ROWS = 20_000
 
 
-def test_stored_requests_are_not_read_to_count_those_that_wait(owner: Connection) -> None:
+def test_counting_queued_requests_does_not_read_stored_requests(owner: Connection) -> None:
     owner.run(
         """
         INSERT INTO ingest_requests (namespace, request_id, state)

@@ -1,4 +1,4 @@
-"""Results and reads of mode exact, in a namespace with more memories than it compares."""
+"""Search mode `exact`: its results and the rows it reads, in a namespace with more memories than it scans directly."""
 
 import random
 from datetime import timedelta
@@ -48,7 +48,7 @@ def _found(store: PostgresMemories, text: str, **asked: object) -> list[str]:
     return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
 
-def test_what_contains_a_text_is_found_whatever_its_age_script_and_case(
+def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_case(
     store: PostgresMemories, owner: Connection
 ) -> None:
     _fill(store, 2 * NEWEST)
@@ -62,7 +62,7 @@ def test_what_contains_a_text_is_found_whatever_its_age_script_and_case(
                 assert _found(store, text) == expected, text
 
 
-def test_the_newest_come_first_and_the_filters_hold_among_the_old(store: PostgresMemories) -> None:
+def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(store: PostgresMemories) -> None:
     _fill(store, 2 * NEWEST)
     assert _found(store, "tea number 7 ") == ["tea number 7 of many cups"]
     assert _found(store, "number 19", limit=2) == ["tea number 1999 of many cups", "tea number 1998 of many cups"]
@@ -71,7 +71,7 @@ def test_the_newest_come_first_and_the_filters_hold_among_the_old(store: Postgre
 
 
 @pytest.mark.parametrize("text", ["a zeppelin nobody saw", "teapot", "many zebras", "寿司店"])
-def test_an_absent_text_reads_the_newest_thousand_and_no_more(
+def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(
     store: PostgresMemories, owner: Connection, text: str
 ) -> None:
     _fill(store, 3 * NEWEST)

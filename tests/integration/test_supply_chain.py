@@ -17,7 +17,7 @@ TOOLS = ROOT / ".venv-supply-chain" / "bin"
 
 
 class Advisories(JsonServer):
-    """OSV's query for one package at one version."""
+    """Fake of OSV's query for a package and version."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ def test_the_licences_of_the_installed_packages_are_allowed() -> None:
         "Summary: without a licence",
     ],
 )
-def test_a_package_with_another_licence_is_refused_by_name(tmp_path: Path, metadata: str) -> None:
+def test_a_package_with_another_licence_is_refused_and_named(tmp_path: Path, metadata: str) -> None:
     package = tmp_path / "left_pad-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text(f"Metadata-Version: 2.4\nName: left-pad\nVersion: 1.0\n{metadata}\n")
@@ -97,7 +97,7 @@ def test_the_sbom_names_every_deployed_package_with_its_hashes(tmp_path: Path) -
     assert components == {(package.name, package.version): package.hashes for package in locked_packages(DEPLOYED)}
 
 
-def test_an_audit_asks_for_every_package_and_passes_without_an_advisory(advisories: Advisories) -> None:
+def test_an_audit_queries_each_package_and_passes_without_an_advisory(advisories: Advisories) -> None:
     assert _audit(advisories.url).returncode == 0
     other_platforms = {"pywin32", "httpx2-jsfetch"}
     names = {package.name for package in locked_packages(DEPLOYED)}
@@ -113,6 +113,6 @@ def test_an_audit_fails_and_names_the_vulnerable_package(advisories: Advisories,
 
 
 @pytest.mark.parametrize("service", ["unreachable", "broken"])
-def test_an_audit_without_advisories_fails(advisories: Advisories, service: str) -> None:
+def test_an_audit_that_cannot_get_advisories_fails(advisories: Advisories, service: str) -> None:
     advisories.status = 503
     assert _audit("http://127.0.0.1:9" if service == "unreachable" else advisories.url).returncode != 0

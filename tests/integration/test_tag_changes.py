@@ -1,4 +1,4 @@
-"""Tags of many memories are changed although the database takes long for each."""
+"""Changes of the tags of many memories although the database needs a long time for each."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ MANY = 25
 
 @pytest.fixture
 def updates_that_time_out(owner: Connection) -> Callable[[str], object]:
-    """Cancels a statement that updates memories (`NEWs`) for which the condition holds, as statement_timeout does."""
+    """Function that makes an update of memories (`NEWs`) that meet a condition fail like statement_timeout."""
     return lambda condition: owner.run_file(
         FAILS.format(state="57014", change="UPDATE", rows="NEW", condition=condition)
     )
@@ -28,7 +28,7 @@ def _contents(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("largest", [1, 7, 20, 1_000])
-def test_a_tag_is_renamed_in_as_many_memories_as_the_time_allows(
+def test_a_call_renames_a_tag_in_as_many_memories_as_its_time_allows(
     store: PostgresMemories, updates_that_time_out: Callable[[str], object], largest: int
 ) -> None:
     store_contents(store, *_contents(MANY), tags=("tea",))
@@ -41,7 +41,7 @@ def test_a_tag_is_renamed_in_as_many_memories_as_the_time_allows(
     assert {memory.tags for memory in list_memories(store)} == {("Tee",)}
 
 
-def test_a_memory_that_takes_too_long_alone_is_reported(
+def test_a_single_memory_that_times_out_is_reported(
     store: PostgresMemories, updates_that_time_out: Callable[[str], object]
 ) -> None:
     store_content(store, "memory", tags=("tea",))
@@ -58,7 +58,7 @@ def test_tags_of_many_memories_are_added_by_several_statements(
     assert manage.change_tags(ids, added=["new"], removed=[], memories=store).changed == MANY
 
 
-def test_no_memory_is_changed_if_the_last_one_cannot_be(store: PostgresMemories) -> None:
+def test_no_memory_is_changed_if_one_of_them_cannot_be(store: PostgresMemories) -> None:
     ids = store_contents(store, *_contents(MANY))
     ids.append(store_content(store, "full", tags=tuple(f"tag {number}" for number in range(TAG_COUNT))))
     with pytest.raises(InvalidRequest):

@@ -1,4 +1,4 @@
-"""Counters and latencies that an OpenTelemetry collector receives from a function configured for it."""
+"""Counters and latencies that a function exports to an OpenTelemetry collector."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def collector() -> Iterator[Collector]:
 
 
 def _mcp(directory: DataDir, **variables: str) -> FunctionProcess:
-    """An `mcp` whose database is away and whose queue is there."""
+    """Start `mcp` with an unavailable database and a working queue."""
     environment = {
         "MNEMOSYNE_DATABASE_URL": f"postgresql://u@/d?host={directory.path}",
         "MNEMOSYNE_TOPIC": f"file://{directory.queue}",
@@ -46,8 +46,8 @@ def _end(function: FunctionProcess) -> None:
     function.stop()
 
 
-def test_a_collector_is_told_what_happened_and_how_long_it_took(collector: Collector, tmp_path: Path) -> None:
-    # Whatever the log leaves out is counted all the same.
+def test_a_collector_gets_the_counts_and_durations_of_calls(collector: Collector, tmp_path: Path) -> None:
+    # Calls that the log omits are counted, too.
     function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, **WARNINGS_ONLY)
     function.start()
     try:
@@ -68,7 +68,7 @@ def test_a_collector_is_told_what_happened_and_how_long_it_took(collector: Colle
     assert {one["service.name"] for one in collector.resources} == {"mnemosyne"}
 
 
-def test_two_instances_count_each_for_itself(collector: Collector, tmp_path: Path) -> None:
+def test_two_instances_export_separate_counts(collector: Collector, tmp_path: Path) -> None:
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "memory-of-ours"}
     for name in ("one", "two"):
         function = _mcp(DataDir.at(str(tmp_path / name)), **variables)
@@ -82,7 +82,7 @@ def test_two_instances_count_each_for_itself(collector: Collector, tmp_path: Pat
     assert {one["service.name"] for one in collector.resources} == {"memory-of-ours"}
 
 
-def test_no_series_names_a_memory_a_namespace_or_a_caller(collector: Collector, tmp_path: Path) -> None:
+def test_no_metric_label_contains_a_memory_a_namespace_or_a_caller(collector: Collector, tmp_path: Path) -> None:
     function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
     function.start()
     try:

@@ -60,7 +60,7 @@ def test_filters_apply_to_a_query_that_is_being_typed(services: FakeServices) ->
     assert _typed(services, "prin", tags=["office"]) == ["The printer of Ada."]
 
 
-def test_nothing_is_embedded_while_somebody_types(services: FakeServices) -> None:
+def test_an_incomplete_query_is_not_embedded(services: FakeServices) -> None:
     store_content(services.memories, PRINTERS[0])
     services.embedder.fault = Unavailable("the embedder is away")
     answer = answer_of(services, "memory_search", query="prin", typing=True)
@@ -75,13 +75,13 @@ def test_the_completed_word_is_marked(services: FakeServices) -> None:
 
 
 @pytest.mark.parametrize("query", ["a_b", "50%", "a.*", "(", "\\m", "'"])
-def test_signs_have_no_meaning_in_an_incomplete_word(services: FakeServices, query: str) -> None:
+def test_special_characters_in_an_incomplete_word_have_no_special_meaning(services: FakeServices, query: str) -> None:
     store_content(services.memories, "Something else.")
     assert _typed(services, query) == []
 
 
 @pytest.mark.parametrize("mode", ["exact", "semantic"])
-def test_typing_needs_mode_hybrid(services: FakeServices, mode: str) -> None:
+def test_a_search_while_typing_needs_mode_hybrid(services: FakeServices, mode: str) -> None:
     result = call_tool(services, "memory_search", query="pri", typing=True, mode=mode)
     assert result.is_error
     assert f"typing needs mode hybrid, got mode {mode}" in str(result.content)

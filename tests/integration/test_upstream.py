@@ -1,4 +1,4 @@
-"""People log in at an OpenID provider, over its wire protocol, and only its own answer to their own browser counts."""
+"""Log-in at an OpenID provider over HTTP: only the provider's answer to the same browser is accepted."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ def server(auth: Pool, provider: OpenIdProvider, tmp_path: Path) -> AuthServer:
 
 
 def _begun(server: AuthServer, client: str) -> tuple[Visit, str]:
-    """A browser at the provider's log-in page, and the address of that page."""
+    """Start a log-in; return the browser and the address of the provider's log-in page."""
     visit = Visit(server)
     where = visit.open(asked(client)).headers["Location"]
     return visit, where
@@ -70,7 +70,7 @@ def _claims(tokens: dict[str, Any]) -> dict[str, Any]:
         ({"email_verified": "true"}, "user:10769150350006150715113082367", "read write"),
     ],
 )
-def test_who_logs_in_there_has_the_memory_that_the_rules_say(
+def test_a_person_who_logs_in_at_the_provider_gets_the_namespace_of_the_rules(
     server: AuthServer, provider: OpenIdProvider, changed: dict[str, Any], namespace: str, scope: str
 ) -> None:
     provider.claims.update(changed)
@@ -89,7 +89,7 @@ def test_who_logs_in_there_has_the_memory_that_the_rules_say(
         {"email": None},
     ],
 )
-def test_whom_no_rule_names_gets_a_page_and_nothing_else(
+def test_a_person_without_a_matching_rule_gets_an_error_page_and_no_code(
     server: AuthServer, provider: OpenIdProvider, changed: dict[str, Any]
 ) -> None:
     provider.claims.update(changed)
@@ -118,7 +118,7 @@ def test_whom_no_rule_names_gets_a_page_and_nothing_else(
     ],
     ids=lambda signed: " ".join(signed),
 )
-def test_an_id_token_that_is_not_for_this_log_in_lets_nobody_in(
+def test_an_id_token_that_is_not_for_this_log_in_is_refused(
     server: AuthServer, provider: OpenIdProvider, signed: dict[str, Any]
 ) -> None:
     provider.signed = signed
@@ -129,7 +129,9 @@ def test_an_id_token_that_is_not_for_this_log_in_lets_nobody_in(
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(3600, 403), (-3600, 403), (0, 303)])
-def test_an_id_token_has_its_time(server: AuthServer, provider: OpenIdProvider, seconds: int, status: int) -> None:
+def test_an_id_token_outside_its_validity_is_refused(
+    server: AuthServer, provider: OpenIdProvider, seconds: int, status: int
+) -> None:
     provider.signed = provider.later(seconds)
     visit, where = _begun(server, server.register())
     assert _back(visit, provider, where).status_code == status
@@ -141,10 +143,10 @@ def test_a_state_that_comes_back_twice_is_refused(server: AuthServer, provider: 
     assert visit.browser.get(callback).status_code == 303
     again = visit.browser.get(callback)
     assert again.status_code == 409
-    assert provider.exchanged == 1, "the code of a log-in that is over is shown to nobody"
+    assert provider.exchanged == 1, "the code of a finished log-in is not sent to the provider"
 
 
-def test_another_browser_s_state_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
+def test_the_state_of_another_browser_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
     """Log-in CSRF: following an attacker's callback link does not log a person in as the attacker."""
     client = server.register()
     attacker, where = _begun(server, client)
@@ -159,7 +161,9 @@ def test_another_browser_s_state_is_refused(server: AuthServer, provider: OpenId
 @pytest.mark.parametrize(
     "back", [{"error": "access_denied"}, {"code": ""}, {}, {"code": "made up"}], ids=lambda back: str(back)
 )
-def test_who_does_not_log_in_is_told_so(server: AuthServer, provider: OpenIdProvider, back: dict[str, str]) -> None:
+def test_a_failed_log_in_at_the_provider_shows_a_message(
+    server: AuthServer, provider: OpenIdProvider, back: dict[str, str]
+) -> None:
     visit, where = _begun(server, server.register())
     state = provider.visit(where).partition("state=")[2].partition("&")[0]
     answer = visit.browser.get(f"/callback?{urlencode({'state': state, **back})}")
@@ -167,7 +171,7 @@ def test_who_does_not_log_in_is_told_so(server: AuthServer, provider: OpenIdProv
     assert "the identity provider did not let you in" in answer.text
 
 
-def test_a_provider_that_is_away_is_told_and_the_person_goes_on_when_it_is_back(
+def test_an_unavailable_provider_is_reported_and_the_log_in_continues_when_it_is_available(
     server: AuthServer, provider: OpenIdProvider
 ) -> None:
     client = server.register()
@@ -183,7 +187,7 @@ def test_a_provider_that_is_away_is_told_and_the_person_goes_on_when_it_is_back(
     assert visit.browser.get(callback).status_code == 303
 
 
-def test_no_secret_of_ours_is_shown_to_the_browser(server: AuthServer, provider: OpenIdProvider) -> None:
+def test_the_browser_sees_no_secret_of_the_server(server: AuthServer, provider: OpenIdProvider) -> None:
     visit, where = _begun(server, server.register())
     cookie = next(iter(visit.browser.cookies.values()))
     assert CLIENT_SECRET not in where

@@ -26,7 +26,7 @@ def _covered(one: IngestRequest, deletions: Iterable[Deletion]) -> bool:
 
 
 def _live(items: Iterable[IngestRequest | Deletion]) -> dict[str, list[IngestRequest]]:
-    """The model: by key, the versions that no deletion covers, the latest last."""
+    """The model: for each key the versions that no deletion covers, in order of time."""
     items = list(items)
     deletions = [one for one in items if isinstance(one, Deletion)]
     versions = {one.request_id: one for one in items if isinstance(one, IngestRequest)}
@@ -47,7 +47,7 @@ def _request_id(item: IngestRequest | Deletion) -> UUID:
 @st.composite
 def _items(draw: st.DrawFn, *, shared: bool) -> IngestRequest | Deletion:
     key, second = draw(st.sampled_from("kl") if shared else st.just("k")), draw(SECONDS)
-    # When it was published follows from the rest, so that one version is published once.
+    # The publish time is derived from the other values, so that a version is published once.
     published = second if shared else 3 * second % 5
     if draw(st.integers(0, 4)) == 0:
         return deletion(key, second, published=published)
@@ -96,7 +96,7 @@ def test_a_content_whose_latest_version_is_deleted_is_superseded_by_the_current_
 
 @SMALL
 @given(messages=_messages(shared=True))
-def test_a_content_that_records_share_is_visible_while_it_is_the_current_version_of_one(
+def test_a_content_shared_by_records_is_visible_while_it_is_the_current_version_of_one_of_them(
     pool: Pool, messages: list[list[IngestRequest | Deletion]]
 ) -> None:
     records = records_in(pool)

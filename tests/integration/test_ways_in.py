@@ -1,4 +1,4 @@
-"""One record has one outcome, by whichever way it comes in.
+"""A record has the same outcome by each way of ingestion.
 
 The same records, good and bad, are sent through the topic, a bucket, an import of a file, the console's import and the
 tool, each into a separate database. RECORDS_BY_EACH_WAY=20000 takes some minutes.
@@ -86,7 +86,7 @@ class System:
         return datetime.now(UTC)
 
     def deliver(self, *_: object) -> None:
-        """Push every message that waits, in order."""
+        """Push each waiting message, in order."""
         while messages := self.queue.due(1e12, 50, horizon=30):
             for message in messages:
                 envelope = {
@@ -152,7 +152,7 @@ def _by_the_console(system: System, samples: Sequence[Sample], directory: Path) 
 def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> None:
     """A batch is accepted whole or not at all: refused items are left out, and have an error instead of an outcome.
 
-    Fields that no memory has are refused, for a model may have meant another one: they are not sent.
+    The tool refuses unknown fields, because a model may have meant another field; so they are not sent.
     """
     services: Any = system
     tool = by_name()["ingest_memories"]
@@ -258,7 +258,7 @@ def test_the_same_record_has_the_same_outcome_by_every_way(ended: dict[str, Ende
 
 
 def _assert_latest(topic: Ended, samples: Sequence[Sample]) -> None:
-    """Of each key that is not deleted, the version with the latest time is current, and no other one is."""
+    """Check that for each key that is not deleted, only the version with the latest time is current."""
     deleted = {one.key for one in samples if one.kind == "deletion"}
     versions: dict[str, list[tuple[datetime, str | None]]] = {}
     for sample, (_, _, digest) in zip(samples, topic.outcomes, strict=True):

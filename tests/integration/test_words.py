@@ -1,4 +1,4 @@
-"""Which words a search finds in which contents."""
+"""Words that a search finds in contents."""
 
 from itertools import count
 from random import Random
@@ -40,7 +40,7 @@ def test_a_part_of_a_word_or_another_number_is_not_found(store: PostgresMemories
     assert found == []
 
 
-def test_a_literal_text_is_found_in_any_normal_form_and_with_its_accents_alone(store: PostgresMemories) -> None:
+def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(store: PostgresMemories) -> None:
     missed = [p for p in FOUND_LITERALLY if not _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
     found = [p for p in NOT_FOUND_LITERALLY if _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
     assert (missed, found) == ([], [])
@@ -58,7 +58,7 @@ def test_a_literal_text_is_found_in_any_normal_form_and_with_its_accents_alone(s
     ("max_retry", "max_retry is set here", "retry at max is set here"),
     ("v1.2.3", "v1.2.3 is here now", "v1.2.3-rc1 is here now"),
 ])  # fmt: skip
-def test_the_very_word_comes_before_what_it_is_folded_to(
+def test_a_word_with_the_same_accents_ranks_before_one_with_other_accents(
     store: PostgresMemories, query: str, best: str, other: str
 ) -> None:
     for contents in ((best, other), (other, best)):
@@ -67,7 +67,7 @@ def test_the_very_word_comes_before_what_it_is_folded_to(
         assert found[0].score >= found[-1].score
 
 
-def test_a_name_with_an_accent_says_what_is_asked_of_it_without(store: PostgresMemories) -> None:
+def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(store: PostgresMemories) -> None:
     namespace = _stored(store, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
     vector = FakeEmbedder().embed_query("kettle")
     asked = SearchQuery(query="where did Zoe see the kettle", explain=True)
@@ -75,7 +75,7 @@ def test_a_name_with_an_accent_says_what_is_asked_of_it_without(store: PostgresM
     assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in found} == {"Zoë": True, "Bob": False}
 
 
-def test_a_word_with_an_accent_is_shown_where_the_content_is_cut(store: PostgresMemories) -> None:
+def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(store: PostgresMemories) -> None:
     namespace = _stored(store, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
     asked = SearchQuery(query="creme", characters=1_000)
     (hit,) = find(store_of(store, namespace), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
@@ -87,7 +87,9 @@ def test_a_word_with_an_accent_is_shown_where_the_content_is_cut(store: Postgres
     "ﬃ", "e\u0301\u0316\u0317",
 ])  # fmt: skip
 @pytest.mark.parametrize("between", [" ", "-", ".", "_", ""])
-def test_the_longest_content_of_any_letters_is_stored(store: PostgresMemories, letters: str, between: str) -> None:
+def test_a_content_of_maximum_length_in_any_script_is_stored(
+    store: PostgresMemories, letters: str, between: str
+) -> None:
     random = Random(1)
     words = ("".join(random.choices(letters + "αβγδ", k=random.randint(2, 7))) for _ in range(40_000))
     content = between.join(words)[:99_000] + " the oolong is on shelf 7"

@@ -89,7 +89,7 @@ class Cloud:
         return self._exits.enter_context(Service(deployment).serving())
 
     def subscribe(self, *, max_delivery_attempts: int = local_emulator.MAX_DELIVERY_ATTEMPTS) -> None:
-        """Push to the functions from now on, under that dead-letter policy and a short deadline."""
+        """Create the push subscription to the functions, with its dead-letter policy and a short deadline."""
         with suppress(NotFound), SubscriberClient() as client:
             client.delete_subscription(subscription=local_emulator.SUBSCRIPTION)
         local_emulator.prepare(
@@ -105,7 +105,7 @@ class Cloud:
         self._entry(OBJECTS, f"{self._objects.url}/objects/{self.namespace}", deadline=600)
 
     def admit_publisher(self) -> str:
-        """A topic whose publishers can write to the test's namespace and to no other, as Terraform makes it."""
+        """Create the topic of a publisher that may write only to the test's namespace, as Terraform does."""
         topic = f"projects/{local_emulator.PROJECT}/topics/publisher"
         dead_letters = f"{topic}-dead-letter"
         self._entry(dead_letters, f"{self._dead_letters.url}/namespaces/{self.namespace}", deadline=10)
@@ -148,7 +148,7 @@ class Cloud:
         return list(found.values())
 
     def publish(self, topic: str, data: bytes, **attributes: str) -> str:
-        """Publish a message as a stranger does; its id."""
+        """Publish a message like a publisher outside of this project, and return its id."""
         client: Any = PublisherClient()
         with client:
             return str(client.publish(topic, data, **attributes).result(20))
@@ -157,7 +157,7 @@ class Cloud:
         self.publish(OBJECTS, data, **attributes)
 
     def reset(self) -> None:
-        """Nothing broken, and a subscription and a namespace of the test's own: late redeliveries are another's."""
+        """Remove all faults, and create a new subscription and namespace without redeliveries of earlier tests."""
         self.namespace = f"test-{next(self._numbers)}"
         self._entry(OUTCOMES, "", deadline=60)
         self.subscribe()
@@ -175,13 +175,13 @@ class Cloud:
         self.ingest.crash_instance()
 
     def kill_backends(self) -> None:
-        """Cut every connection of the functions."""
+        """Close every database connection of the functions."""
         connection = connection_factory(self.postgres.url(postgres.OWNER))()
         connection.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mnemosyne'")
         connection.close()
 
     def stop_postgres(self) -> None:
-        """Fast shutdown: every connection is cut, nothing committed is lost."""
+        """Stop PostgreSQL with a fast shutdown: it closes each connection and keeps committed data."""
         self.postgres.server._stop()
 
     def start_postgres(self) -> None:
@@ -201,7 +201,7 @@ class Cloud:
         return found
 
     def wait_final(self, request_ids: Sequence[UUID], *, seconds: float = 90) -> dict[UUID, IngestStatus]:
-        """Every request's final status."""
+        """Wait until each request has a final status, and return them."""
         found: dict[UUID, IngestStatus] = {}
 
         def final() -> bool:
@@ -215,7 +215,7 @@ class Cloud:
         return self.system.memories_of(self.namespace).stats().memories
 
     def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
-        """Call a tool over HTTP; its whole result."""
+        """Call a tool over HTTP and return the complete result."""
         body = tool_call(tool, arguments)
         token = self._google.identity_token(USER, deterministic_url("mcp"))
         answer = httpx.post(f"{self._mcp.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
@@ -242,7 +242,7 @@ def _cloud(emulator: str) -> Iterator[Cloud]:
 
 @pytest.fixture
 def cloud(_cloud: Cloud, emulator: str, monkeypatch: pytest.MonkeyPatch) -> Cloud:
-    """The production path, empty and without any fault; the emulator is Pub/Sub for as long as the test lasts."""
+    """The production path, empty and without a fault; during the test the emulator is used as Pub/Sub."""
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
     _cloud.reset()
     return _cloud

@@ -1,4 +1,4 @@
-"""From a bucket: notifications, the reader, the topic, `ingest`; each line one outcome, whatever fails."""
+"""Import from a bucket, through notification, reader, topic and `ingest`: each line has one outcome despite faults."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
     return _reports(cloud, name)[-1]
 
 
-def test_each_line_has_one_outcome_while_everything_fails(cloud: Cloud) -> None:
+def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud) -> None:
     cloud.watch_bucket()
     lines = [_line(f"memory {n}") for n in range(3_000)]
     lines[10] = "not JSON"
@@ -48,7 +48,7 @@ def test_each_line_has_one_outcome_while_everything_fails(cloud: Cloud) -> None:
         (1_800, cloud.reader.crash_instance),
     ):
         wait_until(lambda count=count: cloud.count() >= count, f"{count} are stored", seconds=SECONDS)  # type: ignore[misc]
-        assert cloud.count() < 2_997, "this fault came too late to be one"
+        assert cloud.count() < 2_997, "the fault came after the import had ended"
         fault()
     summary, *outcomes = _report(cloud, "many.jsonl.gz")
     assert summary["memories"] == 3_000
@@ -61,7 +61,7 @@ def test_each_line_has_one_outcome_while_everything_fails(cloud: Cloud) -> None:
     assert cloud.count() == 2_997
 
 
-def test_what_is_written_over_stores_what_is_new_and_reports_each_generation(cloud: Cloud) -> None:
+def test_an_overwritten_object_stores_its_new_lines_and_each_generation_has_a_report(cloud: Cloud) -> None:
     cloud.watch_bucket()
     cloud.storage.put(BUCKET, "notes.jsonl", _line("one").encode() + b"\n" + _line("two").encode())
     first, *_ = _report(cloud, "notes.jsonl")
@@ -83,7 +83,7 @@ def test_notes_with_their_properties_and_chronicles_are_read(cloud: Cloud) -> No
     assert [one["line"] for one in outcomes] == [2, 6]
 
 
-def test_what_cannot_be_imported_is_reported_and_not_tried_for_ever(cloud: Cloud) -> None:
+def test_an_object_that_cannot_be_imported_is_reported_and_not_retried_for_ever(cloud: Cloud) -> None:
     cloud.watch_bucket()
     cloud.storage.put(BUCKET, "picture.png", b"\x89PNG")
     cloud.storage.put(BUCKET, "cut.jsonl.gz", gzip.compress((_line("kept") + "\n").encode() * 5_000)[:-100])

@@ -1,4 +1,4 @@
-"""The change feed through the production path: kills of `ingest` and of the announcer, redelivered messages."""
+"""The change feed on the production path while `ingest` and the announcer are killed and messages are redelivered."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from tests.waiting import wait_until
 SUBSCRIPTION = f"projects/{local_emulator.PROJECT}/subscriptions/changes"
 SECONDS = float(os.environ.get("FEED_SECONDS", "5"))
 REMOVALS = ("expired", "deleted", "forgotten")
-# The announcer of a process that is killed after it has published its first batch.
+# Program of a process that publishes its first batch of events and is then killed.
 KILLED = """
 import os, signal
 from mnemosyne.adapters.queues.pubsub import PubSubChanges
@@ -83,7 +83,7 @@ class Feed:
         return done.returncode
 
     def receive(self, count: int) -> list[dict[str, Any]]:
-        """Receive events until there are that many different ones; return them without repeats."""
+        """Receive events until the number of different events is `count`; return them without repeats."""
 
         def enough() -> bool:
             answer = self._subscriber.pull(subscription=SUBSCRIPTION, max_messages=1000, timeout=10)
@@ -139,7 +139,7 @@ def _kinds(events: Sequence[ChangeEvent]) -> dict[str, list[str]]:
 
 
 def _problems(kinds: dict[str, list[str]], stored: set[str], present: set[str]) -> list[str]:
-    """Return the memories whose events are not: created once, at first; removed once, at the end, if not present."""
+    """Return the memories whose events are not: one creation first; one removal last, if it is not present."""
     return [
         f"{memory_id}: {found}"
         for memory_id in sorted(stored | present | kinds.keys())

@@ -1,4 +1,4 @@
-"""Many memories through the topic while everything behind it fails."""
+"""Many memories are published while the function, the database and the embedder fail."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ SECONDS = 600.0
 
 
 class Hurried(OverPubSub):
-    """Gives up following the requests where they take too long: the test must end."""
+    """A destination that stops polling after a time limit, so that the test ends."""
 
     def __init__(self, system: ConfiguredServices, namespace: str) -> None:
         super().__init__(system, namespace)
@@ -43,7 +43,7 @@ class Hurried(OverPubSub):
         pytest.param(10_000, 20, (500, 3_500, 7_000), (2_000, 5_000), marks=pytest.mark.nightly),
     ],
 )
-def test_many_memories_are_stored_once_each_while_everything_fails(
+def test_each_of_many_memories_is_stored_once_despite_faults_of_every_part(
     cloud: Cloud, tmp_path: Path, count: int, calls_per_failure: int, kills: tuple[int, ...], restarts: tuple[int, ...]
 ) -> None:
     items = (
@@ -61,7 +61,7 @@ def test_many_memories_are_stored_once_each_while_everything_fails(
         if server.calls % calls_per_failure:
             return None
         failed_calls += 1
-        # The client itself repeats a 500; a wrong number of vectors sends the message back to the topic.
+        # The client repeats a call that got a 500. After a wrong number of vectors the message is redelivered.
         return error(500, "boom") if failed_calls % 2 else (200, {"embeddings": []})
 
     plan: dict[int, Callable[[], None]] = dict.fromkeys(kills, cloud.kill_ingest)

@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 10
 
 
 class _Endpoint(JsonServer):
-    """Refuses each message twice, but answers the second delivery of `slow` just after its deadline."""
+    """Endpoint that refuses each message twice; its second answer to `slow` comes just after the deadline."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _Endpoint(JsonServer):
 
 @pytest.fixture
 def endpoint(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoint]:
-    """Where `mnemosyne dev` has the emulator push to."""
+    """The endpoint of the emulator's push subscription."""
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
     with _Endpoint().serving() as server:
         local_emulator.prepare(emulator, server.url, server.url, ack_deadline_seconds=DEADLINE_SECONDS)
@@ -51,7 +51,7 @@ def endpoint(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoi
                     client.delete_subscription(subscription=name)
 
 
-def test_a_late_acknowledgement_of_one_message_loses_no_other(endpoint: _Endpoint) -> None:
+def test_a_late_acknowledgement_of_one_message_does_not_lose_other_messages(endpoint: _Endpoint) -> None:
     # With a retry policy the emulator (0.8.20) returns refused messages in a separate task, and that task ends for
     # good at a message which was acknowledged after it had been set down to be delivered again: in its classes,
     # MessageBacklog.nackMessage fails on it, and ExpireOutstandingMessagesRunnable catches only StatusException.

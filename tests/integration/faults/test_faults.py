@@ -1,4 +1,4 @@
-"""At-least-once delivery, exactly-once effect, every outcome known: under faults of every part."""
+"""Despite faults of each part, each published memory is stored exactly once and has an outcome."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because pr
 
 
 def _push(cloud: Cloud, *requests: IngestRequest) -> int:
-    """Deliver a message to the function directly, as Pub/Sub would; the status it answers."""
+    """Push a message to the function directly, like Pub/Sub, and return the HTTP status."""
     data, attributes = encode(cloud.namespace, requests, "")
     message = QueuedMessage(message_id=1, data=data, attributes=attributes, publish_time="", attempts=0)
     return httpx.post(cloud.push.url, json=push_envelope(message), timeout=60).status_code
@@ -51,7 +51,7 @@ def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedd
     assert _push(cloud, made) == 204
 
 
-def test_a_delete_outlives_redelivery_and_ingesting_anew_stores_again(cloud: Cloud) -> None:
+def test_redelivery_does_not_restore_a_deleted_memory_and_a_new_request_stores_it(cloud: Cloud) -> None:
     made = request("deleted")
     assert _push(cloud, made) == 204
     (head,) = cloud.system.memories_of(cloud.namespace).list(Filters(), 10)
@@ -62,7 +62,7 @@ def test_a_delete_outlives_redelivery_and_ingesting_anew_stores_again(cloud: Clo
     assert cloud.count() == 1
 
 
-def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriven(cloud: Cloud) -> None:
+def test_a_message_that_always_fails_is_dead_lettered_with_its_cause_and_stored_after_a_redrive(cloud: Cloud) -> None:
     def poisoned(server: GeminiServer) -> tuple[int, Any] | None:
         return error(500, "chokes on it") if "poison" in str(server.requests[-1]) else None
 
@@ -83,7 +83,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     wait_until(lambda: not cloud.system.memories_of(cloud.namespace).dead_letters(100), "its letter is deleted")
 
 
-def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
+def test_memories_accepted_while_the_database_is_down_are_stored_once_it_is_up(cloud: Cloud) -> None:
     cloud.namespace = USER
     cloud.stop_postgres()
     accepted = cloud.call("ingest_memory", {"content": "while it was down", "timestamp": "2026-05-20T12:00:00Z"})
@@ -105,7 +105,9 @@ def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back
     ],
     ids=["429", "500", "wrong number", "NaN"],
 )
-def test_a_fault_of_the_embedder_delays_and_loses_nothing(cloud: Cloud, fault: tuple[int, Any], calls: int) -> None:
+def test_a_fault_of_the_embedder_delays_memories_and_loses_none(
+    cloud: Cloud, fault: tuple[int, Any], calls: int
+) -> None:
     cloud.gemini.fault = lambda server: fault if server.calls <= calls else None
     (request_id,) = _publish(cloud, request("delayed"))
     outcome = cloud.wait_final([request_id])[request_id]
@@ -114,7 +116,7 @@ def test_a_fault_of_the_embedder_delays_and_loses_nothing(cloud: Cloud, fault: t
     assert cloud.count() == 1
 
 
-def test_an_embedder_that_hangs_is_given_up_and_loses_nothing(cloud: Cloud) -> None:
+def test_a_call_of_the_embedder_that_hangs_delays_only_its_own_memory(cloud: Cloud) -> None:
     def hangs_once(server: GeminiServer) -> None:
         if server.calls == 1:
             server.released.wait(60)
@@ -128,7 +130,7 @@ def test_an_embedder_that_hangs_is_given_up_and_loses_nothing(cloud: Cloud) -> N
     assert cloud.count() == 2
 
 
-def test_a_database_stopped_between_embedding_and_upsert_gets_the_memory_once_it_is_back(cloud: Cloud) -> None:
+def test_a_memory_is_stored_although_the_database_stopped_between_embedding_and_insert(cloud: Cloud) -> None:
     embedding, go_on = threading.Event(), threading.Event()
 
     def waits(server: GeminiServer) -> None:
@@ -146,7 +148,7 @@ def test_a_database_stopped_between_embedding_and_upsert_gets_the_memory_once_it
     assert cloud.count() == 1
 
 
-def test_backends_killed_in_the_middle_lose_and_double_nothing(cloud: Cloud) -> None:
+def test_killed_database_backends_lose_and_duplicate_no_memory(cloud: Cloud) -> None:
     ids: list[UUID] = []
     for n in range(30):
         ids += _publish(cloud, request(f"amid the killing {n}"))
@@ -156,7 +158,7 @@ def test_backends_killed_in_the_middle_lose_and_double_nothing(cloud: Cloud) -> 
     assert cloud.count() == 30
 
 
-def test_content_that_the_model_refuses_fails_with_the_model_s_words_and_spares_its_neighbours(cloud: Cloud) -> None:
+def test_content_that_the_model_refuses_fails_with_the_model_s_message_and_the_others_are_stored(cloud: Cloud) -> None:
     def refuses(server: GeminiServer) -> tuple[int, Any] | None:
         return error(400, "content is not allowed") if "forbidden" in str(server.requests[-1]) else None
 

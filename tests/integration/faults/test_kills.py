@@ -1,6 +1,6 @@
-"""Random messages through the topic while `ingest` is killed again and again, compared with a plain model.
+"""Random messages are published while `ingest` is killed repeatedly; the result is compared with a simple model.
 
-`KILL_SECONDS` says for how long, and `KILL_SEED` draws other messages and moments; `.ci/run noise` takes 600 seconds.
+`KILL_SECONDS` sets the duration, and `KILL_SEED` selects other messages and moments; `.ci/run noise` takes 600 seconds.
 """
 
 import json
@@ -72,7 +72,7 @@ class Disturbance:
         return error(400, "blocked") if REFUSED in server.body else None
 
     def _kill(self, name: str, service: Service) -> None:
-        if service.instances:  # else one is being started
+        if service.instances:  # otherwise an instance is being started
             service.crash_instance()
             self.done[f"{name} killed"] += 1
 
@@ -92,7 +92,7 @@ class Disturbance:
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Disturb until the context ends; the embedder works after it."""
+        """Cause faults until the context ends; then the embedder works again."""
         thread = threading.Thread(target=self._run, daemon=True)
         thread.start()
         try:
@@ -110,7 +110,7 @@ def owner(cloud: Cloud) -> Iterator[Connection]:
 
 
 def _publish_until(cloud: Cloud, owner: Connection, traffic: Traffic, deadline: float) -> None:
-    """Publish until the deadline, and never much more than is stored meanwhile."""
+    """Publish until the deadline; wait when too many requests are not final yet."""
 
     def under_way() -> int:
         ((final,),) = owner.run(
@@ -126,7 +126,7 @@ def _publish_until(cloud: Cloud, owner: Connection, traffic: Traffic, deadline: 
 
 
 def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
-    """Return the states that were announced of each request, once each was announced."""
+    """Wait until each request has an outcome event, and return the states of the events."""
     subscription, states = OUTCOMES.replace("/topics/", "/subscriptions/"), defaultdict[UUID, set[str]](set)
 
     def all_are() -> bool:
@@ -148,7 +148,7 @@ def _dead_letters(cloud: Cloud) -> list[bytes]:
     return [one.data for one in cloud.system.memories_of(cloud.namespace).dead_letters(10_000)]
 
 
-def test_every_request_has_one_outcome_and_every_key_its_latest_version_although_ingest_is_killed(
+def test_each_request_has_one_outcome_and_each_key_its_latest_version_although_ingest_is_killed(
     cloud: Cloud, owner: Connection
 ) -> None:
     random = Random(KILL_SEED)

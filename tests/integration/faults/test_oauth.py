@@ -1,4 +1,4 @@
-"""The authorization server behind Cloud Run's front end: two instances at once, and instances that are killed."""
+"""The authorization server behind Cloud Run's front end, with two instances and with killed instances."""
 
 import secrets
 import ssl
@@ -27,7 +27,7 @@ def deployment(emulator: str) -> Iterator[OAuthDeployment]:
 
 @pytest.fixture
 def web(deployment: OAuthDeployment) -> Iterator[httpx.Client]:
-    """A browser, or a client."""
+    """Function that makes an HTTP client, used as a browser or as an OAuth client."""
     _another_address(deployment)
     with _browser(deployment) as opened:
         yield opened
@@ -44,14 +44,14 @@ def _another_address(deployment: OAuthDeployment) -> None:
 
 
 def _register(web: httpx.Client) -> str:
-    name = f"A test {secrets.token_hex(4)}"  # the same registration would be the same client
+    name = f"A test {secrets.token_hex(4)}"  # an equal registration would get the same client id
     answer = web.post("/register", json={"client_name": name, "redirect_uris": [REDIRECT]})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["client_id"])
 
 
 class _Way:
-    """From a client's registration to its tokens, step by step; each step can be taken again."""
+    """The steps from a client's registration to its tokens; each step can be repeated."""
 
     def __init__(self, deployment: OAuthDeployment, web: httpx.Client) -> None:
         self._deployment, self._web = deployment, web
@@ -94,7 +94,7 @@ class _Way:
         self.tokens = answer.json()
 
     def take(self) -> dict[str, Any]:
-        """All of it; the tokens."""
+        """Take all steps and return the tokens."""
         for step in self.steps:
             step()
         return self.tokens
@@ -111,13 +111,16 @@ def _is_let_in(deployment: OAuthDeployment, tokens: dict[str, Any]) -> int:
     return httpx.post(deployment.url, json=call, headers=headers, verify=deployment.trust, timeout=120).status_code
 
 
-def test_of_a_hundred_uses_of_a_code_over_two_instances_one_gives_tokens(
+def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
     deployment: OAuthDeployment, web: httpx.Client
 ) -> None:
     way = _Way(deployment, web)
     for step in way.steps[:-1]:
         step()
-    wide, deployment.auth.limits = deployment.auth.limits, Limits(4, 60, 2)  # eight at once take both
+    wide, deployment.auth.limits = (
+        deployment.auth.limits,
+        Limits(4, 60, 2),
+    )  # eight concurrent requests use both instances
     try:
         while len(deployment.auth.instances) < 2:
             deployment.auth.add_instance()
@@ -138,7 +141,7 @@ def test_of_a_hundred_uses_of_a_code_over_two_instances_one_gives_tokens(
 
 
 @pytest.mark.parametrize("step", range(1, 7), ids=["registered", "begun", "logged in", "back", "asked", "allowed"])
-def test_who_is_on_the_way_goes_on_when_the_instance_is_killed(
+def test_a_log_in_continues_after_the_instance_is_killed(
     deployment: OAuthDeployment, web: httpx.Client, step: int
 ) -> None:
     way = _Way(deployment, web)
@@ -152,10 +155,10 @@ def test_who_is_on_the_way_goes_on_when_the_instance_is_killed(
     assert _is_let_in(deployment, way.tokens) == 200
 
 
-def test_an_instance_that_is_killed_in_the_middle_of_an_exchange_gives_all_or_nothing(
+def test_an_instance_killed_during_a_code_exchange_leaves_a_complete_grant_or_none(
     deployment: OAuthDeployment, web: httpx.Client
 ) -> None:
-    """The client asks again: it gets its tokens, or starts over. A half-made grant admits nobody."""
+    """The client repeats the request: it gets its tokens or starts over. An incomplete grant gives no access."""
     way = _Way(deployment, web)
     for one in way.steps[:-1]:
         one()
@@ -173,7 +176,7 @@ def test_an_instance_that_is_killed_in_the_middle_of_an_exchange_gives_all_or_no
 def test_a_key_is_rotated_without_an_outage(deployment: OAuthDeployment, web: httpx.Client) -> None:
     before = _Way(deployment, web).take()
     deployment.kms.rotate()
-    while deployment.auth.instances:  # another instance does not know what this one knew
+    while deployment.auth.instances:  # the new instance has an empty key cache
         deployment.auth.crash_instance()
     _another_address(deployment)
     after = _Way(deployment, web).take()

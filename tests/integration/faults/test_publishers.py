@@ -17,7 +17,7 @@ def _memory(content: str, **fields: Any) -> bytes:
     return json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z", **fields}).encode()
 
 
-def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is_refused_and_told(
+def test_a_publisher_writes_to_its_own_namespace_and_a_message_that_names_another_is_refused(
     cloud: Cloud,
 ) -> None:
     topic = cloud.admit_publisher()
@@ -37,19 +37,19 @@ def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is
     assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
 
 
-def test_what_a_publisher_s_message_is_given_up_for_stays_in_its_namespace_and_is_told(cloud: Cloud) -> None:
+def test_a_dead_letter_of_a_publisher_stays_in_its_namespace_and_is_reported(cloud: Cloud) -> None:
     topic = cloud.admit_publisher()
     cloud.gemini.fault = lambda server: error(500, "boom") if "poison" in str(server.requests[-1]) else None
     message_id = cloud.publish(topic, _memory("poison", source="crm", key="1"))
     (event,) = cloud.told(1)
     assert (event["state"], event["key"]) == ("dead_lettered", "1")
     assert "answered 500: boom" in event["error"]
-    assert event["message_id"] != message_id  # forwarded, it has another: its name is what stays
+    assert event["message_id"] != message_id  # forwarding changes the id
     (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
     assert dead_letter.data == _memory("poison", source="crm", key="1")
 
 
-def test_a_replay_stores_once_and_is_told_once(cloud: Cloud) -> None:
+def test_replayed_messages_are_stored_once_and_reported_once(cloud: Cloud) -> None:
     topic = cloud.admit_publisher()
     for _ in range(5):
         cloud.publish(topic, _memory("again", source="crm", key="1"))
@@ -58,7 +58,7 @@ def test_a_replay_stores_once_and_is_told_once(cloud: Cloud) -> None:
     assert sorted(event["key"] for event in cloud.told(2)) == ["1", "2"]
 
 
-def test_another_content_under_a_key_supersedes_the_first_and_both_are_announced(cloud: Cloud) -> None:
+def test_another_content_under_a_key_supersedes_the_first_and_both_have_outcome_events(cloud: Cloud) -> None:
     topic = cloud.admit_publisher()
     cloud.publish(topic, _memory("first", source="crm", key="1"))
     (first,) = cloud.told(1)
@@ -68,7 +68,7 @@ def test_another_content_under_a_key_supersedes_the_first_and_both_are_announced
     assert second["note"] == f"memory {first['memory_id']} is superseded by memory {second['memory_id']}"
 
 
-def test_another_content_under_a_request_id_that_is_taken_is_kept_and_announced(cloud: Cloud) -> None:
+def test_another_content_under_a_used_request_id_is_dead_lettered_and_reported(cloud: Cloud) -> None:
     topic = cloud.admit_publisher()
     request_id = str(uuid4())
     cloud.publish(topic, _memory("first", request_id=request_id))

@@ -1,4 +1,4 @@
-"""The database is restored, and gets the later messages again: the subscription is moved back in time."""
+"""A restored database gets the messages after its backup again, by a seek of the subscription to an earlier time."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ SUBSCRIPTION = TOPIC.replace("/topics/", "/subscriptions/")
 
 
 class Topic:
-    """A topic, whose subscription the test reads in place of the push."""
+    """A topic with a pull subscription that the test reads instead of a push."""
 
     def __init__(self) -> None:
         self.publisher: Any = PublisherClient()
@@ -125,7 +125,7 @@ def test_a_restored_database_gets_the_messages_after_its_backup_again(
 
         after = Database(cluster, backup)
         assert set(after.contents()) == {"early", "erased by a tool", "a record"}
-        # An earlier time is safe: what the database has is not stored twice.
+        # An earlier time is safe, because a memory that the database already has is not stored twice.
         topic.subscriber.seek(request={"subscription": SUBSCRIPTION, "time": taken_at - timedelta(hours=1)})
         assert len(topic.deliver(after.services, 5)) == 5
         assert set(after.contents()) == {"early", "late", "erased by a tool"}

@@ -1,4 +1,4 @@
-"""Random messages to the topic, and what must have become of them in the end: a plain model of docs/requests.md."""
+"""Random messages for the topic, and their expected outcomes by a simple model of docs/requests.md."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class Traffic:
         self.published = 0
 
     def problems_of_contents(self, found: set[str]) -> list[str]:
-        """Return the contents that searches find or do not find, and must not or must."""
+        """Return the contents that searches wrongly find, and those that searches wrongly do not find."""
         current = {content for record in self.records.values() if (content := record.current)}
         expected = current | set(self.contents.values())
         either = set[str]().union(*self.alternatives)
@@ -176,7 +176,7 @@ class Traffic:
         return {"source": SOURCE, "key": key, "op": "delete", "timestamp": time.isoformat()}
 
     def _time_and_place(self, record: Record) -> tuple[int, int]:
-        """Return an event time that the record does not have yet, mostly a late one, and the place in the order."""
+        """Return an event time that is new for the record, mostly a late one, and its index in publication order."""
         times = {version[0] for version in record.versions} | {deletion[0] for deletion in record.deletions}
         latest = max(times, default=0)
         second = self._random.choice([latest + self._random.randint(1, 9), self._random.randint(1, latest + 9)])
@@ -190,7 +190,7 @@ class Traffic:
 
 
 def problems_of_states(traffic: Traffic, states: Mapping[UUID, IngestState]) -> list[str]:
-    """Return the requests that ended in a state in which they may not end."""
+    """Return the requests whose final state is not allowed by the model."""
     return [
         f"{request_id}: {states.get(request_id)} is none of {sorted(allowed)}"
         for request_id, allowed in traffic.allowed.items()
@@ -199,7 +199,7 @@ def problems_of_states(traffic: Traffic, states: Mapping[UUID, IngestState]) -> 
 
 
 def problems_of_dead_letters(traffic: Traffic, kept: Sequence[bytes]) -> list[str]:
-    """Return the messages that must be a dead letter and are none, and the dead letters that may not be any."""
+    """Return the messages that must be dead letters and are not, and the dead letters that must not be."""
     of_one = [len(alternatives & set(kept)) for alternatives in traffic.dead_letters]
     missing = [
         f"{sorted(one)}: {count} kept" for one, count in zip(traffic.dead_letters, of_one, strict=True) if count != 1

@@ -28,7 +28,7 @@ METRICS_ONLY = {
 
 
 def check_faults(world: World) -> None:
-    """Check that each line of a fault has the cause, the details and the next step, and no line is cut."""
+    """Check that each log line of a fault has its cause, details and next step, and that none is truncated."""
     for fields in world.entries:
         event, severity = fields.get("jsonPayload.event"), fields["severity"]
         if severity not in ("WARNING", "ERROR") or event is None or (event in LISTED and severity == "WARNING"):
@@ -40,7 +40,7 @@ def check_faults(world: World) -> None:
 
 
 def named_alerts(incident: str) -> set[str]:
-    """The alerts that an incident's section names."""
+    """Return the alerts that the runbook's section of an incident names."""
     (line,) = re.findall(r"- \*\*Alerts\*\*: (.+)\.", SECTIONS[incident])
     return set(re.findall(r"\[(.+?)\]", line))
 
@@ -61,7 +61,7 @@ def world(store: PostgresMemories) -> World:
 
 @pytest.fixture
 def idle() -> World:
-    """A world without a database."""
+    """A deployment in one process without a database."""
     return World(FakeServices())
 
 

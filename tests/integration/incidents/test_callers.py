@@ -92,7 +92,7 @@ def test_wrong_credentials_are_sent(idle: World, check: Check) -> None:
 
 
 class Everybody:
-    """Accepts every credential."""
+    """Authenticator that accepts every credential."""
 
     credential = "any"
     only_authorization = False
@@ -159,7 +159,7 @@ def test_mcp_cannot_be_reached(idle: World, check: Check, monitoring: Monitoring
     check("mcp cannot be reached", idle)
 
 
-def test_one_location_without_an_answer_calls_nobody(idle: World, monitoring: Monitoring) -> None:
+def test_an_uptime_failure_at_one_location_fires_no_alert(idle: World, monitoring: Monitoring) -> None:
     _uptime(idle, monitoring, "check_passed", False, True, True)
     assert monitoring.alerts(idle.entries, idle.points) == set()
 
@@ -200,7 +200,9 @@ MEASURED = {
 
 
 @pytest.mark.parametrize("incident", MEASURED)
-def test_what_a_metric_of_google_shows(idle: World, check: Check, instance: dict[str, str], incident: str) -> None:
+def test_an_incident_that_only_google_s_metrics_show_fires_its_alert(
+    idle: World, check: Check, instance: dict[str, str], incident: str
+) -> None:
     metric, value, function = MEASURED[incident]
     resource = {"type": "cloud_run_revision", "labels.service_name": f"mem-{function}"} if function else instance
     idle.measure(metric, value, resource)
@@ -208,7 +210,7 @@ def test_what_a_metric_of_google_shows(idle: World, check: Check, instance: dict
 
 
 def test_the_budget_is_spent(monitoring: Monitoring) -> None:
-    """Cloud Billing sends the e-mail, so no alert of ours fires."""
+    """Cloud Billing sends the e-mail, so no alert of the deployment fires."""
     (budget,) = monitoring.of("google_billing_budget")
     assert budget["all_updates_rule"][0]["monitoring_notification_channels"]
     assert "- **Alerts**: none." in SECTIONS["The budget is spent"]
@@ -220,7 +222,7 @@ def test_each_incident_of_the_runbook_is_provoked() -> None:
     assert [title for title in SECTIONS if title not in text] == []
 
 
-def test_the_runbook_has_at_least_35_incidents_and_each_has_five_answers() -> None:
+def test_the_runbook_has_at_least_35_incidents_and_each_has_the_five_headings() -> None:
     assert len(SECTIONS) >= 35
     for title, text in SECTIONS.items():
         for part in ("Seen", "Alerts", "Cause", "First command", "Cure", "Lost"):

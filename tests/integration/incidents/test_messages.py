@@ -24,7 +24,7 @@ ALERT_EACH = 21
 
 
 class Refusing(FakeQueue):
-    """A topic that refuses every message with an error of Pub/Sub."""
+    """A topic that refuses each message with an error from Pub/Sub."""
 
     def __init__(self, status: int) -> None:
         super().__init__()
@@ -78,12 +78,12 @@ def test_the_dead_letter_function_fails(world: World, check: Check, monitoring: 
 def test_a_publisher_sends_unreadable_messages(world: World, check: Check) -> None:
     assert world.deliver(data=b"no json", attributes={}) == 204
     assert "message_refused" in world.events
-    world.entries *= ALERT_EACH  # a message with another id each
+    world.entries *= ALERT_EACH  # each message has another id
     check("A publisher sends unreadable messages", world, "message_refused", "unreadable")
     assert {fields["severity"] for fields in world.entries} <= {"INFO", "WARNING"}
 
 
-def test_one_unreadable_message_calls_nobody(world: World, monitoring: Monitoring) -> None:
+def test_a_single_unreadable_message_fires_no_alert(world: World, monitoring: Monitoring) -> None:
     world.deliver(data=b"no json", attributes={})
     assert monitoring.alerts(world.entries, world.points) == set()
 
@@ -141,6 +141,6 @@ def test_a_bulk_import_makes_a_backlog(world: World, check: Check) -> None:
     assert handled["jsonPayload.lag_ms"] >= 300_000
 
 
-def test_a_message_that_is_stored_at_once_calls_nobody(world: World, monitoring: Monitoring) -> None:
+def test_a_message_that_is_stored_at_once_fires_no_alert(world: World, monitoring: Monitoring) -> None:
     assert world.deliver() == 204
     assert monitoring.alerts(world.entries, world.points) == set()

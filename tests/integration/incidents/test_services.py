@@ -156,8 +156,8 @@ def test_statements_are_cancelled(world: World, check: Check, owner: Connection)
 
 
 @pytest.mark.parametrize(("status", "raised"), [(403, "may not read"), (429, "quota is exhausted"), (500, "does not")])
-def test_a_cause_has_no_name_of_an_object(status: int, raised: str) -> None:
-    """Causes are a label of the metric, so they have few values."""
+def test_a_cause_contains_no_names_of_database_objects(status: int, raised: str) -> None:
+    """A cause is a label of a metric, so the number of different causes must stay small."""
     exc: Any = service_errors.error(service_error_tables.BUCKET, status, "no", object="gs://acme/a-name.jsonl")
     assert raised in exc.cause
     assert "a-name" not in exc.cause
