@@ -1,0 +1,108 @@
+"""Measure searches while expired memories are removed, the rate of the removal, and the space that it leaves."""
+
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+
+from infra.benchmarks import isolation
+from infra.benchmarks.figures import Figure
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+
+ROUNDS = 12
+SEARCHES = 10
+"""Searches of each kind, in each half of a round."""
+KINDS = ("meaning", "hybrid", "newest")
+EXPIRE = "UPDATE memories SET expires_at = now() WHERE mod(CAST(extract(epoch FROM timestamp) / 60 AS bigint), 10) = 3"
+SIZE = "SELECT pg_total_relation_size('memories') / 1e6 AS megabytes"
+
+
+class Sweep:
+    """Removes expired memories in a thread while the context is open, as the scheduled job does."""
+
+    def __init__(self, retention: PostgresRetention) -> None:
+        self._retention = retention
+        self._stopped = threading.Event()
+        self.removed, self.seconds = 0, 0.0
+
+    def __enter__(self) -> None:
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        began = time.perf_counter()
+        while not self._stopped.is_set() and (some := self._retention.remove_expired()):
+            self.removed += some
+        self.seconds += time.perf_counter() - began
+
+
+def figures(rows: int) -> list[Figure]:
+    """Measure among this many memories, of which a tenth has expired.
+
+    In each round, searches alone and searches beside the removal follow each other, so that changes of the machine's
+    speed affect both.
+    """
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, isolation.SPACE)
+            connect = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)
+            with (
+                closing(connect()) as owner,
+                closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)) as pool,
+            ):
+                isolation.prepare(owner, rows)
+                owner.run(EXPIRE)
+                owner.script("VACUUM ANALYZE memories")
+                return _measured(owner, Sweep(PostgresRetention(connect)), MemoryDatabase(pool, isolation.SPACE), rows)
+        finally:
+            server.stop()
+
+
+def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: int) -> list[Figure]:
+    kinds = {name: work for name, work in isolation.searches(database).items() if name in KINDS}
+    for work in kinds.values():
+        _seconds(work)  # warms the caches
+    before = owner.one(SIZE)["megabytes"]
+    ratios: dict[str, list[float]] = {name: [] for name in kinds}
+    for _ in range(ROUNDS):
+        quiet = {name: _seconds(work) for name, work in kinds.items()}
+        with sweep:
+            for name, work in kinds.items():
+                ratios[name].append(_seconds(work) / quiet[name])
+    with sweep:
+        while owner.one("SELECT count(*) AS n FROM memories WHERE expires_at <= now()")["n"]:
+            time.sleep(0.5)
+    swept = owner.one(SIZE)["megabytes"]
+    owner.script("VACUUM memories")
+    megabytes = " / ".join(f"{size:,.0f}" for size in (before, swept, owner.one(SIZE)["megabytes"]))
+    print(
+        f"{sweep.removed:,} of {rows:,} memories removed, {sweep.removed / sweep.seconds:,.0f} a second; table and "
+        f"indexes before / after / after VACUUM: {megabytes} MB"
+    )
+    return [
+        Figure.of(f"{name}, during the removal of expired memories / before, {rows:,}", each, 1.2)
+        for name, each in ratios.items()
+    ]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Return the median seconds of SEARCHES searches."""
+    taken = []
+    for _ in range(SEARCHES):
+        began = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
