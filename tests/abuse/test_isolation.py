@@ -144,8 +144,8 @@ class Pair:
 
     def empty(self) -> None:
         self.as_owner(
-            "TRUNCATE memories, memory_chunks, memory_words, memory_ratings, ingest_requests, namespace_usage, "
-            "namespace_words"
+            "TRUNCATE memories, memory_chunks, memory_words, memory_ratings, earlier_states, ingest_requests, "
+            "namespace_usage, namespace_words"
         )
 
     def close(self) -> None:
@@ -239,7 +239,8 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT memory_facets('ada', '{}', '', 10, 100)",
         "SELECT * FROM change_tag('ada', 'tea', NULL, NULL, 10)",
         "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
-        "SELECT read_hits('ada', '{}', 'tea', 99, false)",
+        "SELECT read_hits('ada', '{}', 'tea', 99, false, NULL)",
+        "SELECT read_memory_then('ada', gen_random_uuid(), now())",
         "SELECT pairwise_cosines('ada', '{}')",
         "SELECT complete_word('ada', '{}', 'te', 8)",
     ],

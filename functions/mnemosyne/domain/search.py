@@ -46,6 +46,8 @@ class Filters:
     metadata: tuple[MetadataCondition, ...] = ()
     """Conditions on metadata. All must hold."""
     include_superseded: bool = False
+    as_of: datetime | None = None
+    """Search the memories of this time, with the titles, tags, metadata and versions of then."""
 
     @property
     def narrow(self) -> bool:

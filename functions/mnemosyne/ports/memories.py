@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -138,7 +139,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         Memories that were deleted since are left out.
         """
 
-    def fetch(self, memory_id: UUID) -> Memory | None:
+    def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
         """Return one memory with its whole content, or None if it does not exist."""
 
     def list(

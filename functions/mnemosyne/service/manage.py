@@ -1,11 +1,13 @@
 """Read, list, change, rate, count and delete memories."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.memory import Cursor, Deletion, ExternalId, IngestState, IngestStatus, Memory
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
@@ -19,9 +21,14 @@ TAGGED_AT_ONCE = 200
 """Memories whose tags one transaction changes. The limit is low because each memory is indexed again."""
 
 
-def get(memory_id: UUID, *, memories: MemoryStore) -> Memory:
-    """Return one memory with all fields; raises NotFound."""
-    memory = memories.fetch(memory_id)
+def get(memory_id: UUID, *, memories: MemoryStore, as_of: datetime | None = None) -> Memory:
+    """Return one memory with all fields, as it is now or as it was at a time.
+
+    Raises NotFound, and InvalidRequest if its state at that time is not known.
+    """
+    memory = memories.fetch(memory_id, as_of)
+    if memory is None and as_of:
+        raise NotFound(f"no memory with id {memory_id} at {rfc3339(as_of)}: omit as_of to read what is stored now")
     if memory is None:
         raise _missing(memory_id)
     return memory

@@ -16,13 +16,23 @@ import pg8000.native
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import Conflict, Misconfigured, MnemosyneError, NotFound, ServiceError, Unavailable, Uncertain
+from mnemosyne.errors import (
+    Conflict,
+    InvalidRequest,
+    Misconfigured,
+    MnemosyneError,
+    NotFound,
+    ServiceError,
+    Unavailable,
+    Uncertain,
+)
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 log = EventLog(__name__)
 
-_REFUSALS = ("MH001", "MF001")
-"""SQLSTATEs of db/functions/05_holds.sql and 15_forgetting.sql, whose messages are for the caller."""
+_REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
+"""SQLSTATEs of db/functions/05_holds.sql, 15_forgetting.sql and 04_earlier_states.sql, whose messages are for the
+caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
 """Seconds for which an idle connection is reused without a check, which costs a round trip."""
@@ -172,7 +182,7 @@ class Connection:
             if state == "P0001":  # raised by a migration, with a message for the operator
                 raise Misconfigured(str(detail.get("M", exc))) from exc
             if state in _REFUSALS:
-                raise Conflict(str(detail.get("M", exc))) from exc
+                raise _REFUSALS[state](str(detail.get("M", exc))) from exc
             if state == "23503":
                 raise NotFound("the memory it refers to has just been deleted") from exc
             rule = service_errors.find(service_error_tables.DATABASE, state)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql, rows
@@ -117,12 +118,20 @@ class PostgresMemories(
                 query=query.query,
                 characters=query.characters,
                 explain=query.explain,
+                as_of=query.filters.as_of,
             )["hits"]
         by_id = {entry.candidate.id: entry for entry in ranked}
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
-    def fetch(self, memory_id: UUID) -> Memory | None:
-        """Read a memory with all fields."""
+    def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
+        """Read a memory with all fields, as it is now or as it was at a time.
+
+        None if it does not exist, or was not visible then. Raises InvalidRequest if its state of then is not known.
+        """
+        if as_of is not None:
+            with self._connection() as connection:
+                row = connection.one(memories_sql.FETCH_THEN, namespace=self.namespace, id=memory_id, at=as_of)
+            return rows.read_memory(row["record"]) if row["record"] else None
         with self._transaction() as connection:
             memories = connection.run(memories_sql.FETCH, namespace=self.namespace, id=memory_id)
         return rows.read_memory(memories[0]["record"]) if memories else None

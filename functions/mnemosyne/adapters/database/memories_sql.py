@@ -33,7 +33,7 @@ SELECT pairwise_cosines(set_config('mnemosyne.namespace', :namespace, true), CAS
 READ_HITS: Final = """
 SELECT read_hits(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:ids AS uuid[]), CAST(:query AS text),
-    CAST(:characters AS integer), CAST(:explain AS boolean)
+    CAST(:characters AS integer), CAST(:explain AS boolean), CAST(:as_of AS timestamptz)
 ) AS hits
 """
 
@@ -45,6 +45,13 @@ SELECT * FROM neighbours(set_config('mnemosyne.namespace', :namespace, true), CA
 FETCH: Final = """
 SELECT memory_record(m) || jsonb_build_object('supersedes', superseded_memories(namespace, id)) AS record
 FROM memories m WHERE namespace = :namespace AND id = :id
+"""
+
+# Sets the namespace in the same round trip.
+FETCH_THEN: Final = """
+SELECT read_memory_then(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid), CAST(:at AS timestamptz)
+) AS record
 """
 
 # Sets the namespace in the same round trip.

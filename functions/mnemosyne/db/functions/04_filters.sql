@@ -14,10 +14,15 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
--- Whether a memory has not expired and matches the filters of a search or a list. The planner inlines this function.
+-- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`, whether it was
+-- visible and matched the other filters at that time. The planner inlines this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
-RETURN matches_conditions(m, f) AND is_unexpired((m).expires_at);
+RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
+        WHEN (m).created_at > (f).as_of THEN false
+        WHEN (m).changed_at > (f).as_of THEN matched_then(m, f)
+        ELSE matches_conditions(m, f) END
+    AND is_unexpired((m).expires_at);
 
 -- Read the filters from JSON. Unknown names are ignored, and a missing filter matches all memories. Tags and metadata
 -- terms are converted to index keys of the session's namespace. Every filter by metadata includes the key 'metadata',

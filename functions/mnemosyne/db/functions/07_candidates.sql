@@ -4,14 +4,16 @@
 -- If the best plan of a function depends on the filters, the function forces a custom plan. All other functions force
 -- a generic plan, which saves planning time.
 
--- Whether the filters contain keys that a GIN index can look up. Such keys include a hash of the namespace. With such
+-- Whether the filters contain keys that a GIN index can look up. The indexes have only the current tags and metadata, so
+-- the filter `as_of` makes them useless. Such keys include a hash of the namespace. With such
 -- keys, the queries compare `namespace || ''` instead of the plain column. With the plain column, the planner would
 -- treat the namespace and the keys as independent conditions, and also scan the whole index of the namespace.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
 BEGIN
-    RETURN filters.own_any IS NOT NULL OR filters.own_all IS NOT NULL OR filters.metadata_keys IS NOT NULL;
+    RETURN filters.as_of IS NULL
+        AND (filters.own_any IS NOT NULL OR filters.own_all IS NOT NULL OR filters.metadata_keys IS NOT NULL);
 END
 $$;
 
@@ -199,12 +201,30 @@ BEGIN
 END
 $$;
 
--- The newest memories that match the filters. If p_text is not null, the memories also contain that text.
+-- The newest memories that match the filters. If p_text is not null, the memories also contain that text. With the
+-- filter `as_of`, the order is by the timestamps of that time.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
 BEGIN
+    IF filters.as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT s.id FROM (
+            (SELECT m.id, m."timestamp" FROM memories m
+            WHERE m.namespace = p_namespace AND (m.changed_at <= filters.as_of OR m.changed_at IS NULL)
+                AND matches_filters(m, filters) AND (p_text IS NULL OR contains_text(m, p_text))
+            ORDER BY m."timestamp" DESC, m.id DESC
+            LIMIT p_limit)
+            UNION ALL
+            SELECT m.id, timestamp_then(m, filters.as_of) FROM memories m
+            WHERE m.namespace = p_namespace AND m.changed_at > filters.as_of
+                AND matches_filters(m, filters) AND (p_text IS NULL OR contains_text(m, p_text))
+        ) AS s
+        ORDER BY s."timestamp" DESC, s.id DESC
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT m.id FROM memories m
     WHERE m.namespace = p_namespace AND matches_filters(m, filters)

@@ -2,8 +2,9 @@
 -- them.
 
 -- The neighbours of some candidates, called heads. Neighbours are the two memories before a head in its session and
--- the two memories after it. `place` is negative for a memory before the head: -1 is the nearest.
-CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[])
+-- the two memories after it. `place` is negative for a memory before the head: -1 is the nearest. If p_as_of is not null,
+-- memories that were stored after it are no neighbours.
+CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[], p_as_of timestamptz)
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
 AS $$
@@ -13,12 +14,12 @@ BEGIN
     FROM (SELECT DISTINCT unnest(p_heads)) AS h (id) JOIN memories m ON m.id = h.id CROSS JOIN LATERAL (
         (SELECT b.id, - row_number() OVER (ORDER BY b."timestamp" DESC, b.id DESC) AS place FROM memories b
         WHERE b.namespace = m.namespace AND b.session = m.session AND (b."timestamp", b.id) < (m."timestamp", m.id)
-            AND is_unexpired(b.expires_at)
+            AND is_unexpired(b.expires_at) AND (p_as_of IS NULL OR b.created_at <= p_as_of)
         ORDER BY b."timestamp" DESC, b.id DESC LIMIT 2)
         UNION ALL
         (SELECT a.id, row_number() OVER (ORDER BY a."timestamp", a.id) FROM memories a
         WHERE a.namespace = m.namespace AND a.session = m.session AND (a."timestamp", a.id) > (m."timestamp", m.id)
-            AND is_unexpired(a.expires_at)
+            AND is_unexpired(a.expires_at) AND (p_as_of IS NULL OR a.created_at <= p_as_of)
         ORDER BY a."timestamp", a.id LIMIT 2)
     ) AS n
     WHERE m.session IS NOT NULL;
@@ -46,7 +47,7 @@ DECLARE
 BEGIN
     RETURN (
         WITH around AS MATERIALIZED (
-            SELECT n.* FROM neighbours_in_session(p_heads) AS n
+            SELECT n.* FROM neighbours_in_session(p_heads, filters.as_of) AS n
         ), listed AS MATERIALIZED (
             SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score, min(u.place) AS place
             FROM unnest(p_ids, p_vector_scores, p_lexical_scores) WITH ORDINALITY AS u (id, vector_score, lexical_score, place)
@@ -58,7 +59,7 @@ BEGIN
             WHERE a.id NOT IN (SELECT l.id FROM listed l) GROUP BY a.id
         ), scored AS MATERIALIZED (
             SELECT s.*, row_number() OVER () - 1 AS index FROM (
-                SELECT m.id, m."timestamp", m.session, m.wording,
+                SELECT m.id, timestamp_then(m, filters.as_of) AS "timestamp", m.session, m.wording,
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
@@ -105,7 +106,8 @@ $$;
 -- The same JSON as candidate_rows, for a search that has one list of candidates and no neighbours. All sessions and
 -- speakers are null. A score that the list does not have stays null. The function takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
-    p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean
+    p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean,
+    p_as_of timestamptz
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -124,7 +126,7 @@ BEGIN
             array_agg(true),
             array_agg(r.length)))
         FROM (
-            SELECT m.id, m."timestamp", m.rating_count, m.rating_sum, m.wording,
+            SELECT m.id, timestamp_then(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,
                 CAST(u.vector_score AS real) AS vector_score, CAST(u.lexical_score AS real) AS lexical_score,
                 count(*) OVER (PARTITION BY m.wording) AS copies, octet_length(m.content) AS length
             FROM unnest(p_ids, p_vector_scores, p_lexical_scores) WITH ORDINALITY AS u (id, vector_score, lexical_score, place)

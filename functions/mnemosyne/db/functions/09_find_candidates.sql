@@ -4,7 +4,8 @@
 -- Mode `hybrid` finds memories by words and, if p_vector is not null, by vector. Mode `semantic` finds memories by
 -- vector, or by words if p_vector is null. Mode `exact` finds memories that contain the query. If p_query is null, the
 -- candidates are the newest memories. p_candidates is the length of each list, and p_limit is the number of results of
--- the search. `full` is true if there may be more candidates.
+-- the search. `full` is true if there may be more candidates. With the filter `as_of`, the candidates are memories of that
+-- time, ranked by the words and vectors of now.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
@@ -56,6 +57,9 @@ DECLARE
     few_match boolean;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
+    IF filters.as_of IS NOT NULL THEN
+        PERFORM require_complete(p_namespace, filters.as_of);
+    END IF;
     -- This lock makes a change of the embedding space wait until the search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
@@ -99,7 +103,7 @@ BEGIN
         END IF;
     END IF;
     IF strategy = 'exact' THEN
-        IF filters.own_any IS NOT NULL AND matching <= 200 THEN
+        IF filters.own_any IS NOT NULL AND filters.as_of IS NULL AND matching <= 200 THEN
             SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
             FROM knn_tagged(p_namespace, filters, query_vector, p_candidates) AS s;
         ELSE
@@ -138,7 +142,8 @@ BEGIN
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
             query_vector, terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
-            coalesce(ids, lexical_ids), vector_scores, lexical_scores, p_query IS NOT NULL AND p_mode <> 'exact')
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, p_query IS NOT NULL AND p_mode <> 'exact',
+            filters.as_of)
         END);
 END
 $$;

@@ -87,11 +87,11 @@ BEGIN
 END
 $$;
 
--- The memories with the given ids as JSON, in the order of p_ids. Deleted and expired memories are skipped. Contents and metadata
--- are cut so that they have at most p_characters together; if p_characters is null, nothing is cut. `matched_words` is
--- null unless p_explain is true.
+-- The memories with the given ids as JSON, in the order of p_ids. Deleted and expired memories are skipped. Contents and
+-- metadata are cut so that they have at most p_characters together; if p_characters is null, nothing is cut.
+-- `matched_words` is null unless p_explain is true. If p_as_of is not null, the memories are as they were at that time.
 CREATE OR REPLACE FUNCTION read_hits(
-    p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean
+    p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean, p_as_of timestamptz
 ) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -102,10 +102,12 @@ BEGIN
     PERFORM require_session_namespace(p_namespace);
     share := characters_each(p_namespace, p_ids, p_characters);
     RETURN (
-        SELECT coalesce(json_agg(memory_record(m) || jsonb_build_object(
+        SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_then(m, p_as_of))
+            ELSE memory_record(m) END || jsonb_build_object(
             'length', char_length(m.content),
             'snippet', NULL,
-            'supersedes', superseded_memories(m.namespace, m.id),
+            'supersedes', CASE WHEN p_as_of IS NULL THEN superseded_memories(m.namespace, m.id)
+                ELSE superseded_then(m.namespace, m.id, p_as_of) END,
             'matched_words', CASE WHEN p_explain
                 THEN matched_words(p_query, searched_text(m.title, m.tags, m.content)) END
         ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, p_query, share) END ORDER BY u.place), '[]')

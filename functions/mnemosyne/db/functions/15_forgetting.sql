@@ -126,7 +126,8 @@ BEGIN
     SELECT jsonb_build_object(
         'memory_chunks', (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = ANY (p_ids)),
         'memory_words', (SELECT count(*) FROM memory_words w WHERE w.memory_id = ANY (p_ids)),
-        'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids))
+        'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
+        'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
     -- Memories that a deleted memory superseded are superseded by its successor, as after delete_memory.
     FOR successor IN

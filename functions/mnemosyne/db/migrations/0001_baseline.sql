@@ -62,6 +62,7 @@ CREATE TABLE memories (
     wording         uuid,
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
+    changed_at      timestamptz,  -- end of the latest of earlier_states; null if there is none
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
     superseded_by   uuid,  -- No foreign key: if the successor is deleted, searches still leave this memory out.
     rating_count    integer NOT NULL DEFAULT 0,
@@ -120,6 +121,32 @@ CREATE TABLE memory_ratings (
     reason     text,
     rated_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (memory_id, rated_by)
+);
+
+-- The states of memories before each change, for reading them as they were at a time. ../functions/04_earlier_states.sql
+-- writes them.
+CREATE TABLE earlier_states (
+    memory_id     uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
+    changed_in    xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- id of the transaction that ended the state
+    namespace     text NOT NULL,
+    since         timestamptz NOT NULL,
+    until         timestamptz NOT NULL,  -- exclusive
+    title         text NOT NULL,
+    tags          text[] NOT NULL,
+    tag_keys      text[] NOT NULL,
+    metadata      jsonb NOT NULL,
+    "timestamp"   timestamptz NOT NULL,
+    superseded_by uuid,
+    expired_at    timestamptz,  -- when the memory had expired, if it was visible again after the change
+    PRIMARY KEY (memory_id, changed_in)
+);
+
+-- Periods in which the earlier memories of a namespace are not completely known, because some were deleted, expired or
+-- restored since.
+CREATE TABLE incomplete_periods (
+    namespace text NOT NULL,
+    since     timestamptz NOT NULL,
+    until     timestamptz NOT NULL  -- exclusive
 );
 
 -- The state of each accepted ingest request. A publisher may name its record by source and key. In this case each
@@ -461,7 +488,7 @@ CREATE TABLE oauth_blocked_clients (
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
     metadata jsonpath, metadata_keys integer[], own_any text[], own_all text[], not_session text,
-    folded uuid[], shown uuid[]
+    folded uuid[], shown uuid[], as_of timestamptz
 );
 
 -- The next three functions are used in index expressions. A change to one of these functions needs a migration that
@@ -519,6 +546,10 @@ CREATE INDEX memories_session ON memories (namespace, session, "timestamp", id) 
 CREATE INDEX memories_expiring ON memories (expires_at) WHERE expires_at IS NOT NULL;
 -- With this index, the expired memories of one namespace do not slow down another.
 CREATE INDEX memories_expiring_here ON memories (namespace, expires_at) WHERE expires_at IS NOT NULL;
+-- For memories that have changed since a time.
+CREATE INDEX memories_changed ON memories (namespace, changed_at) WHERE changed_at IS NOT NULL;
+CREATE INDEX earlier_states_superseded ON earlier_states (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX incomplete_periods_until ON incomplete_periods (namespace, until);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
@@ -570,7 +601,8 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['memories', 'memory_chunks', 'memory_ratings', 'ingest_requests', 'source_keys',
-        'dead_letters', 'object_imports', 'object_import_lines', 'namespace_usage', 'memory_changes'] LOOP
+        'dead_letters', 'object_imports', 'object_import_lines', 'namespace_usage', 'memory_changes', 'earlier_states',
+        'incomplete_periods'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY namespace_isolation ON %I TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, '
             'mnemosyne_dead_letter, mnemosyne_import_object '
@@ -610,6 +642,7 @@ ALTER TABLE forgotten_memories ENABLE ROW LEVEL SECURITY;
 -- No statistics of texts, because ANALYZE would copy texts into the catalogue, where they outlive their rows. No query
 -- plan uses them.
 ALTER TABLE memories ALTER content SET STATISTICS 0, ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
+ALTER TABLE earlier_states ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
 ALTER TABLE memory_ratings ALTER reason SET STATISTICS 0;
 ALTER TABLE ingest_requests ALTER error SET STATISTICS 0, ALTER note SET STATISTICS 0, ALTER provenance SET STATISTICS 0;
 ALTER TABLE dead_letters ALTER data SET STATISTICS 0, ALTER attributes SET STATISTICS 0, ALTER cause SET STATISTICS 0;

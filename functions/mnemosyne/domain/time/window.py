@@ -56,6 +56,23 @@ def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> T
     return TimeWindow(after=start, before=stop)
 
 
+def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
+    """Return the past time in an argument, or None if it is omitted.
+
+    The text is RFC 3339, or `YYYY-MM-DD` for the end of that day in `timezone`. Raises InvalidRequest, with the
+    argument's name, for another format or a time after `now`.
+    """
+    local = zone(timezone)
+    if text is None:
+        return None
+    end = _bound(name, text, local, end=True)
+    if end is None or (at := end - timedelta(microseconds=1)) > now:
+        raise InvalidRequest(
+            f"{name} must be a time in the past, got {text[:60]!r}: omit it to read what is stored now"
+        )
+    return at
+
+
 def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
     """Parse a bound to the start of the window, or (`end`) to its exclusive end. None if it is after the year 9999."""
     try:

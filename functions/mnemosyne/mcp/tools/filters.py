@@ -37,6 +37,16 @@ def _no_number(value: object) -> object:
 DateAsText = BeforeValidator(_no_number, json_schema_input_type=str | None)
 
 
+AsOf = Annotated[
+    Text | None,
+    DateAsText,
+    Field(
+        description="YYYY-MM-DD (its end) or RFC 3339: the memories stored and current then, with titles, tags and "
+        "metadata of then."
+    ),
+]
+
+
 class ConditionArguments(Input):
     """One condition on metadata."""
 

@@ -9,13 +9,17 @@ from pydantic import Field
 
 from mnemosyne.domain import preview
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
+from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.time.window import past
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, Window
+from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
+from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
@@ -30,6 +34,8 @@ class GetArguments(Input):
 
     id: Annotated[Id, Field(description="Its id.")]
     neighbours: Annotated[bool, Field(description="Also the memories before and after it in its session.")] = False
+    as_of: AsOf = None
+    timezone: Annotated[Text, Field(description="IANA name, for a date in as_of; else UTC.")] = "UTC"
 
 
 class SessionMemories(Result):
@@ -49,7 +55,7 @@ class ReadMemory(MemoryRecord):
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace))
+    memory = _read(arguments, services.memories_of(principal.namespace), services.clock())
     record = ReadMemory.model_validate(memory)
     versions = state_note([record])
     if arguments.neighbours:
@@ -61,6 +67,13 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
             }
         )
     return Reply(record, text=memory.content, notes=(versions,) if versions else ())
+
+
+def _read(arguments: GetArguments, memories: MemoryStore, now: datetime) -> Memory:
+    if arguments.as_of is not None and arguments.neighbours:
+        raise InvalidRequest("neighbours are those of now: omit as_of or neighbours")
+    as_of = past("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
+    return manage.get(arguments.id, memories=memories, as_of=as_of)
 
 
 def _session_memories(around: SessionNeighbours) -> SessionMemories:
@@ -78,7 +91,7 @@ GET_MEMORY = Tool(
     description="One memory: its content as text, its record structured.",
     arguments=GetArguments,
     result=ReadMemory,
-    unlisted=("neighbours",),
+    unlisted=("neighbours", "as_of", "timezone"),
     gives_stored=True,
     has_view=True,
     run=_get_memory,

@@ -13,14 +13,15 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.languages import known_languages, language_warning
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
 from mnemosyne.domain.time.question import named_times
-from mnemosyne.domain.time.window import TimeWindow
+from mnemosyne.domain.time.window import TimeWindow, past
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
+from mnemosyne.mcp.tools.filters import AsOf, FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.matches import with_matches
 from mnemosyne.mcp.tools.notes import DUPLICATES_SHOWN, near_duplicates_note, state_note, truncation_note
 from mnemosyne.observability import milliseconds
@@ -74,6 +75,7 @@ class SearchArguments(FilterArguments):
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
     include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
     matches: Annotated[bool, Field(description="Add the places of the query's words in each.")] = False
+    as_of: AsOf = None
     typing: Annotated[
         bool, Field(description="The query is still being typed: search by words only, and complete the last word.")
     ] = False
@@ -106,6 +108,7 @@ class SearchHits(Result):
     total: int
     query: str | None
     window: Window | None = None
+    as_of: datetime | None = None
     nothing_close: str | None = None
     degraded: str | None = None
     truncated: str | None = None
@@ -138,6 +141,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         query=query.query,
         mode=arguments.mode,
         window=window,
+        as_of=query.filters.as_of,
         metadata=[str(condition) for condition in query.filters.metadata] or None,
         nothing_close=hits.nothing_close(memories, result.left_out, query.min_confidence),
         degraded=result.degraded,
@@ -168,7 +172,8 @@ def _language_warning(query: SearchQuery, principal: Principal, services: Servic
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
     text = (arguments.query or "").strip()
-    filters = arguments.filters(span)
+    as_of = past("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
+    filters = arguments.filters(span, as_of=as_of)
     if not text and not filters.narrow:
         raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
@@ -243,7 +248,8 @@ def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
     window_note = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
     versions = state_note(result.memories)
-    notes = (result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
+    as_of_note = result.as_of and f"As of {rfc3339(result.as_of)}."
+    notes = (as_of_note, result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
     return tuple(note for note in notes if note)
 
 
@@ -271,6 +277,7 @@ MEMORY_SEARCH = Tool(
         "include_superseded",
         "include_debug",
         "matches",
+        "as_of",
         "typing",
     ),
     run=_memory_search,

@@ -1,0 +1,234 @@
+-- The memories as they were at a time (`as_of`). A trigger keeps the title, tags, metadata, timestamp and successor that
+-- a memory had before each change. A change counts from the start of its transaction. Contents never change.
+--
+-- Earlier memories that were deleted or have expired are not kept, so some times cannot be answered. For each namespace
+-- the table incomplete_periods has these times.
+
+-- Refuse a time at which the memories are not known. p_known_from is when the incomplete period ends.
+CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from timestamptz) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered: what was deleted, expired or '
+        'restored after that time is not known; give as_of %s or later, or omit it', utc_text(p_at), utc_text(p_known_from));
+END
+$$;
+
+-- The time in RFC 3339, in UTC and with microseconds.
+CREATE OR REPLACE FUNCTION utc_text(p_at timestamptz) RETURNS text
+LANGUAGE sql STABLE
+RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+
+-- Record a period in which the memories of the namespace are not completely known. Overlapping periods become one, but
+-- a period that another transaction is changing stays as it is.
+CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF p_since >= p_until THEN
+        RETURN;
+    END IF;
+    WITH overlapping AS MATERIALIZED (
+        SELECT p.since, p.until FROM incomplete_periods p
+        WHERE p.namespace = p_namespace AND p.until >= p_since AND p.since <= p_until FOR UPDATE SKIP LOCKED
+    ), merged AS (
+        DELETE FROM incomplete_periods p USING overlapping o
+        WHERE p.namespace = p_namespace AND p.since = o.since AND p.until = o.until
+    )
+    INSERT INTO incomplete_periods (namespace, since, until)
+    SELECT p_namespace, least(p_since, min(o.since)), greatest(p_until, max(o.until)) FROM overlapping o;
+END
+$$;
+
+-- Refuse a time at which the memories of the namespace are not completely known. Such a time is also one at which a
+-- memory was visible that has expired since and whose row is not removed yet.
+CREATE OR REPLACE FUNCTION require_complete(p_namespace text, p_at timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
+AS $$
+DECLARE
+    known_from timestamptz := greatest(
+        (SELECT max(p.until) FROM incomplete_periods p
+        WHERE p.namespace = p_namespace AND p.since <= p_at AND p.until > p_at),
+        (SELECT max(m.expires_at) FROM memories m
+        WHERE m.namespace = p_namespace AND m.expires_at <= now() AND m.expires_at > p_at AND m.created_at <= p_at));
+BEGIN
+    IF known_from IS NOT NULL THEN
+        PERFORM raise_incomplete(p_at, known_from);
+    END IF;
+END
+$$;
+
+-- The memory as it was at a time; null if it was not visible then.
+CREATE OR REPLACE FUNCTION memory_then(m memories, p_at timestamptz) RETURNS memories
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
+AS $$
+DECLARE
+    earlier earlier_states;
+BEGIN
+    IF m.created_at > p_at THEN
+        RETURN NULL;
+    END IF;
+    IF m.changed_at > p_at THEN
+        SELECT * INTO earlier FROM earlier_states e WHERE e.memory_id = m.id AND e.since <= p_at AND e.until > p_at;
+        IF NOT FOUND THEN
+            PERFORM raise_incomplete(p_at, coalesce(
+                (SELECT min(e.since) FROM earlier_states e WHERE e.memory_id = m.id AND e.since > p_at), m.changed_at));
+        ELSIF earlier.expired_at <= p_at THEN
+            RETURN NULL;
+        END IF;
+        m.title := earlier.title;
+        m.tags := earlier.tags;
+        m.tag_keys := earlier.tag_keys;
+        m.metadata := earlier.metadata;
+        m.metadata_keys := metadata_keys(m.namespace, earlier.metadata);
+        m."timestamp" := earlier."timestamp";
+        m.superseded_by := earlier.superseded_by;
+    END IF;
+    RETURN m;
+END
+$$;
+
+-- Whether a memory that has changed since p_at was visible then and matched the filters.
+CREATE OR REPLACE FUNCTION matched_then(m memories, f memory_filters) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
+AS $$
+DECLARE
+    earlier memories := memory_then(m, f.as_of);
+BEGIN
+    RETURN earlier.id IS NOT NULL AND matches_conditions(earlier, f);
+END
+$$;
+
+-- The timestamp that the memory had at a time. Null means now.
+CREATE OR REPLACE FUNCTION timestamp_then(m memories, p_at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at))."timestamp" ELSE (m)."timestamp" END;
+
+-- The ids of the memories that a memory had superseded at a time, directly or through other memories. The result has at
+-- most five ids, the directly superseded ones first.
+CREATE OR REPLACE FUNCTION superseded_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
+AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE older (id, step) AS (
+            SELECT p_id, 0
+            UNION
+            SELECT p.id, older.step + 1 FROM older CROSS JOIN LATERAL (
+                SELECT m.id FROM memories m
+                WHERE m.namespace = p_namespace AND is_unexpired(m.expires_at) AND (m.superseded_by = older.id OR m.id IN (
+                        SELECT e.memory_id FROM earlier_states e WHERE e.superseded_by = older.id))
+                    AND (memory_then(m, p_at)).superseded_by = older.id
+                LIMIT 5
+            ) AS p
+            WHERE older.step < 5
+        )
+        SELECT coalesce(jsonb_agg(o.id ORDER BY o.step, o.id), '[]') FROM (
+            SELECT older.id, min(older.step) AS step FROM older WHERE older.step > 0 GROUP BY older.id
+            ORDER BY 2, 1 LIMIT 5
+        ) AS o
+    );
+END
+$$;
+
+-- The record of a memory as it was at a time. Null if the memory does not exist, or was not visible then.
+CREATE OR REPLACE FUNCTION read_memory_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    earlier memories;
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    SELECT (t.memory).* INTO earlier FROM (
+        SELECT memory_then(m, p_at) AS memory FROM memories m
+        WHERE m.namespace = p_namespace AND m.id = p_id AND is_unexpired(m.expires_at) OFFSET 0
+    ) AS t;
+    RETURN CASE WHEN earlier.id IS NOT NULL THEN memory_record(earlier)
+        || jsonb_build_object('supersedes', superseded_then(p_namespace, p_id, p_at)) END;
+END
+$$;
+
+-- Keep the state of a memory before it changes. At most a thousand states of a memory are kept; before the first of
+-- these, the namespace is not completely known.
+CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    most CONSTANT integer := 1000;
+    -- Later than the change before, even if this transaction began before that change.
+    at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
+    oldest earlier_states;
+BEGIN
+    -- An import of an export gives memories an earlier time of creation. Their states since then are not known.
+    IF NEW.created_at < OLD.created_at THEN
+        PERFORM note_incomplete_period(OLD.namespace, NEW.created_at, at);
+        NEW.changed_at := at;
+        RETURN NEW;
+    END IF;
+    -- Changes of the transaction that stored the memory, or after the first one of a transaction, are one change. A new
+    -- expiry is not a change, unless the memory had expired.
+    IF OLD.created_at >= now()
+        OR EXISTS (SELECT FROM earlier_states e WHERE e.memory_id = OLD.id AND e.changed_in = pg_current_xact_id())
+        OR (is_unexpired(OLD.expires_at) AND ROW (OLD.title, OLD.tags, OLD.metadata, OLD."timestamp", OLD.superseded_by)
+            IS NOT DISTINCT FROM ROW (NEW.title, NEW.tags, NEW.metadata, NEW."timestamp", NEW.superseded_by))
+    THEN
+        RETURN NEW;
+    END IF;
+    INSERT INTO earlier_states (
+        namespace, memory_id, since, until, title, tags, tag_keys, metadata, "timestamp", superseded_by, expired_at)
+    VALUES (OLD.namespace, OLD.id, coalesce(OLD.changed_at, OLD.created_at), at, OLD.title, OLD.tags, OLD.tag_keys,
+        OLD.metadata, OLD."timestamp", OLD.superseded_by, CASE WHEN OLD.expires_at <= now() THEN OLD.expires_at END);
+    IF (SELECT count(*) FROM earlier_states e WHERE e.memory_id = OLD.id) > most THEN
+        DELETE FROM earlier_states e WHERE e.memory_id = OLD.id
+            AND e.since = (SELECT min(first.since) FROM earlier_states first WHERE first.memory_id = OLD.id)
+        RETURNING * INTO oldest;
+        PERFORM note_incomplete_period(OLD.namespace, oldest.since, oldest.until);
+    END IF;
+    NEW.changed_at := at;
+    RETURN NEW;
+END
+$$;
+
+-- The size of earlier states counts towards the quota.
+CREATE OR REPLACE FUNCTION count_earlier_state() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM count_usage(NEW.namespace, 0, memory_bytes('', NEW.title, NEW.tags, NEW.metadata), 0);
+    ELSE
+        PERFORM count_usage(OLD.namespace, 0, - memory_bytes('', OLD.title, OLD.tags, OLD.metadata), 0);
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Record that removed memories are missing from the time at which they were stored.
+CREATE OR REPLACE FUNCTION note_missing_memories() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM note_incomplete_period(removed.namespace, removed.since, removed.until) FROM (
+        SELECT d.namespace, min(d.created_at) AS since, max(least(now(), d.expires_at)) AS until
+        FROM deleted d GROUP BY d.namespace
+    ) AS removed;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER keep_earlier_state
+    BEFORE UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, created_at ON memories
+    FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags
+        OR OLD.metadata IS DISTINCT FROM NEW.metadata OR OLD."timestamp" IS DISTINCT FROM NEW."timestamp"
+        OR OLD.superseded_by IS DISTINCT FROM NEW.superseded_by OR OLD.expires_at IS DISTINCT FROM NEW.expires_at
+        OR OLD.created_at > NEW.created_at)
+    EXECUTE FUNCTION keep_earlier_state();
+CREATE OR REPLACE TRIGGER count_earlier_state AFTER INSERT OR DELETE ON earlier_states
+    FOR EACH ROW EXECUTE FUNCTION count_earlier_state();
+CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
+    FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
+
+REVOKE ALL ON FUNCTION raise_incomplete, utc_text, note_incomplete_period, require_complete, memory_then, matched_then,
+    timestamp_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_state, note_missing_memories
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION read_memory_then TO mnemosyne_runtime, mnemosyne_mcp;

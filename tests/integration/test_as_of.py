@@ -1,0 +1,279 @@
+"""Searches and reads with `as_of` give what a search or read gave at that time, or are refused."""
+
+import os
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.forgetting import Selection
+from mnemosyne.domain.memory import ExternalId
+from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.metadata_filter import Operator, condition
+from mnemosyne.domain.search import Filters, SearchMode
+from mnemosyne.errors import Conflict
+from tests.fakes import NOW, FakeServices, request
+from tests.integration.test_forgetting import forget
+from tests.memories import rate, search, store, store_content
+from tests.shared_database import SharedDatabase
+from tests.tools import answer_of, error_of
+
+SEQUENCES = int(os.environ.get("AS_OF_SEQUENCES", "3"))
+STEPS = 25
+SEARCHES: tuple[Mapping[str, Any], ...] = (
+    {"query": None},
+    {"query": None, "filters": Filters(include_superseded=True)},
+    {"query": None, "filters": Filters(tags=("tea",))},
+    {"query": None, "filters": Filters(after=NOW + timedelta(days=1), include_superseded=True)},
+    {"query": "leaf", "mode": SearchMode.EXACT},
+    {"query": "leaf", "mode": SearchMode.SEMANTIC},
+    {"query": "leaf", "mode": SearchMode.HYBRID, "filters": Filters(tags=("tea", "cup"))},
+    {
+        "query": "leaf",
+        "mode": SearchMode.HYBRID,
+        "filters": Filters(metadata=(condition("year", Operator.EQUAL, ["2024"]),)),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the searches found at a time, and the record of each memory."""
+
+    at: datetime
+    found: list[dict[UUID, tuple[object, ...]]]
+    records: dict[UUID, tuple[object, ...]]
+
+
+class Namespace:
+    """A namespace that changes at random."""
+
+    def __init__(self, seed: int, memories: PostgresMemories, database: SharedDatabase) -> None:
+        self.dice = random.Random(seed)
+        self.memories = memories
+        self.database = database
+        self.ids: list[UUID] = []
+        self.count = 0
+
+    def now(self) -> datetime:
+        return now(self.database)
+
+    def store(self) -> None:
+        self.count += 1
+        tags = self.dice.choice([(), ("tea",), ("cup", "tea")])
+        made = request(f"leaf {self.count}", tags=tags, timestamp=NOW + timedelta(hours=self.count))
+        self.ids += [status.memory_id for status in store(self.memories, made).values() if status.memory_id]
+
+    def version(self) -> None:
+        """Store a version of one record. An earlier content that is sent again gets the labels of the new version."""
+        self.count += 1
+        made = request(
+            f"leaf of the record, {self.dice.randrange(3)}",
+            title=f"version {self.count}",
+            metadata={"year": 2020 + self.dice.randrange(6)},
+            timestamp=NOW + timedelta(hours=self.dice.randrange(100)),
+            external_id=ExternalId("garden", "plant"),
+        )
+        stored = {status.memory_id for status in store(self.memories, made).values() if status.memory_id}
+        self.ids += stored - set(self.ids)
+
+    def label(self) -> None:
+        change = self.dice.choice([
+            MemoryChange(title=f"title {self.dice.random()}"),
+            MemoryChange(tags=("cup",)),
+            MemoryChange(tags=("tea", "pot")),
+            MemoryChange(metadata={"year": self.dice.choice([2023, 2024])}),
+        ])  # fmt: skip
+        self.memories.update(self.dice.choice(self.ids), change)
+
+    def supersede(self) -> None:
+        older, newer = self.dice.sample(self.ids, 2) if len(self.ids) > 1 else (self.ids[0], None)
+        change = MemoryChange(superseded_by=newer) if newer else MemoryChange(not_superseded=True)
+        try:
+            self.memories.update(older, change)
+        except Conflict:  # the two would supersede each other
+            self.memories.update(older, MemoryChange(not_superseded=True))
+
+    def rename_tag(self) -> None:
+        self.memories.change_tag(*self.dice.choice([("tea", "cup"), ("cup", "tea")]), 10)
+
+    def rate(self) -> None:
+        rate(self.memories, self.dice.choice(self.ids), 1)
+
+    def snapshot(self) -> Snapshot:
+        at = self.now()
+        return Snapshot(at, [self.found(asked) for asked in SEARCHES], {id_: self.record(id_) for id_ in self.ids})
+
+    def found(self, asked: Mapping[str, Any], as_of: datetime | None = None) -> dict[UUID, tuple[object, ...]]:
+        filters = replace(asked.get("filters", Filters()), as_of=as_of)
+        hits = search(self.memories, **{**asked, "filters": filters, "limit": 100})
+        return {
+            hit.id: (hit.title, hit.tags, hit.metadata, hit.timestamp, hit.superseded_by, hit.supersedes)
+            for hit in hits
+        }
+
+    def record(self, memory_id: UUID, as_of: datetime | None = None) -> tuple[object, ...]:
+        memory = self.memories.fetch(memory_id, as_of)
+        assert memory
+        return memory.title, memory.tags, memory.metadata, memory.timestamp, memory.superseded_by, memory.supersedes
+
+
+@pytest.mark.parametrize("seed", range(SEQUENCES))
+def test_each_search_and_read_gives_what_it_gave_at_that_time(
+    seed: int, memories: PostgresMemories, shared_database: SharedDatabase
+) -> None:
+    namespace = Namespace(seed, memories, shared_database)
+    steps = [
+        namespace.store,
+        namespace.version,
+        namespace.label,
+        namespace.supersede,
+        namespace.rename_tag,
+        namespace.rate,
+    ]
+    namespace.store()
+    snapshots = []
+    for _ in range(STEPS):
+        namespace.dice.choice(steps)()
+        snapshots.append(namespace.snapshot())
+    for snapshot in snapshots:
+        for asked, found in zip(SEARCHES, snapshot.found, strict=True):
+            assert namespace.found(asked, snapshot.at) == found, asked
+        assert {id_: namespace.record(id_, snapshot.at) for id_ in snapshot.records} == snapshot.records
+        for later in set(namespace.ids) - set(snapshot.records):
+            assert memories.fetch(later, snapshot.at) is None
+
+
+class Today(FakeServices):
+    """Services with the clock of the database."""
+
+    def clock(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@pytest.fixture
+def services(memories: PostgresMemories) -> Today:
+    return Today(memories)
+
+
+REMOVALS: dict[str, Callable[[FakeServices, UUID, SharedDatabase], object]] = {
+    "deleted": lambda services, memory_id, _: services.memories.delete(memory_id),
+    "forgotten": lambda services, memory_id, _: forget(services, Selection(ids=(memory_id,))),
+    "expired, and its row exists": lambda _, memory_id, database: expire(database, memory_id, "SELECT 1"),
+    "expired, and its row is removed": lambda _, memory_id, database: expire(
+        database, memory_id, "SELECT remove_expired(10)"
+    ),
+}
+
+
+def expire(database: SharedDatabase, memory_id: UUID, then: str) -> None:
+    database.owner.run("UPDATE memories SET expires_at = now() WHERE id = :id", id=memory_id)
+    database.owner.run(then)
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_a_search_is_refused_exactly_for_times_of_a_memory_that_is_gone(
+    removal: str, services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    kept = store_content(services.memories, "oolong")
+    before = now(shared_database)
+    gone = store_content(services.memories, "sencha")
+    during = now(shared_database)
+    REMOVALS[removal](services, gone, shared_database)
+    after = now(shared_database)
+    assert found(services, before) == found(services, after) == {kept}
+    refusal = error_of(services, "memory_search", query="tea", as_of=during.isoformat())
+    assert f"as_of {during.isoformat(timespec='microseconds')[:-6]}Z cannot be answered" in refusal
+    named = refusal.split("give as_of ")[1].split(" or later")[0]
+    assert found(services, datetime.fromisoformat(named)) == {kept}
+    assert services.memories.fetch(kept, during)
+
+
+def test_a_refused_time_of_one_namespace_is_answered_in_another(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    store_content(services.memories_of("other"), "assam")
+    gone = store_content(services.memories, "sencha")
+    during = now(shared_database)
+    services.memories.delete(gone)
+    assert len(search(services.memories_of("other"), None, filters=Filters(as_of=during))) == 1
+
+
+def test_removals_in_any_order_leave_few_periods(services: FakeServices, shared_database: SharedDatabase) -> None:
+    ids = [store_content(services.memories, f"leaf {n}") for n in range(20)]
+    for memory_id in random.Random(1).sample(ids, 20):
+        services.memories.delete(memory_id)
+    assert shared_database.owner.one("SELECT count(*) AS n FROM incomplete_periods")["n"] == 1
+
+
+def test_earlier_states_count_towards_the_quota_until_the_memory_is_deleted(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong", title="a title")
+    before = services.memories.quota().bytes
+    services.memories.update(memory_id, MemoryChange(title="another"))
+    assert services.memories.quota().bytes == before + len("a title") + len("{}")
+    services.memories.delete(memory_id)
+    assert services.memories.quota().bytes == 0
+
+
+def test_of_a_thousand_changes_and_more_the_first_states_are_refused(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    first = now(shared_database)
+    services.memories.update(memory_id, MemoryChange(title="first change"))
+    services.memories.update(memory_id, MemoryChange(title="second change"))
+    second = now(shared_database)
+    shared_database.owner.run(
+        "INSERT INTO earlier_states SELECT e.memory_id, CAST(CAST(1000000 + n AS text) AS xid8), e.namespace, e.until,"
+        " e.until, e.title, e.tags, e.tag_keys, e.metadata, e.timestamp FROM earlier_states e,"
+        " generate_series(1, 998) AS n WHERE e.title = 'first change'"
+    )
+    services.memories.update(memory_id, MemoryChange(title="change 1,001"))
+    assert "cannot be answered" in error_of(services, "get_memory", id=str(memory_id), as_of=first.isoformat())
+    assert "cannot be answered" in error_of(services, "memory_search", query="tea", as_of=first.isoformat())
+    known = services.memories.fetch(memory_id, second)
+    assert known
+    assert known.title == "second change"
+
+
+def test_the_tools_take_a_time_or_the_end_of_a_day(services: FakeServices, shared_database: SharedDatabase) -> None:
+    memory_id = store_content(services.memories, "oolong", title="first")
+    shared_database.owner.run("UPDATE memories SET created_at = now() - interval '9 days'")
+    shared_database.owner.run("DELETE FROM incomplete_periods")
+    services.memories.update(memory_id, MemoryChange(title="second"))
+    shared_database.owner.run("UPDATE earlier_states SET since = now() - interval '9 days'")
+    yesterday = (services.clock() - timedelta(days=1)).date().isoformat()
+    answer = answer_of(services, "memory_search", query="oolong", as_of=yesterday)
+    assert [memory["title"] for memory in answer["memories"]] == ["first"]
+    assert answer["as_of"] == f"{yesterday}T23:59:59.999999Z"
+    assert answer_of(services, "get_memory", id=str(memory_id), as_of=yesterday)["title"] == "first"
+    assert answer_of(services, "get_memory", id=str(memory_id))["title"] == "second"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"as_of": "9000-01-01"}, "as_of must be a time in the past, got '9000-01-01'"),
+        ({"as_of": "last week"}, "as_of must be YYYY-MM-DD or RFC 3339"),
+        ({"as_of": 2024}, "must be a date as text"),
+        ({"as_of": "2001-01-01", "neighbours": True}, "omit as_of or neighbours"),
+        ({"as_of": "2001-01-01"}, "at 2001-01-01T23:59:59.999999Z: omit as_of"),
+    ],
+)
+def test_other_times_are_refused_by_name(arguments: dict[str, object], message: str, services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    assert message in error_of(services, "get_memory", id=str(memory_id), **arguments)
+
+
+def now(database: SharedDatabase) -> datetime:
+    moment: datetime = database.owner.one("SELECT clock_timestamp() AS now")["now"]
+    return moment
+
+
+def found(services: FakeServices, as_of: datetime) -> set[UUID]:
+    return {hit.id for hit in search(services.memories, None, filters=Filters(as_of=as_of))}
