@@ -1,4 +1,4 @@
-"""A person at Debian's Chromium, which no test changes: pages, forms, and where they lead."""
+"""Debian's Chromium driven by chromedriver: pages, forms and navigation."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 SECONDS = 60
-# Without these it talks to its maker at every start, and as root it has no sandbox.
+# Without these options Chromium calls its vendor at each start, and cannot start its sandbox as root.
 _ARGUMENTS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
@@ -26,13 +26,13 @@ _ARGUMENTS = (
 
 
 def _is_gone(element: WebElement) -> bool:
-    """Whether the page the element was on has been left."""
+    """Whether the element's page has been replaced by another."""
     try:
         element.is_enabled()
     except StaleElementReferenceException:
         return True
     except WebDriverException as error:
-        # What chromedriver now and then answers instead, in the midst of leaving the page (SeleniumHQ/selenium#15401).
+        # chromedriver sometimes raises this during a navigation (SeleniumHQ/selenium#15401).
         if "Node with given id does not belong to the document" in str(error.msg):
             return True
         raise
@@ -64,13 +64,13 @@ class Chromium:
         self.driver.find_element(By.NAME, name).send_keys(text)
 
     def press(self, label: str) -> None:
-        """Press the button that says so, and wait until another page is there."""
+        """Press the button with this text, and wait until another page is loaded."""
         before = self.driver.find_element(By.TAG_NAME, "html")
         self.driver.find_element(By.XPATH, f"//button[normalize-space()='{label}']").click()
         WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
     def follow(self, text: str) -> None:
-        """Follow the link that says so, and wait until another page is there."""
+        """Follow the link with this text, and wait until another page is loaded."""
         before = self.driver.find_element(By.TAG_NAME, "html")
         self.driver.find_element(By.LINK_TEXT, text).click()
         WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
@@ -82,9 +82,9 @@ class Chromium:
 
 @contextmanager
 def page_elsewhere(html: str) -> Iterator[str]:
-    """Serve a page by a name that is none of this machine's own, as any page of the web; its address.
+    """Serve a page with a host name of another site, and yield its address.
 
-    By threads: Chromium opens connections ahead that it may never use, and one of them would keep the others waiting.
+    The server uses threads, because Chromium opens connections that it may never use, and they would block others.
     """
 
     class Page(BaseHTTPRequestHandler):
@@ -95,7 +95,7 @@ def page_elsewhere(html: str) -> Iterator[str]:
             self.wfile.write(html.encode())
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Quiet."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
         Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()

@@ -1,10 +1,10 @@
-"""A clock that stands still until it is turned on: on a slow machine, nothing comes back meanwhile."""
+"""A clock that tests move, so that rate limits do not refill during a slow test."""
 
 import pytest
 
 
 class StoppedClock:
-    """Seconds, of a module that asks `time.monotonic` alone."""
+    """Replacement of `time.monotonic`."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,6 +1,6 @@
-"""The real parts that tests share: an embedded PostgreSQL, and the whole system as a subprocess.
+"""Fixtures that tests share: an embedded PostgreSQL, and the complete system as a subprocess.
 
-Fixtures import heavy modules themselves: unit tests share this file, and start in a second.
+Fixtures import heavy modules inside of functions, so that unit tests start within a second.
 """
 
 import itertools
@@ -36,7 +36,7 @@ settings.load_profile("machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave exhaustive tests out of the coverage: on Python 3.11 they take twice as long when they are counted."""
+    """Exclude exhaustive tests from coverage, because on Python 3.11 coverage doubles their duration."""
     for item in items:
         if item.get_closest_marker("exhaustive"):
             item.add_marker("no_cover")
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cluster() -> "Iterator[EmbeddedPostgres]":
-    """A PostgreSQL server of this test session's own."""
+    """A PostgreSQL server for this test session."""
     from mnemosyne.cli.local import postgres
     from mnemosyne.cli.local.data_dir import DataDir
     from tests.directories import server_directory
@@ -54,7 +54,7 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
         server = postgres.start(DataDir.at(str(directory)))
         try:
             postgres.prepare(server, FAKE_SPACE)
-            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # Its files may be in memory.
+            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # Its files are in memory if there is room.
             _as_owner(server, "SELECT pg_reload_conf()")
             yield server
         finally:
@@ -68,7 +68,7 @@ def _names() -> Iterator[int]:
 
 @pytest.fixture
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
-    """Makes databases of one test's own, migrated or `empty`, and drops them; returns each one's name."""
+    """Function that makes a database for one test, migrated or `empty`, and returns its name. Drops it afterwards."""
     from mnemosyne.cli.local import postgres
 
     made: list[str] = []
@@ -88,13 +88,13 @@ def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator
 
 @pytest.fixture
 def database(new_database: Callable[..., str]) -> str:
-    """The name of a migrated database of this test's own."""
+    """The name of a migrated database for this test."""
     return new_database()
 
 
 @pytest.fixture
 def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
-    """Connections to this test's database, as the role the functions run as."""
+    """Connections to this test's database as the functions' database user."""
     from mnemosyne.adapters.database.connections import connection_factory
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne.cli.local import postgres
@@ -128,9 +128,9 @@ def _shared_database(cluster: "EmbeddedPostgres") -> "Iterator[SharedDatabase]":
 
 @pytest.fixture
 def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatabase]":
-    """An empty database, which is emptied after the test: a fiftieth of the time that a new database takes.
+    """An empty database that is emptied after the test, which is fifty times faster than a new database.
 
-    A test that changes the schema, the embedding space or the quota of all namespaces takes `database` instead.
+    A test that changes the schema, the embedding space or the quota of all namespaces must use `database` instead.
     """
     yield _shared_database
     _shared_database.empty()
@@ -148,7 +148,7 @@ def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
 
 @pytest.fixture
 def services(memories: "PostgresMemories") -> "FakeServices":
-    """Everything that a tool may use, with an empty store."""
+    """The services that tools use, with an empty store."""
     from tests.fakes import FakeServices
 
     return FakeServices(memories)
@@ -167,7 +167,7 @@ def _as_owner(cluster: "EmbeddedPostgres", statement: str) -> None:
 
 @pytest.fixture(scope="session")
 def dev() -> "Iterator[DevServer]":
-    """`mnemosyne dev`, started as a person would, shared by all tests that do not stop it."""
+    """`mnemosyne dev` as a subprocess, shared by all tests that do not stop it."""
     from tests.dev import serving
 
     with serving() as server:
@@ -176,7 +176,7 @@ def dev() -> "Iterator[DevServer]":
 
 @pytest.fixture
 def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
-    """`mnemosyne dev` for one test alone; not yet started."""
+    """`mnemosyne dev` for one test; the test starts it."""
     from tests.dev import DevServer
 
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
@@ -189,7 +189,7 @@ def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
 
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[str]:
-    """The Pub/Sub emulator's host and port; skips loudly where the machine has none."""
+    """The Pub/Sub emulator's host and port; skips the test with a reason if the emulator is not installed."""
     import httpx
 
     from mnemosyne.cli.local import functions
@@ -209,7 +209,7 @@ def emulator() -> Iterator[str]:
             wait_until(lambda: _answers(client), "the Pub/Sub emulator answers")
         yield host
     finally:
-        process.kill()  # asked to end, it takes ten seconds; it keeps nothing
+        process.kill()  # killed, because a regular end takes ten seconds
         process.wait()
 
 

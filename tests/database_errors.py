@@ -1,4 +1,4 @@
-"""What PostgreSQL says behind our errors, and faults of a database that last until an operator acts."""
+"""PostgreSQL's messages behind this project's errors, and database faults that last until an operator acts."""
 
 import re
 from collections.abc import Iterator

@@ -66,7 +66,7 @@ class DevServer(ToolClient):
                 cwd=self._cwd,
                 start_new_session=True,
             )
-        # The addresses follow "Ready", in another write.
+        # The addresses are printed after "Ready", in another write.
         wait_until(lambda: "/mcp" in self.printed().partition("Ready")[2] or not self.alive, "mnemosyne dev is ready")
         assert self.alive, self.printed()
 
@@ -83,7 +83,7 @@ class DevServer(ToolClient):
         if self.process is not None and self.alive:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
-            with suppress(OSError):  # it is kept as it is
+            with suppress(OSError):  # the exit code is kept
                 keep_port("127.0.0.1", self.port)
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class DevServer(ToolClient):
         self.client.close()
 
     def kill_everything(self) -> None:
-        """Kill -9 all that runs on the directory, PostgreSQL included."""
+        """Kill all processes of the directory with SIGKILL, including PostgreSQL."""
         assert self.process is not None
         for pid in (self.process.pid, *self.processes()):
             try:
@@ -104,11 +104,11 @@ class DevServer(ToolClient):
         wait_until(lambda: not self.processes(), "all processes are gone")
 
     def processes(self) -> list[int]:
-        """Every living process of the system."""
+        """Return the running processes of the system."""
         return processes_of(self.directory)
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
-        """POST JSON to the endpoint, as it comes through Cloud Run's front end."""
+        """POST JSON to the endpoint through Cloud Run's front end."""
         if not self._fronted:
             deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
             self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
@@ -116,7 +116,7 @@ class DevServer(ToolClient):
 
 
 def processes_of(directory: Path) -> list[int]:
-    """Every living process that names the directory in its command line or environment."""
+    """Return the running processes with the directory in their command line or environment."""
     name = str(directory).encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -29,7 +29,7 @@ FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
 
 
 class FakeEmbedder:
-    """Each word is a direction: texts that share words are near."""
+    """Embedder in which each word has its own dimension, so texts that share words are near."""
 
     model = FAKE_SPACE.model
     dimension = FAKE_SPACE.dimension
@@ -86,7 +86,7 @@ class FakeReranker:
 
 
 class FakeQueue:
-    """Keep published messages as the topic would."""
+    """Queue that keeps published messages in a list."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[bytes, Mapping[str, str]]] = []
@@ -94,7 +94,7 @@ class FakeQueue:
 
     @property
     def published(self) -> list[tuple[str, tuple[IngestRequest, ...]]]:
-        """Namespace and requests of each message."""
+        """Return the namespace and requests of each message."""
         read = (
             decode(Published(message_id="", data=data, attributes=attributes)) for data, attributes in self.messages
         )
@@ -129,7 +129,7 @@ class FakeOutcomes:
 
 
 def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":
-    """The store of another namespace in the same database."""
+    """Return the store of another namespace in the same database."""
     from mnemosyne.adapters.database.memories import PostgresMemories
 
     assert isinstance(memories, PostgresMemories)
@@ -137,7 +137,7 @@ def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":
 
 
 class NoStore:
-    """Stands for the store in tests that must not reach it."""
+    """Placeholder for the store in tests that must not use it."""
 
     def __getattr__(self, name: str) -> Any:
         pytest.fail(f"this test has no store, but uses `{name}` of one: take the fixture `services`")

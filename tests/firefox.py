@@ -1,6 +1,6 @@
-"""A person at Debian's Firefox, driven over WebDriver BiDi (https://w3c.github.io/webdriver-bidi/).
+"""Debian's Firefox, driven over WebDriver BiDi (https://w3c.github.io/webdriver-bidi/).
 
-Firefox speaks it without geckodriver, which Debian does not have.
+Firefox supports it without geckodriver, which Debian does not package.
 """
 
 import itertools
@@ -34,7 +34,7 @@ ENTER = "\ue007"
 
 
 class Firefox:
-    """One tab."""
+    """A tab of Firefox."""
 
     def __init__(self, url: str) -> None:
         self._socket = websocket.create_connection(url, timeout=SECONDS, suppress_origin=True)
@@ -113,7 +113,7 @@ class Firefox:
 
 @contextmanager
 def firefox() -> Iterator[Firefox]:
-    """A new window of Firefox, with a profile of its own."""
+    """Start Firefox with a new profile."""
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if program is None:
         pytest.skip("NOT TESTED: there is no Firefox; on Debian, `apt-get install firefox-esr`")

@@ -39,7 +39,7 @@ class World:
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
-        """Record the lines that are logged in the context as lines of a function."""
+        """Record lines logged in the context as log lines of a function."""
         written = _Lines()
         logger = logging.getLogger("mnemosyne")
         level = logger.level
@@ -158,14 +158,14 @@ class World:
     def measure(
         self, metric: str, value: float, resource: Mapping[str, str], labels: Mapping[str, str] | None = None
     ) -> None:
-        """Add a point of a metric of Google's."""
+        """Add a point of a Google metric."""
         named = {f"metric.labels.{key}": label for key, label in (labels or {}).items()}
         resources = {f"resource.{key}": label for key, label in resource.items()}
         self.points.append(Point({"metric.type": metric, **resources, **named}, value))
 
 
 class _Lines(logging.Handler):
-    """Keeps the lines that a function would write."""
+    """Log handler that keeps the log lines of a function."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The packages that a lock pins, as `make lock` writes it."""
+"""The packages that a lock file of `make lock` pins."""
 
 import re
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def _locked_package(entry: str) -> LockedPackage:
 
 
 def with_requirements(names: set[str], lock: Path) -> set[str]:
-    """Return the packages with those that they require, directly and indirectly."""
+    """Return the packages and all packages that they require, directly or indirectly."""
     packages = locked_packages(lock)
     while added := {package.name for package in packages if package.required_by & names} - names:
         names = names | added

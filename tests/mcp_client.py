@@ -21,21 +21,21 @@ def tool_call(name: str, arguments: Any, *, id_: int | str = 1) -> dict[str, Any
 
 
 class ToolClient:
-    """Calls the tools of a server that a subclass posts to."""
+    """Base of clients that call tools; a subclass posts the requests."""
 
     @abstractmethod
     def post(self, body: Any, **headers: str) -> httpx.Response:
         """Post JSON to the endpoint."""
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool; its structured result. Fails on a tool error."""
+        """Call a tool, and return its structured result. Fails on a tool error."""
         result = self.call_raw(tool, arguments)
         assert not result.get("isError"), result
         structured: dict[str, Any] = result["structuredContent"]
         return structured
 
     def call_raw(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool; the whole result."""
+        """Call a tool, and return the complete result."""
         answer = self.post(tool_call(tool, arguments))
         assert answer.status_code == 200, (answer.status_code, answer.text)
         assert "result" in answer.json(), answer.text
@@ -50,14 +50,14 @@ class ToolClient:
         return text
 
     def ingest(self, content: str, **fields: Any) -> str:
-        """Hand a memory over; the request's id."""
+        """Ingest a memory, and return the request id."""
         request_id: str = self.call("ingest_memory", {"content": content, "timestamp": TIMESTAMP, **fields})[
             "request_id"
         ]
         return request_id
 
     def outcomes(self, request_ids: list[str], *, seconds: float = 60) -> list[dict[str, Any]]:
-        """The status of each request, once all are final."""
+        """Wait until all requests are final, and return their statuses."""
         statuses: list[dict[str, Any]] = []
 
         def are_final() -> bool:
@@ -68,12 +68,12 @@ class ToolClient:
         return statuses
 
     def outcome(self, request_id: str) -> dict[str, Any]:
-        """The request's status once it is final."""
+        """Wait until the request is final, and return its status."""
         (status,) = self.outcomes([request_id])
         return status
 
     def remember(self, content: str, **fields: Any) -> str:
-        """Hand a memory over and wait until it is stored; the memory's id."""
+        """Ingest a memory, wait until it is stored, and return the memory's id."""
         status = self.outcome(self.ingest(content, **fields))
         assert status["state"] == "stored", status
         return str(status["memory_id"])

@@ -18,7 +18,7 @@ EMBEDDER = FakeEmbedder()
 
 
 def embed(text: str) -> list[Vector]:
-    """The vectors of a text's chunks."""
+    """Return the vectors of a text's chunks."""
     return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
 
 
@@ -54,19 +54,19 @@ def rate(
     *,
     by: str | None = None,
 ) -> Rating | None:
-    """Rate a memory as somebody; as somebody else with each call, if no name is given."""
+    """Rate a memory as the given rater, or as a new rater at each call."""
     rater = by or str(new_id())
     given = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
     return memories.rate(memory_id, given)
 
 
 def list_memories(memories: MemoryStore) -> Sequence[MemorySummary]:
-    """All memories of a namespace."""
+    """Return all memories of a namespace."""
     return memories.list(Filters(include_superseded=True), 10_000)
 
 
 def status_of(memories: MemoryStore, request_id: UUID) -> IngestStatus:
-    """The status of a request that the store knows."""
+    """Return the status of a request that the store has."""
     return memories.statuses([request_id])[request_id]
 
 
@@ -78,12 +78,12 @@ def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[
 
 
 def unstored(one: IngestRequest, error: str) -> FailedRequest:
-    """The request as one that failed or waits."""
+    """Return the request as a failed or waiting one."""
     return FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id)
 
 
 def make_dead_letter(message_id: str) -> DeadLetter:
-    """A message that was given up and is not UTF-8."""
+    """Return a dead letter whose message is not UTF-8."""
     return DeadLetter(
         message_id=message_id, data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
     )

@@ -1,4 +1,4 @@
-"""A person with a browser, as far as the authorization server can tell: a real one, and a look at the terminal."""
+"""A person at a real browser, who reads the log-in code in the terminal."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ class Terminal:
         self._seen = len(self._codes())
 
     def code(self) -> str:
-        """The newest log-in code, once there is a new one."""
+        """Wait for a new log-in code, and return it."""
         wait_until(lambda: len(self._codes()) > self._seen, "the terminal shows a log-in code")
         self._seen = len(codes := self._codes())
         return codes[-1]
@@ -30,7 +30,7 @@ class Terminal:
 
 
 class Person:
-    """Somebody at a browser, whom a client sends to the authorization server."""
+    """A person whose browser a client sends to the authorization server."""
 
     def __init__(self, browser: Chromium, show_who: Callable[[Chromium], None]) -> None:
         self.browser = browser
@@ -38,7 +38,7 @@ class Person:
 
     @classmethod
     def at(cls, dev: DevServer, browser: Chromium) -> "Person":
-        """Who sits at the machine that `mnemosyne dev` runs on."""
+        """Return a person at the machine of `mnemosyne dev`."""
         terminal = Terminal(dev.printed)
 
         def type_the_code(browser: Chromium) -> None:
@@ -70,7 +70,7 @@ class Callback:
 
 @contextmanager
 def callback() -> Iterator[Callback]:
-    """Listen, as a program does that has sent its person to log in."""
+    """Listen for the redirect, like a program whose user logs in."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -81,7 +81,7 @@ def callback() -> Iterator[Callback]:
             self.wfile.write(b"You may close this.")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Quiet."""
+            """Log nothing."""
 
     http = HTTPServer(("127.0.0.1", 0), Handler)
     made = Callback(http)

@@ -1,4 +1,4 @@
-"""The authorization server in this process, on a real PostgreSQL, and a client with a browser before it."""
+"""The authorization server in this process with PostgreSQL, and the requests of clients and browsers."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 class Documents:
-    """Stands for the web: returns the metadata documents of clients."""
+    """Fake web that returns the metadata documents of clients."""
 
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}
@@ -69,19 +69,19 @@ class AuthServer:
         return TestClient(self.app, base_url=ISSUER, follow_redirects=False, headers=headers)
 
     def register(self, redirect_uri: str = REDIRECT, **metadata: Any) -> str:
-        """A client's id."""
+        """Register a client, and return its id."""
         posted = {"client_name": "A test", "redirect_uris": [redirect_uri], **metadata}
         answer = self.browser(f"198.51.100.{secrets.randbelow(250)}").post("/register", json=posted)
         assert answer.status_code == 201, answer.text
         return str(answer.json()["client_id"])
 
     def code(self) -> str:
-        """The newest log-in code."""
+        """Return the newest log-in code."""
         return self.codes.read_text().splitlines()[-1].split()[0]
 
 
 def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
-    """The path that a client opens in the browser. Parameters changed to None are left out."""
+    """Return the path that a client opens in the browser. Parameters with the value None are left out."""
     wanted: Mapping[str, str | None] = {
         "response_type": "code",
         "client_id": client_id,
@@ -97,7 +97,7 @@ def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None
 
 
 class Visit:
-    """A person's way from the client to the client, step by step."""
+    """The steps of a person's log-in, from the client's link to the redirect to the client."""
 
     def __init__(self, server: AuthServer, browser: TestClient | None = None) -> None:
         self.server = server
@@ -115,7 +115,7 @@ class Visit:
         return self.browser.post("/log-in", data={"request": self.id, "code": code or self.server.code()})
 
     def look(self) -> Any:
-        """Open the page that asks."""
+        """Open the consent page."""
         return self.browser.get(f"/consent?request={self.id}")
 
     def answer(self, answer: str = "allow", **headers: str) -> Any:
@@ -134,13 +134,13 @@ class Visit:
 
 
 def told(answer: Any) -> dict[str, str]:
-    """The parameters of the address that the browser is redirected to."""
+    """Return the parameters of the redirect's address."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
 
 
 def back(page: Any) -> dict[str, str]:
-    """The parameters of the address that a page links to."""
+    """Return the parameters of the address that a page links to."""
     assert "Location" not in page.headers
     link = re.search(r'href="([^"]+)" rel', page.text)
     assert link, page.text
@@ -148,7 +148,7 @@ def back(page: Any) -> dict[str, str]:
 
 
 def exchange(client: TestClient | httpx.Client, client_id: str, code: str, **changed: str | None) -> Any:
-    """Ask for tokens for a code."""
+    """Exchange a code for tokens."""
     form = {
         "grant_type": "authorization_code",
         "client_id": client_id,
@@ -162,14 +162,14 @@ def exchange(client: TestClient | httpx.Client, client_id: str, code: str, **cha
 
 
 def refresh(client: TestClient | httpx.Client, client_id: str, token: str, **changed: str) -> Any:
-    """Ask for new tokens for a refresh token."""
+    """Exchange a refresh token for new tokens."""
     form = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token, **changed}
     return client.post("/token", data=form)
 
 
 @contextmanager
 def auth_pool(cluster: EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    """Connections under the rights of the function `auth`."""
+    """Connections with the database rights of the function `auth`."""
     opened = Pool(connection_factory(cluster.url("auth", database)), 8)
     yield opened
     opened.close()

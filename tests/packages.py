@@ -1,4 +1,4 @@
-"""Environments with packages that do not go together with ours, made once."""
+"""Environments with packages that conflict with this project's; each is created once."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 
 def environment(directory: Path, *packages: str) -> Path:
-    """The Python of an environment with those packages; skips loudly where they cannot be installed."""
+    """Return the Python of an environment with these packages; skip the test if they cannot be installed."""
     python = directory / "bin" / "python"
     directory.parent.mkdir(parents=True, exist_ok=True)
     with fasteners.InterProcessLock(directory.parent / f".{directory.name}.lock"):
@@ -25,7 +25,7 @@ def environment(directory: Path, *packages: str) -> Path:
 
 
 def npm_package(directory: Path, package: str) -> Path:
-    """Where the commands of that package of npm's are; skips loudly where it cannot be installed."""
+    """Return the folder with the commands of an npm package; skip the test with a reason if it cannot be installed."""
     if shutil.which("npm") is None:
         pytest.skip(f"NOT TESTED: npm is not installed, so {package} is not driven")
     directory.parent.mkdir(parents=True, exist_ok=True)

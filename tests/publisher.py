@@ -24,7 +24,7 @@ class Publisher:
         self._client = pubsub_v1.PublisherClient()
 
     def publish(self, data: object, **attributes: str) -> str:
-        """Publish one message; its id once the emulator has acknowledged it."""
+        """Publish a message, wait for the emulator's acknowledgement, and return the message id."""
         raw = data if isinstance(data, bytes) else json.dumps(data).encode()
         client: Any = self._client
         return str(client.publish(TOPIC, raw, **attributes).result(20))
@@ -42,7 +42,7 @@ class Publisher:
         return printed.decode()
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:
-        """The JSON lines that a command prints."""
+        """Return the JSON lines that a command prints."""
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""Records that a source names by a key, delivered to a real store message by message."""
+"""Versions and deletions of records with source and key, delivered to a store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,14 +23,14 @@ def _at(second: int) -> datetime:
 
 
 def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
-    """A version of a record, at that second, published at that second or another."""
+    """Return a version of a record with this second as its time, and optionally another second of publication."""
     made = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
     request_id = version_id(SOURCE, key, made.content_hash, made.timestamp)
     return replace(made, request_id=request_id, published=_at(second if published is None else published))
 
 
 def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
-    """A deletion of a record, at that second, published at that second or another."""
+    """Return a deletion of a record with this second as its time, and optionally another second of publication."""
     return Deletion(
         request_id=deletion_id(SOURCE, key, _at(second)),
         external_id=ExternalId(SOURCE, key),
@@ -41,7 +41,7 @@ def deletion(key: str, second: int, *, published: int | None = None) -> Deletion
 
 @dataclass
 class Records:
-    """The records of one namespace, delivered message by message."""
+    """The records of a namespace."""
 
     store: PostgresMemories
     embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
@@ -62,15 +62,15 @@ class Records:
         return [statuses[one.request_id] for one in items]
 
     def visible(self) -> set[str]:
-        """The contents that searches find."""
+        """Return the contents that searches find."""
         return {one.content for one in self._listed(Filters())}
 
     def stored(self) -> set[str]:
-        """All contents, superseded ones as well."""
+        """Return all contents, including superseded ones."""
         return {one.content for one in self._listed(Filters(include_superseded=True))}
 
     def memory(self, status: IngestStatus) -> Memory:
-        """The memory of an outcome."""
+        """Return the memory of an outcome."""
         assert status.memory_id
         found = self.store.fetch(status.memory_id)
         assert found

@@ -1,4 +1,4 @@
-"""One database for many tests: each finds it empty."""
+"""A database that many tests share; it is empty at the start of each."""
 
 from typing import Final
 

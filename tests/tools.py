@@ -1,4 +1,4 @@
-"""Call tools within the process, as a client's call reaches them."""
+"""Call tools within the process, with arguments as a client sends them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def call_tool(services: FakeServices, name: str, /, **arguments: Any) -> mcp_typ
 
 
 def answer_of(services: FakeServices, name: str, /, **arguments: Any) -> dict[str, Any]:
-    """The structured content of a call that must succeed."""
+    """Call a tool that must succeed, and return its structured content."""
     result = call_tool(services, name, **arguments)
     assert not result.is_error, result.content
     assert result.structured_content is not None
@@ -26,7 +26,7 @@ def answer_of(services: FakeServices, name: str, /, **arguments: Any) -> dict[st
 
 
 def error_of(services: FakeServices, name: str, /, **arguments: Any) -> str:
-    """The text of a call that must fail."""
+    """Call a tool that must fail, and return the text of its error."""
     result = call_tool(services, name, **arguments)
     assert result.is_error, result.content
     (_,) = result.content
@@ -34,7 +34,7 @@ def error_of(services: FakeServices, name: str, /, **arguments: Any) -> str:
 
 
 def text_of(result: mcp_types.CallToolResult) -> str:
-    """The first block of text."""
+    """Return the first block of text."""
     content = result.content[0]
     assert isinstance(content, mcp_types.TextContent)
     return content.text

@@ -1,4 +1,4 @@
-"""Records of varied quality, as people and warehouses write them, each with the request that it must become."""
+"""Valid and invalid records, as people and data warehouses write them, each with the expected request."""
 
 import itertools
 import json
@@ -20,7 +20,7 @@ _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Sample:
-    """One record, and what must become of it."""
+    """A record and its expected request or error."""
 
     row: dict[str, Any]
     request_id: UUID
@@ -31,17 +31,17 @@ class Sample:
 
     @property
     def line(self) -> bytes:
-        """The record as a line of JSON, with the lone surrogates as the bytes that are no UTF-8."""
+        """Return the record as a line of JSON. Lone surrogates become bytes that are not UTF-8."""
         return json.dumps(self.row, ensure_ascii=False).encode(errors="surrogateescape")
 
     @property
     def content(self) -> str:
-        """Its content."""
+        """The content of the record."""
         return str(self.row.get("content"))
 
 
 def _time(pick: random.Random, when: datetime) -> dict[str, Any]:
-    """The same instant, as one system or another writes it."""
+    """Return the instant in the format of a random system."""
     seconds = int(when.timestamp())
     tokyo = when.astimezone(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None)
     forms: list[dict[str, Any]] = [
@@ -61,7 +61,7 @@ def _time(pick: random.Random, when: datetime) -> dict[str, Any]:
 
 
 def _labels(pick: random.Random) -> dict[str, Any]:
-    """Optional fields, there or not, in one form or another."""
+    """Return a random choice of optional fields in random formats."""
     return {
         **pick.choice([{}, *({"tags": tags} for tags in ("a, b", ["a", "b"], '["a", "b"]', None, ""))]),
         **pick.choice([{}, {"title": "T"}, {"title": ""}, {"title": None}]),
@@ -86,7 +86,7 @@ _BAD: list[dict[str, Any]] = [
 
 
 class Records:
-    """Makes records; the same for the same seed."""
+    """Generator of records; the same seed gives the same records."""
 
     def __init__(self, count: int, seed: int = 20261125) -> None:
         self._pick = random.Random(seed)
@@ -118,7 +118,7 @@ class Records:
         return self._number, uuid5(_IDS, str(self._number)), when
 
     def _memory(self) -> Sample:
-        """A memory without a key; one in ten says what another one says."""
+        """Return a memory without a key; one in ten repeats the content of another."""
         number, request_id, when = self._next()
         said = number if self._pick.random() > 0.1 else self._pick.randrange(1, number + 1)
         others: list[dict[str, Any]] = [
@@ -131,7 +131,7 @@ class Records:
         return Sample(row | _time(self._pick, when) | _labels(self._pick), request_id, "memory", when=when)
 
     def _version(self, key: str) -> Sample:
-        """A version of a record; one in ten repeats its content at another time."""
+        """Return a version of a record; one in ten repeats the record's content at another time."""
         number, _, when = self._next()
         labels = _labels(self._pick)
         content = f"record {key} as of {number if self._pick.random() > 0.1 else 0}"

@@ -1,4 +1,4 @@
-"""A vault of sixty notes, in the styles of six applications."""
+"""A vault of sixty notes, in the formats of six applications."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TOPICS = [
 
 @dataclass(frozen=True)
 class Note:
-    """One file: its path, its name in searches, its text, and the facts in it."""
+    """A note: its path, its name in searches, its text, and the facts that it states."""
 
     path: str
     name: str

@@ -1,4 +1,4 @@
-"""The wheels of this tree, and empty environments that they are installed in: each is made once per test session."""
+"""The wheels of this repository, and environments in which they are installed; each is made once per test session."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ class Installed:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of this process without the checkout and without settings."""
+        """Return the environment variables of this process without the repository and without settings."""
         ours = ("PYTHON", "VIRTUAL_ENV", "MNEMOSYNE_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         return kept | {"PATH": f"{self.bin}:/usr/bin:/bin"}

@@ -1,4 +1,4 @@
-"""Queries, and contents that they find by a word: in every script, normal form and kind of compound."""
+"""Queries and contents that they find by a word, for each script, Unicode normal form and kind of compound word."""
 
 import unicodedata
 

@@ -58,7 +58,7 @@ class _Empty:
 
 
 class _Services(FakeServices):
-    """Services with the empty store for every namespace."""
+    """Services that return the empty store for each namespace."""
 
     def memories_of(self, namespace: str) -> MemoryStore:
         return cast("MemoryStore", _Empty())

@@ -1,13 +1,14 @@
-"""Measure the hint `may_replace`: does it name exactly the earlier memories of a fact that changed?
+"""Measure the precision and recall of the hint `may_replace`, which names earlier memories of a changed fact.
 
     python -m infra.benchmarks.changed_facts [--embedder multilingual]
 
-Each memory of the sets of assistant logs and short facts gets its hint. A hinted memory is right if it states another
-value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall is the share of
-changed facts whose newer memory's hint names an earlier one. Every second attribute of each kind of subject in
-sets/facts.json is held out: the rules were made without looking at the errors among them. So is every second pair of
-sets/changed_pairs.jsonl, which were written by hand, half of them as facts that change, half as near misses. A pair is
-compared without a store. The changes in conversations are not known, so only the number of hints is printed.
+The hint is computed for each memory of the sets of assistant logs and short facts. A hinted memory is right if it
+states another value of the same subject's attribute. Precision is the share of hinted memories that are right. Recall
+is the share of changed facts whose newer memory's hint names an earlier one. Every second attribute of each kind of
+subject in sets/facts.json is held out: the rules were written without knowledge of the errors for these attributes.
+Every second pair of sets/changed_pairs.jsonl is held out, too. The pairs were written by hand: half are changed facts,
+and half look similar but are not. A pair is compared without a store. The changes in conversations are not known, so
+only the number of hints is printed.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Measure how well the confidence of a search tells questions with an answer from questions without.
+"""Measure how well the confidence of a search distinguishes questions with an answer from questions without one.
 
     python -m infra.benchmarks.confidence [--embedder gemini]
 
-Each tuning set is asked its unanswerable questions, and each of our two collections of conversations the questions of
-the other. The columns are the ROC AUC of the best hit's sum of cosine and share of words, and of either alone; then the
-error rates at the thresholds of `mnemosyne.domain.confidence`: answerable questions whose hits are weak, and
-unanswerable ones with a strong hit.
+Each tuning set is searched for its unanswerable questions, and each of the two collections of conversations for the
+questions of the other. The columns are the ROC AUC of the best hit's sum of cosine and share of words, and of either
+alone; then the error rates at the thresholds of `mnemosyne.domain.confidence`: answerable questions whose hits are
+weak, and unanswerable ones with a strong hit.
 """
 
 import argparse

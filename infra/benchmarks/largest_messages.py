@@ -45,7 +45,7 @@ CHUNK_LIMIT = ChunkLimit(characters=CHUNK_CHARACTERS, tokens=2_048 - RESERVED_TO
 CLUSTERS = 1_000
 PART = 5_000
 DELIVERIES = 20
-# Built with fewer candidates than the schema asks for, in a third of the time. Insertions use the schema's number.
+# Fewer candidates than in the schema: the index is built in a third of the time. Insertions use the schema's number.
 INDEXES = (
     "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
     " WITH (m = 16, ef_construction = 40)",

@@ -1,4 +1,4 @@
-"""Measure searches among long memories against as many short ones: the time of a hybrid search, and recall@10.
+"""Compare searches among long memories with searches among as many short ones: time of a hybrid search, and recall@10.
 
 Long memories have 1,700 to 2,000 characters, paragraphs of docstrings one after the other, and short ones a single
 paragraph. Both are in one database, in two namespaces. Recall is the share of the true ten nearest memories, by their

@@ -1,4 +1,4 @@
-"""Try ranking weights on recorded candidates: in seconds, without a database.
+"""Try ranking weights on recorded candidates. It takes seconds and needs no database.
 
     python -m infra.benchmarks.replay record candidates.jsonl.gz
     python -m infra.benchmarks.replay try candidates.jsonl.gz previous=0.5 session_best=0.2

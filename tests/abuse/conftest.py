@@ -24,7 +24,7 @@ CALLERS = {
 
 @dataclass
 class Credentials:
-    """Accepts the principal's name as a token, and counts the calls."""
+    """Authenticator that accepts the principal's name as a token, and counts the calls."""
 
     credential: str = "a name"
     only_authorization: bool = False
@@ -44,7 +44,7 @@ class Credentials:
 
 @pytest.fixture
 def app_of() -> Callable[..., Starlette]:
-    """Builds the app of the `mcp` function."""
+    """Function that builds the app of `mcp`."""
 
     def make(services: Any, *, per_minute: int = 600, proxies: int | None = None, credentials: Any = None) -> Starlette:
         access = Access(
@@ -65,7 +65,7 @@ def app_of() -> Callable[..., Starlette]:
 
 @pytest.fixture
 def opened(app_of: Callable[..., Starlette]) -> Iterator[Callable[..., Any]]:
-    """Builds a client of the app."""
+    """Function that builds a client of the app."""
     from starlette.testclient import TestClient
 
     clients: list[TestClient] = []

@@ -2,9 +2,9 @@
 
     python tests/abuse/noisy_neighbour.py [--seconds 20]
 
-Both are on one `mnemosyne dev --auth-mode api_key`. The worst one sends its mix over eight connections, and pauses only
-as long as the server tells it to. Quiet and abused rounds alternate; the figures are the 95th percentiles of the other
-tenant's searches and ingests, abused over quiet, and the most memory that one function held.
+Both are on one `mnemosyne dev --auth-mode api_key`. The noisy tenant sends its requests over eight connections, and
+pauses only for the time in Retry-After. Rounds with and without the noisy tenant alternate. The figures are the ratios
+of the 95th percentiles of the other tenant's searches and ingests, and the largest memory use of one function.
 """
 
 import argparse
@@ -198,7 +198,7 @@ def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
         for n in range(MEMORIES):
             memory = {"content": f"{n} {'a' * 99_000}", "timestamp": "2026-05-20T12:00:00Z"}
             second.post(instance.url, content=call("ingest_memory", memory))
-    time.sleep(65)  # until both have their whole budget again
+    time.sleep(65)  # until the rate-limit budgets of both tenants are full again
     ratios: dict[str, list[float]] = {"search": [], "ingest": []}
     quiet_p95: dict[str, list[float]] = {"search": [], "ingest": []}
     for _ in range(ROUNDS):
@@ -209,7 +209,7 @@ def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
             assert attacker.stdin and attacker.stdout
             attacker.stdin.write(worst_key)
             attacker.stdin.close()
-            time.sleep(2)  # until its requests are made
+            time.sleep(2)  # until the sender has generated its requests
             abused = measure(instance, other, seconds, numbers)
             held |= Counter(instance.memory())
             seen.answered.update(json.loads(attacker.stdout.read()))

@@ -40,7 +40,7 @@ def _stored(services: FakeServices) -> str:
     return str(store_content(services.memories_of("ada"), "a secret plan", title="a secret title"))
 
 
-def test_a_key_that_may_only_write_reads_nothing_through_what_it_changes(services: FakeServices) -> None:
+def test_a_key_with_only_the_write_scope_cannot_read_memories_by_changing_them(services: FakeServices) -> None:
     memory_id = _stored(services)
     updated = call(BY_NAME["update_memory"], {"id": memory_id, "tags": ["x"]}, CALLERS["writer"], services)
     deleted = call(BY_NAME["delete_memory"], {"id": memory_id}, CALLERS["writer"], services)
@@ -52,7 +52,7 @@ def test_a_key_that_may_only_write_reads_nothing_through_what_it_changes(service
         assert result.structured_content["id"] == memory_id
 
 
-def test_reading_leaves_no_mark(services: FakeServices) -> None:
+def test_reading_a_memory_does_not_change_its_quality(services: FakeServices) -> None:
     memory_id = _stored(services)
 
     def quality(caller: str) -> float:
@@ -65,7 +65,7 @@ def test_reading_leaves_no_mark(services: FakeServices) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "a\ud800", "n" * 201, "", " ", "a\nb", "\u202eada", 5, ["a"], None])
-def test_a_namespace_out_of_a_token_is_printable_and_short(name: Any) -> None:
+def test_a_namespace_from_a_token_must_be_printable_and_short(name: Any) -> None:
     class Verifier:
         def verify(self, token: str) -> dict[str, Any]:
             return claims
@@ -82,7 +82,7 @@ def test_a_namespace_out_of_a_token_is_printable_and_short(name: Any) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
+def test_wrong_credentials_are_counted_and_logged_by_address(
     opened: Any, services: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     credentials = Credentials()
@@ -100,14 +100,16 @@ def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
     assert "abcdefghijkl" in str([vars(one) for one in caplog.records])
     assert "203.0.113.9" in str([vars(one) for one in caplog.records])
     assert "xxxx" not in str([vars(one) for one in caplog.records])
-    assert status("nobody", "203.0.113.10") == 401  # another address is not held up
+    assert status("nobody", "203.0.113.10") == 401  # another address is not limited
     assert status("ada", "203.0.113.9") == 200  # a known caller from the same network is not affected
 
 
 @pytest.mark.usefixtures("clock")
-def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: Any, services: Any) -> None:
+def test_wrong_credentials_do_not_lock_out_valid_callers_or_callers_without_credentials(
+    opened: Any, services: Any
+) -> None:
     class Tokens(Credentials):
-        """Like a token, every credential is verified at each request."""
+        """Authenticator that verifies each credential at each request, as for tokens."""
 
         def cached_principal(self, authorization: str | None) -> None:
             if authorization is None:
@@ -123,10 +125,10 @@ def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: An
     assert status("bob") == 200  # requests without a credential do not count as rejected ones
     assert 429 in {status(f"guess{n}") for n in range(REJECTED_PER_MINUTE + 5)}
     assert status("ada") == 200
-    assert status("writer") == 429  # for the two seconds that one guess takes to come back
+    assert status("writer") == 429  # for the two seconds until the next guess is allowed
 
 
-def test_an_address_is_what_the_platform_says_and_not_what_the_caller_does() -> None:
+def test_the_caller_s_address_is_taken_from_the_platform_and_not_from_the_caller_s_headers() -> None:
     scope = {"client": ("169.254.1.1", 1)}
     forged = Headers({"x-forwarded-for": "1.2.3.4, 203.0.113.9, 35.191.0.1"})
     assert client_address(scope, forged, None) == "169.254.1.1"
@@ -135,7 +137,7 @@ def test_an_address_is_what_the_platform_says_and_not_what_the_caller_does() -> 
     assert client_address(scope, Headers(), 1) == "169.254.1.1"
 
 
-def test_credentials_from_one_address_take_only_some_of_the_lookups(app_of: Any, services: Any) -> None:
+def test_credentials_from_one_address_use_only_a_part_of_the_concurrent_lookups(app_of: Any, services: Any) -> None:
     import anyio
     import httpx
 
@@ -171,7 +173,7 @@ def test_credentials_from_one_address_take_only_some_of_the_lookups(app_of: Any,
     assert most == LOOKUPS_PER_NETWORK
 
 
-def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:
+def test_while_the_database_is_unavailable_only_the_first_request_waits_for_it() -> None:
     asked = []
 
     def find(key_id: str) -> ApiKey | None:
@@ -185,7 +187,7 @@ def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:
     assert len(asked) == 1
 
 
-def test_a_key_id_of_anything_but_letters_and_digits_is_looked_up_nowhere() -> None:
+def test_a_key_id_with_other_characters_than_letters_and_digits_is_not_looked_up() -> None:
     asked: list[str] = []
     keys = ApiKeyAuthenticator(lambda key_id: asked.append(key_id), lambda: NOW)
     for strange in ("mnk_abc\x00efghijkl_x", "mnk_éééééééééééé_x", "mnk_short_x", "mnk_", "x"):
@@ -195,7 +197,7 @@ def test_a_key_id_of_anything_but_letters_and_digits_is_looked_up_nowhere() -> N
 
 
 @pytest.mark.parametrize("path", ["/", "/operations", "/expire", "/announce"])
-def test_migrations_and_operations_are_for_our_own_workflow(path: str) -> None:
+def test_only_the_deployment_s_workflow_may_run_migrations_and_operations(path: str) -> None:
     def reached(*arguments: Any) -> Any:
         raise AssertionError("it was reached")
 
@@ -214,7 +216,7 @@ def test_migrations_and_operations_are_for_our_own_workflow(path: str) -> None:
         {"Content-Type": "application/json", "Origin": "https://evil.example"},
     ],
 )
-def test_a_push_is_of_pub_sub_s_media_type_exactly(services: Any, sent: dict[str, str]) -> None:
+def test_a_push_must_have_exactly_the_media_type_of_pub_sub(services: Any, sent: dict[str, str]) -> None:
     app = push.build_app(deliveries.store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
     assert TestClient(app).post("/", content=b"{}", headers=sent).status_code == 403
 
@@ -228,7 +230,7 @@ def test_a_push_without_the_secret_of_this_machine_is_refused_and_stores_nothing
     assert TestClient(app).post("/", json={}, headers={"Authorization": "Bearer s3cret"}).status_code == 400
 
 
-def test_settings_shown_as_text_hold_no_secret() -> None:
+def test_settings_as_text_contain_no_secret() -> None:
     settings = Settings.from_environment(
         {
             "MNEMOSYNE_DATABASE_URL": "postgresql://u:hunter2@h/d",
@@ -240,7 +242,9 @@ def test_settings_shown_as_text_hold_no_secret() -> None:
 
 
 @pytest.mark.parametrize("proto", ["javascript", "https://evil.example/#", "ftp"])
-def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: Any, services: Any, proto: str) -> None:
+def test_the_resource_metadata_does_not_use_the_url_scheme_that_the_caller_sends(
+    app_of: Any, services: Any, proto: str
+) -> None:
     from mnemosyne.http.mcp.access import Access
     from mnemosyne.http.mcp.app import build_app
 
@@ -256,7 +260,7 @@ def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: 
         assert client.get(path, headers={"X-Forwarded-Proto": "https"}).json()["resource"] == "https://testserver/mcp"
 
 
-def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
+def test_a_slow_issuer_does_not_delay_tokens_signed_by_known_keys() -> None:
     from mnemosyne.adapters.identity import tokens
 
     slow, begun = threading.Event(), threading.Event()
@@ -272,7 +276,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
 
     keys = tokens._IssuerKeys(fetch)
     assert keys.current() == [key]
-    keys._cached_at -= tokens.KEYS_SECONDS + 1  # so that they are due again
+    keys._cached_at -= tokens.KEYS_SECONDS + 1  # so that the keys are due for a new fetch
     first = threading.Thread(target=keys.current)
     first.start()
     assert begun.wait(10)
@@ -282,7 +286,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
     assert len(fetched) == 2
 
 
-def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> None:
+def test_callers_that_wait_for_an_unavailable_issuer_share_one_attempt() -> None:
     from mnemosyne.adapters.identity import tokens
 
     attempts, away, counting, asking = [], threading.Event(), threading.Lock(), 0
@@ -315,7 +319,7 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
     assert len(attempts) <= 2  # a caller whose request began while the lookup failed may try once more
 
 
-def test_a_new_key_is_never_known_by_half_its_secret() -> None:
+def test_a_cached_key_is_not_found_by_a_part_of_its_secret() -> None:
     key, token = new_key(name="n", namespace="ada", scopes=BOTH, created_at=NOW, expires_at=None)
     keys = ApiKeyAuthenticator(lambda key_id: key, lambda: NOW)
     assert keys.authenticate(f"Bearer {token}").namespace == "ada"
@@ -324,6 +328,6 @@ def test_a_new_key_is_never_known_by_half_its_secret() -> None:
             keys.cached_principal(f"Bearer {forged}")
 
 
-def test_a_tool_call_is_held_to_its_scope_by_the_door(opened: Any, services: Any) -> None:
+def test_a_tool_call_without_the_needed_scope_gets_403(opened: Any, services: Any) -> None:
     response = opened(services).post("/mcp", json=tool_call("memory_search", {"query": "x"}), headers=headers("writer"))
     assert response.status_code == 403

@@ -1,4 +1,4 @@
-"""Endpoints without a credential: strangers must not fill the database, block others or exhaust budgets."""
+"""Endpoints without a credential: unknown callers cannot fill the database, block others or use up rate limits."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ class Unknown(Credentials):
 
 
 class Silent:
-    """A web whose hosts in `.silent` never answer; the others have the documents of `found`."""
+    """A fake web: hosts in `.silent` never answer; other hosts have the documents of `found`."""
 
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}
@@ -102,8 +102,8 @@ def _routes(app: Starlette) -> list[Route]:
     return [route for route in app.routes if isinstance(route, Route)]
 
 
-def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(server: AuthServer) -> None:
-    """A new endpoint without a rate limit fails here."""
+def test_each_endpoint_of_the_authorization_server_has_its_own_rate_limit(server: AuthServer) -> None:
+    """This test fails for a new endpoint without a rate limit."""
     doors_of = {route.path: getattr(route.endpoint, "limit", None) for route in _routes(server.app)}
     assert {path for path, limit in doors_of.items() if not isinstance(limit, EndpointLimit)} == FROM_MEMORY
     used = {getattr(route.endpoint, "limit", None) for route in _routes(server.app)} - {None}
@@ -112,10 +112,10 @@ def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(serv
     assert len({limit.name for limit in declared}) == len(declared)
 
 
-def test_every_endpoint_of_the_mcp_function_without_a_credential_answers_from_memory(
+def test_each_mcp_endpoint_without_a_credential_answers_from_memory(
     app_of: Callable[..., Starlette],
 ) -> None:
-    """None stores anything, and none but those that look at a credential waits for anybody. A new one fails here."""
+    """None stores a row, and only endpoints that check a credential may wait. This test fails for a new endpoint."""
     looks_at_a_credential = {"/mcp", *PATHS}
     paths = {getattr(route, "path", "") for route in app_of(FakeServices()).routes}
     assert paths - looks_at_a_credential == {
@@ -135,7 +135,7 @@ def test_every_endpoint_of_the_mcp_function_without_a_credential_answers_from_me
         ("::ffff:198.51.100.1", "198.51.100.1", "198.51.100.2"),
     ],
 )
-def test_wrong_credentials_are_counted_for_the_network(
+def test_wrong_credentials_are_counted_by_network(
     opened: Callable[..., Any], clock: StoppedClock, mine: str, same: str, other: str
 ) -> None:
     client = opened(FakeServices(), proxies=0, credentials=Unknown())
@@ -153,7 +153,9 @@ def _spend(server: AuthServer, route: Route, address: str) -> int:
     return int(server.browser(address).request(method, route.path).status_code)
 
 
-def test_a_flood_of_one_endpoint_leaves_the_others_open_to_its_network(server: AuthServer, clock: StoppedClock) -> None:
+def test_a_flood_of_requests_to_one_endpoint_does_not_limit_other_endpoints(
+    server: AuthServer, clock: StoppedClock
+) -> None:
     flooded: set[str] = set()
     for route in _routes(server.app):
         limit = getattr(route.endpoint, "limit", None)
@@ -168,7 +170,7 @@ def test_a_flood_of_one_endpoint_leaves_the_others_open_to_its_network(server: A
     assert len(flooded) == 12
 
 
-def test_a_large_network_has_the_budgets_of_four(server: AuthServer, clock: StoppedClock) -> None:
+def test_a_large_network_has_four_times_the_rate_limit_of_a_small_one(server: AuthServer, clock: StoppedClock) -> None:
     networks: list[Callable[[int], str]] = [lambda n: f"198.51.100.{n % 250}", lambda n: f"2001:db8:7:{n:x}::1"]
     for network in networks:
         for number in range(4 * rate_limits.REGISTER.per_minute):
@@ -198,7 +200,9 @@ def test_an_address_belongs_to_two_networks(address: str, small: str, large: str
 # -- stored rows
 
 
-def test_documents_and_registrations_of_strangers_leave_no_row(server: AuthServer, count: Callable[[str], int]) -> None:
+def test_client_documents_and_registrations_of_unknown_callers_store_no_row(
+    server: AuthServer, count: Callable[[str], int]
+) -> None:
     for number in range(STRANGERS):
         client_id = f"https://client{number}.example/metadata.json"
         server.documents.found[client_id] = _document(client_id)
@@ -209,7 +213,7 @@ def test_documents_and_registrations_of_strangers_leave_no_row(server: AuthServe
     assert count("oauth_clients") == 0
 
 
-def test_requests_that_wait_for_a_log_in_are_bounded_for_each_network(
+def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_network(
     server: AuthServer, count: Callable[[str], int]
 ) -> None:
     """The limit of waiting requests holds even if the rate limit does not: several instances, or several minutes."""
@@ -225,7 +229,9 @@ def test_requests_that_wait_for_a_log_in_are_bounded_for_each_network(
     assert mine.log_in(code).status_code == 303, "another network's request is still there"
 
 
-def test_a_document_is_kept_once_a_person_has_agreed(server: AuthServer, count: Callable[[str], int]) -> None:
+def test_a_client_document_is_stored_only_after_a_person_has_consented(
+    server: AuthServer, count: Callable[[str], int]
+) -> None:
     client_id = "https://client.example/metadata.json"
     server.documents.found[client_id] = _document(client_id)
     code = Visit(server).to_the_end(client_id)["code"]
@@ -250,7 +256,7 @@ def test_a_hundred_log_ins_of_the_console_leave_one_consent_and_no_client(
 
 
 async def _log_in(server: AuthServer, client: httpx.AsyncClient, client_id: str) -> int:
-    """Log in by the client's id and refresh once; the last status."""
+    """Log in with the client id, refresh once, and return the last status."""
     began = await client.get(asked(client_id))
     assert began.status_code == 303, began.text
     id_ = told(began)["request"]
@@ -270,7 +276,7 @@ def _client(server: AuthServer, address: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(server.app), base_url=ISSUER, headers=headers)
 
 
-def test_log_ins_go_on_while_many_documents_are_waited_for(server: AuthServer) -> None:
+def test_people_can_log_in_while_many_client_documents_are_being_fetched(server: AuthServer) -> None:
     """Log-ins by registration and by client document. A thread per pending fetch would use up all threads."""
     web = Silent()
     known = "https://client.example/metadata.json"
@@ -299,8 +305,8 @@ def test_log_ins_go_on_while_many_documents_are_waited_for(server: AuthServer) -
 
 
 @pytest.mark.parametrize("path", ["/token", "/revoke"])
-def test_tokens_are_given_and_revoked_without_a_document(server: AuthServer, path: str) -> None:
-    """Nobody has a code or a token for a client that nobody has agreed to."""
+def test_token_and_revoke_requests_do_not_fetch_a_client_document(server: AuthServer, path: str) -> None:
+    """There is no code or token for a client without a person's consent, so its document is not needed."""
     web = Silent()
     server.documents.fetch = web.fetch  # type: ignore[method-assign]
     form = {"client_id": "https://host.silent/metadata.json", "code": "x", "token": "x", "refresh_token": "x"}
@@ -310,7 +316,7 @@ def test_tokens_are_given_and_revoked_without_a_document(server: AuthServer, pat
     assert web.asked == []
 
 
-def test_a_client_that_somebody_agreed_to_works_while_its_document_cannot_be_read(server: AuthServer) -> None:
+def test_a_client_with_consent_works_while_its_document_is_unavailable(server: AuthServer) -> None:
     client_id = "https://client.example/metadata.json"
     server.documents.found[client_id] = _document(client_id)
     code = Visit(server).to_the_end(client_id)["code"]
@@ -325,7 +331,7 @@ def test_a_client_that_somebody_agreed_to_works_while_its_document_cannot_be_rea
     assert refresh(server.browser(), client_id, tokens["refresh_token"]).status_code == 200
 
 
-def test_a_document_that_cannot_be_read_is_not_asked_for_again_at_once(server: AuthServer) -> None:
+def test_an_unavailable_client_document_is_not_fetched_again_at_once(server: AuthServer) -> None:
     asked_for: list[str] = []
 
     async def away(client_id: str, address: str) -> bytes:
@@ -339,7 +345,7 @@ def test_a_document_that_cannot_be_read_is_not_asked_for_again_at_once(server: A
     assert (statuses, len(asked_for)) == ({503}, 1)
 
 
-def test_many_who_wait_for_one_document_wait_for_one_fetch(server: AuthServer) -> None:
+def test_concurrent_requests_for_one_client_document_share_one_fetch(server: AuthServer) -> None:
     fetched: list[str] = []
     client_id = "https://client.example/metadata.json"
 
@@ -371,7 +377,7 @@ def test_many_who_wait_for_one_document_wait_for_one_fetch(server: AuthServer) -
     ],
     ids=["a /64", "a /24", "a /48", "one host"],
 )
-def test_fetches_at_a_time_are_bounded_by_network_and_by_host(
+def test_the_number_of_concurrent_fetches_is_limited_by_network_and_by_host(
     monkeypatch: pytest.MonkeyPatch, requests: list[tuple[str, str]], limit: int
 ) -> None:
     documents = WebDocuments()
@@ -394,11 +400,11 @@ def test_fetches_at_a_time_are_bounded_by_network_and_by_host(
         refused = [task for task in tasks if task.done()]
         honest = asyncio.create_task(documents.fetch("https://client.example/m.json", "203.0.113.1"))
         await asyncio.sleep(0)
-        assert looked_up[-1] == "client.example", "a caller of another network has its turn"
+        assert looked_up[-1] == "client.example", "a caller from another network is served"
         for task in (*tasks, honest):
             task.cancel()
         await asyncio.gather(*tasks, honest, return_exceptions=True)
-        assert not documents._in_flight, "every fetch that ends is uncounted"
+        assert not documents._in_flight, "finished fetches are not counted"
         return [task.exception() for task in refused]
 
     refused = asyncio.run(attack())

@@ -1,4 +1,4 @@
-"""Nested, wide, doubled and huge JSON: no fault, no hold of the event loop, no memory kept.
+"""Nested, wide, repeated and huge JSON causes no internal error, no blocked event loop and no memory leak.
 
 `ABUSE_REQUESTS` says how many; `.ci/run noise` sends 50,000.
 """
@@ -26,7 +26,7 @@ LEAVES: list[Any] = [None, True, 0, -1, 1e308, "", "x", "\u0000", "\U0001f600", 
 
 
 class Shapes:
-    """Bodies from a seed: the same seed makes the same ones."""
+    """Generator of request bodies; the same seed gives the same bodies."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -69,7 +69,7 @@ class Shapes:
         return piece * size
 
 
-def test_no_request_holds_the_event_loop_and_no_memory_is_kept(app_of: Any, services: FakeServices) -> None:
+def test_random_json_does_not_block_the_event_loop_or_leak_memory(app_of: Any, services: FakeServices) -> None:
     """The watchdog is a task that ticks on the loop: what its thread has computed between two ticks, in seconds of its
     own time, is the time that other requests waited. A busy machine does not change this figure.
     """
@@ -104,7 +104,7 @@ async def _attacked(app: Any, services: FakeServices) -> tuple[float, dict[int, 
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://testserver", timeout=120) as client,
     ):
-        for number in range(300):  # until everything that is made once is made
+        for number in range(300):  # until everything that is created once has been created
             await client.post("/mcp", content=Shapes(number).body(), headers=headers())
         gc.collect()
         held = psutil.Process().memory_info().rss

@@ -54,13 +54,13 @@ class Scenario:
 
     def _against(self) -> list[str]:
         kind = self.seed % 4
-        if kind == 0:  # rare words, to make hers common
+        if kind == 0:  # her rare words, to make them common
             return [f"{word} {number}" for number in range(3) for word in RARE]
         if kind == 1:  # the same contents
             return list(self.ada)
-        if kind == 2:  # the nearest that there is to her questions
+        if kind == 2:  # contents very similar to her questions
             return [f"{question} {question}{' ' * n}" for question in self.questions for n in range(4)]
-        return [f"{self._random.choice(WORDS)} {number}" for number in range(120)]  # a flood
+        return [f"{self._random.choice(WORDS)} {number}" for number in range(120)]  # many memories
 
 
 def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
@@ -161,7 +161,7 @@ def pair(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -
     made.close()
 
 
-def test_no_answer_differs_whatever_the_other_tenant_stores(pair: Pair, pairs: int) -> None:
+def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: int) -> None:
     compared = 0
     for seed in range(pairs):
         pair.empty()
@@ -177,7 +177,7 @@ def test_no_answer_differs_whatever_the_other_tenant_stores(pair: Pair, pairs: i
     assert compared >= 20 * pairs
 
 
-def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any) -> None:
+def test_the_offline_embedder_s_vectors_do_not_depend_on_what_another_tenant_stores(tmp_path: Any) -> None:
     for seed in range(20):
         scenario = Scenario(seed)
         alone, shared = OfflineEmbedder(tmp_path / f"{seed}a"), OfflineEmbedder(tmp_path / f"{seed}b")
@@ -189,9 +189,9 @@ def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any)
             assert (shared.for_namespace("ada").embed_query(question) == expected).all()
 
 
-def test_how_long_a_search_takes_tells_nothing_of_what_others_store(pair: Pair) -> None:
-    """Mann-Whitney's U over interleaved searches: the probability that one of hers during his load takes
-    longer than one without it. A half is no difference; equal runs differ by .35 to .65.
+def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(pair: Pair) -> None:
+    """Mann-Whitney's U over interleaved searches: the probability that a search of Ada's takes longer with Bob's load
+    than without it. 0.5 means no difference; equal runs gave 0.35 to 0.65.
     """
     contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
     for store in (pair.alone, pair.shared):
@@ -245,7 +245,7 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT complete_word('ada', '{}', 'te', 8)",
     ],
 )
-def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
+def test_functions_that_bypass_row_level_security_use_only_the_session_s_namespace(
     session_of: Callable[[str], Connection], statement: str
 ) -> None:
     connection = session_of("mcp")
@@ -287,15 +287,15 @@ def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
         ("ingest", "SELECT * FROM oauth_clients"),
     ],
 )
-def test_each_function_may_do_what_it_does_and_no_more(
+def test_each_function_has_only_the_database_rights_that_it_needs(
     session_of: Callable[[str], Connection], user: str, statement: str
 ) -> None:
     with permission_denied():
         session_of(user).script(statement)
 
 
-def test_scores_do_not_tell_which_words_others_store(store: PostgresMemories) -> None:
-    """A word that another tenant stores must not change the weight of the word in one's own scores."""
+def test_scores_do_not_depend_on_words_that_another_tenant_stores(store: PostgresMemories) -> None:
+    """A word's weight in the caller's scores must not change when another tenant stores the word."""
     embedder = FakeEmbedder()
     _store(store, "ada", ["apple zeppelin", "apple pear plum", "pear cherry"])
 

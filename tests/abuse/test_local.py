@@ -1,4 +1,4 @@
-"""Another user of the same machine."""
+"""Protection from other users of the same machine."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ NOBODY = 65534
 
 
 @pytest.mark.skipif(not is_root(), reason="only as root does the server run as another user")
-def test_as_root_no_directory_above_the_data_is_opened_to_others(tmp_path: Path) -> None:
+def test_a_server_started_as_root_does_not_open_parent_directories_to_others(tmp_path: Path) -> None:
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     server = postgres.start(DataDir.at(str(private / "data")))
@@ -38,7 +38,7 @@ def test_as_root_no_directory_above_the_data_is_opened_to_others(tmp_path: Path)
 
 
 @pytest.mark.skipif(not is_root(), reason="only root makes users")
-def test_of_several_that_start_first_on_a_machine_each_finds_the_server_s_user() -> None:
+def test_concurrent_first_starts_on_a_machine_all_find_the_server_s_user() -> None:
     name = f"mnemosyne-{os.getpid()}"
     make = f"from mnemosyne.cli.local import postgres; print(flush=True); input(); postgres.make_server_user({name!r})"
     try:
@@ -57,7 +57,7 @@ def test_of_several_that_start_first_on_a_machine_each_finds_the_server_s_user()
             ]
             for one in starting:
                 assert one.stdout and one.stdout.readline() == "\n"
-            for one in starting:  # all at once
+            for one in starting:  # start all at the same time
                 assert one.stdin
                 one.stdin.write("\n")
                 one.stdin.flush()
@@ -66,7 +66,7 @@ def test_of_several_that_start_first_on_a_machine_each_finds_the_server_s_user()
         subprocess.run(["userdel", name], check=True)
 
 
-def test_a_start_may_take_as_long_as_pg_ctl_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_may_take_longer_than_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed: list[float | None] = []
 
     def run(command: Sequence[str], **options: Any) -> Any:
@@ -76,11 +76,11 @@ def test_a_start_may_take_as_long_as_pg_ctl_waits(tmp_path: Path, monkeypatch: p
     really_run = subprocess.run
     monkeypatch.setattr(subprocess, "run", run)
     postgres.start(DataDir.at(str(tmp_path))).stop()
-    assert set(allowed) == {None}, "the package's ten seconds are too few on a busy machine"
+    assert set(allowed) == {None}, "the package's limit of ten seconds is too short for a busy machine"
 
 
-def test_a_first_start_that_was_killed_does_not_spoil_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed `initdb` leaves half a cluster behind."""
+def test_a_killed_first_start_does_not_prevent_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed `initdb` leaves an incomplete database cluster."""
     directory = DataDir.at(str(tmp_path))
 
     def killed(command: Sequence[str], **options: Any) -> Any:
@@ -93,7 +93,7 @@ def test_a_first_start_that_was_killed_does_not_spoil_the_next(tmp_path: Path, m
     postgres.start(directory).stop()
 
 
-def test_what_postgresql_said_is_told_where_it_does_not_start(tmp_path: Path) -> None:
+def test_if_postgresql_does_not_start_the_error_has_its_message(tmp_path: Path) -> None:
     directory = DataDir.at(str(tmp_path))
     directory.postgres.mkdir()
     (directory.postgres / "somebody-elses").touch()
@@ -102,13 +102,13 @@ def test_what_postgresql_said_is_told_where_it_does_not_start(tmp_path: Path) ->
 
 
 class _AnotherProgram(JsonServer):
-    """Says that it is well, whatever it is asked."""
+    """HTTP server that answers 200 to each request."""
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         return 200, {"status": "ok"}
 
 
-def test_a_program_that_took_the_port_meanwhile_is_not_taken_for_the_function(tmp_path: Path) -> None:
+def test_another_program_on_the_port_is_not_mistaken_for_the_function(tmp_path: Path) -> None:
     with _AnotherProgram().serving() as other:
         host, port = other.host.split(":")
         directory = DataDir.at(str(tmp_path))
@@ -121,16 +121,16 @@ def test_a_program_that_took_the_port_meanwhile_is_not_taken_for_the_function(tm
             function.stop()
 
 
-def test_a_port_that_was_found_free_is_kept_from_others_until_it_is_used() -> None:
+def test_a_reserved_port_cannot_be_bound_by_other_programs() -> None:
     port = free_port()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", port))
-    with socket.create_server(("127.0.0.1", port)) as server:  # as servers do, with SO_REUSEADDR
+    with socket.create_server(("127.0.0.1", port)) as server:  # servers use SO_REUSEADDR
         assert server.getsockname()[1] == port
 
 
 @pytest.mark.skipif(not is_root(), reason="only root may change whom it is")
-def test_only_the_server_s_user_may_pass(tmp_path: Path) -> None:
+def test_only_the_server_s_user_may_enter_the_data_directory(tmp_path: Path) -> None:
     private = tmp_path / "private"
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
@@ -141,12 +141,12 @@ def test_only_the_server_s_user_may_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not is_root(), reason="only root may change whom it is")
-def test_whoever_a_directory_was_closed_to_stays_out(tmp_path: Path) -> None:
+def test_users_removed_from_a_directory_s_access_list_stay_excluded(tmp_path: Path) -> None:
     private = tmp_path / "private"
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
-    let_pass(NOBODY - 2, private / "data")  # one log-in succeeded
-    private.chmod(0o700)  # and all of them shut out, which empties the list's mask
+    let_pass(NOBODY - 2, private / "data")  # an earlier call admitted this user
+    private.chmod(0o700)  # excludes all users; this empties the mask of the access list
     let_pass(NOBODY, private / "data")
     assert _reads(NOBODY, private / "data" / "file")
     assert not _reads(NOBODY - 2, private / "data" / "file")
@@ -166,7 +166,7 @@ def _reads(user: int, path: Path) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def test_where_that_cannot_be_granted_the_error_says_what_to_choose(
+def test_if_access_cannot_be_granted_the_error_suggests_another_data_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*asked: Any) -> None:
@@ -179,7 +179,7 @@ def test_where_that_cannot_be_granted_the_error_says_what_to_choose(
         let_pass(NOBODY, closed / "data")
 
 
-def test_logs_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_logs_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     directory = DataDir.at(str(tmp_path / "data"))
     assert (directory.path / "logs").stat().st_mode & 0o077 == 0
     assert all(log.stat().st_mode & 0o077 == 0 for log in (directory.path / "logs").iterdir())

@@ -45,9 +45,9 @@ def _store(
     return [(stored.outcomes[one.request_id].state, stored.outcomes[one.request_id].error) for one in asked]
 
 
-def test_usage_follows_every_change(store: PostgresMemories) -> None:
+def test_the_counted_usage_follows_each_change(store: PostgresMemories) -> None:
     assert store_of(store, "ada").quota() == Quota()
-    _store(store, "tea", "green tea" + " and so on" * 60)  # the second in chunks
+    _store(store, "tea", "green tea" + " and so on" * 60)  # the second has several chunks
     used = store_of(store, "ada").quota()
     assert (used.memories, used.texts_today) == (2, 5)
     (one, *_) = store_of(store, "ada").list(_any(), 10)
@@ -56,7 +56,7 @@ def test_usage_follows_every_change(store: PostgresMemories) -> None:
     for head in store_of(store, "ada").list(_any(), 10):
         store_of(store, "ada").delete(head.id)
     assert (store_of(store, "ada").quota().memories, store_of(store, "ada").quota().bytes) == (0, 0)
-    assert store_of(store, "ada").quota().texts_today == 5  # embeddings that were paid for are still counted
+    assert store_of(store, "ada").quota().texts_today == 5  # computed embeddings are still counted
 
 
 def _any() -> Any:
@@ -73,7 +73,7 @@ def _any() -> Any:
         ({"texts_a_day": 2}, "quota of 2 embedded texts a day is used up: send it again after"),
     ],
 )
-def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
+def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
     store: PostgresMemories, keeper: PostgresQuotas, limits: dict[str, int], said: str
 ) -> None:
     keeper.set("ada", limits)
@@ -85,7 +85,7 @@ def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
     assert store_of(store, "ada").quota().memories == 2
 
 
-def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
+def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_again(
     store: PostgresMemories, keeper: PostgresQuotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
@@ -98,7 +98,7 @@ def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
     assert store_of(store, "ada").statuses([asked.request_id])[asked.request_id].state is IngestState.STORED
 
 
-def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
+def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     store: PostgresMemories, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mnemosyne.domain.message import encode
@@ -126,10 +126,10 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     keeper.set("ada", {"memories": 2})
     for number, content in enumerate(("dog", "cat")):
         deliver(f"x{number}", content)
-    assert len(store_of(store, "ada").dead_letters(10)) == 1  # they take room too
+    assert len(store_of(store, "ada").dead_letters(10)) == 1  # dead letters count towards the quota
 
 
-def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     (one,) = store_of(store, "ada").list(_any(), 10)
     keeper.set("ada", {"bytes": 100})
@@ -139,13 +139,13 @@ def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresMemor
     assert store_of(store, "ada").update(one.id, MemoryChange(title="cup")) is not None
 
 
-def test_a_duplicate_needs_no_room(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     keeper.set("ada", {"memories": 1, "texts_a_day": 1})
     assert [state for state, _ in _store(store, "tea")] == ["duplicate"]
 
 
-def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_a_call_over_a_known_quota_is_refused_at_once(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
     arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
@@ -163,7 +163,7 @@ def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresMemories
     assert len(services.queue.published) == before
 
 
-def test_the_owner_sees_it_in_memory_stats(store: PostgresMemories, keeper: PostgresQuotas) -> None:
+def test_memory_stats_shows_usage_and_quota(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     services = FakeServices(store)
     _store(store, "tea")
     keeper.set(EVERYBODY, {"memories": 10, "bytes": 1_000})
@@ -178,7 +178,7 @@ def test_the_owner_sees_it_in_memory_stats(store: PostgresMemories, keeper: Post
     assert (other["quota"]["memories"], other["quota"]["memories_limit"]) == (0, 10)
 
 
-def test_a_deployment_begins_with_limits_and_one_s_own_machine_without(
+def test_a_deployment_has_default_quotas_and_a_local_system_has_none(
     cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: PostgresQuotas
 ) -> None:
     from mnemosyne.adapters.database import migrations
@@ -193,7 +193,9 @@ def test_a_deployment_begins_with_limits_and_one_s_own_machine_without(
     assert (everybody.memories_limit, everybody.texts_limit) == (1_000_000, 200_000)
 
 
-def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories) -> None:
+def test_the_quota_command_sets_and_lists_quotas(
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
+) -> None:
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
 
     def run(*words: str) -> str:
@@ -229,7 +231,7 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
             read_operation("quota_set", wrong)
 
 
-def test_a_transaction_from_before_midnight_takes_nothing_off_the_new_days_count(
+def test_a_transaction_started_before_midnight_does_not_reduce_the_new_day_s_count(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     owner = connection_factory(cluster.url(postgres.OWNER, database))()

@@ -26,7 +26,7 @@ Way = Callable[[str], Any]
 
 @pytest.fixture
 def services(memories: PostgresMemories) -> FakeServices:
-    """With five dead letters of Ada's."""
+    """Services with five dead letters of the namespace `ada`."""
     for number in range(LETTERS):
         data, attributes = encode("ada", [request(f"Memory {number}.")], "")
         letter = DeadLetter(
@@ -40,7 +40,7 @@ def services(memories: PostgresMemories) -> FakeServices:
 def ways(
     services: FakeServices, opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[dict[str, Way]]:
-    """Each way to redrive the letter of a message id."""
+    """Each way to redrive the dead letter of a message id."""
     operator = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.OPERATE}))
     monkeypatch.setitem(CALLERS, "ada", operator)
     client = opened(services)
@@ -79,7 +79,7 @@ def _at_once(calls: list[Callable[[], Any]]) -> None:
 
     def call(one: Callable[[], Any]) -> None:
         barrier.wait()
-        # Those that come second are refused, each way in its own words.
+        # Later redrives are refused; each way has its own message.
         with suppress(MnemosyneError, SystemExit):
             one()
 
@@ -92,14 +92,18 @@ def _published(services: FakeServices) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_redrives_of_one_letter_at_once_publish_it_once(services: FakeServices, ways: dict[str, Way], way: str) -> None:
+def test_concurrent_redrives_of_one_dead_letter_publish_it_once(
+    services: FakeServices, ways: dict[str, Way], way: str
+) -> None:
     _at_once([lambda: ways[way]("3")] * AT_ONCE)
     everything = [f"Memory {number}." for number in range(LETTERS)]
     assert _published(services) == (everything if "all" in way or "cause" in way else ["Memory 3."])
-    assert len(services.memories_of("ada").dead_letters(100)) == LETTERS, "each stays until its message has an outcome"
+    assert len(services.memories_of("ada").dead_letters(100)) == LETTERS, "each is kept until it has an outcome"
 
 
-def test_redrives_by_every_way_at_once_publish_each_letter_once(services: FakeServices, ways: dict[str, Way]) -> None:
+def test_concurrent_redrives_by_tool_and_command_publish_each_dead_letter_once(
+    services: FakeServices, ways: dict[str, Way]
+) -> None:
     _at_once([lambda way=way: way("3") for way in ways.values()])  # type: ignore[misc]
     assert _published(services) == [f"Memory {number}." for number in range(LETTERS)]
     assert len(services.memories_of("ada").dead_letters(100)) == LETTERS

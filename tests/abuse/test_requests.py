@@ -33,7 +33,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     ],
     ids=["arrays", "numbers", "strings", "members"],
 )
-def test_four_mebibytes_of_small_values_are_refused_before_any_is_built(
+def test_a_body_of_4_mib_of_small_json_values_is_refused_before_parsing(
     opened: Any, services: Any, body: bytes
 ) -> None:
     assert len(body) <= 4 * 2**20
@@ -43,13 +43,13 @@ def test_four_mebibytes_of_small_values_are_refused_before_any_is_built(
     spent = time.thread_time() - before
     built = time.thread_time()
     json.loads(body)
-    assert spent < time.thread_time() - built  # less than building them would have taken
+    assert spent < time.thread_time() - built  # less time than parsing would need
     response = opened(services).post("/mcp", content=body, headers=headers())
     assert response.status_code == 400
     assert "at most 20,000 values" in response.text
 
 
-def test_signs_within_strings_are_no_values(opened: Any, services: Any) -> None:
+def test_brackets_and_commas_inside_strings_are_not_counted_as_values(opened: Any, services: Any) -> None:
     prose = 'He said: "yes, [no], {maybe}", \\ and so on, ' * 2_000
     memories = [{"content": f"{n} {prose}"[:99_000], "timestamp": "2026-05-20T12:00:00Z"} for n in range(30)]
     response = opened(services, per_minute=0).post(
@@ -59,7 +59,7 @@ def test_signs_within_strings_are_no_values(opened: Any, services: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [31, 90, 900, 100_000])
-def test_thirty_levels_of_nesting_are_enough(opened: Any, services: Any, depth: int) -> None:
+def test_json_with_thirty_levels_of_nesting_is_accepted(opened: Any, services: Any, depth: int) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"a":' + b"[" * depth + b"]" * depth + b"}}"
     response = opened(services).post("/mcp", content=body, headers=headers())
     assert response.status_code == 400
@@ -67,14 +67,14 @@ def test_thirty_levels_of_nesting_are_enough(opened: Any, services: Any, depth: 
 
 
 @pytest.mark.usefixtures("clock")
-def test_what_is_malformed_costs_as_much_as_what_is_not(opened: Any, services: Any) -> None:
+def test_a_malformed_request_is_charged_like_a_valid_one(opened: Any, services: Any) -> None:
     client = opened(services, per_minute=3)
     statuses = [client.post("/mcp", content=b"{", headers=headers()).status_code for _ in range(5)]
     assert statuses == [400, 400, 400, 429, 429]
     assert client.post("/mcp", json=LIST, headers=headers("bob")).status_code == 200
 
 
-def test_an_error_names_five_problems_and_how_many_more_there_are(opened: Any, services: Any) -> None:
+def test_an_error_names_five_problems_and_the_number_of_others(opened: Any, services: Any) -> None:
     arguments = {f"unknown{n}": n for n in range(15_000)} | {"x" * 100_000: 1}
     response = opened(services).post("/mcp", json=tool_call("memory_search", arguments), headers=headers())
     text = response.json()["result"]["content"][0]["text"]
@@ -90,7 +90,7 @@ def _store(services: Any, namespace: str, *contents: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
-def test_an_answer_has_nine_thousand_characters_of_stored_text_unless_more_is_asked_for(
+def test_an_answer_has_at_most_9_000_characters_of_stored_text_by_default(
     opened: Any, services: Any, name: str
 ) -> None:
     _store(services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
@@ -113,7 +113,7 @@ BY_DEFAULT: dict[str, dict[str, Any]] = {
 def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
     opened: Any, services: Any, filler: str
 ) -> None:
-    """As a model is shown it: its texts, and its structure as JSON."""
+    """The characters that a model gets: the texts, and the structured content as JSON."""
     made = tuple(_large(n, filler) for n in range(10))
     stored = ingest.store(IngestMessage("ada", made), memories=services.memories_of("ada"), embedder=services.embedder)
     changed = {"id": str(stored.outcomes[made[0].request_id].memory_id)}
@@ -127,7 +127,7 @@ def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
 
 
 def _large(n: int, filler: str) -> Any:
-    """A memory that is as large as can be in every part."""
+    """A memory with the maximum size of each field."""
     from tests.fakes import request
 
     return request(
@@ -139,7 +139,7 @@ def _large(n: int, filler: str) -> Any:
     )
 
 
-def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, services: Any) -> None:
+def test_metadata_counts_towards_the_limit_and_is_complete_or_omitted(opened: Any, services: Any) -> None:
     from tests.fakes import request
 
     large = {"key": "v" * 60_000}
@@ -151,7 +151,7 @@ def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, services
     assert [one.get("truncated") for one in found["memories"] if one["content"] == "tea one"] == [True]
 
 
-def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: Any, services: Any) -> None:
+def test_the_answer_to_a_batch_is_bounded_and_names_what_it_omits(opened: Any, services: Any) -> None:
     _store(services, "ada", *(f"a {n} {'b ' * 45_000}" for n in range(8)))
     search = tool_call("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
     response = opened(services, per_minute=0).post(
@@ -163,7 +163,7 @@ def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: An
     assert "send this request separately" in answers[-1]["error"]["message"]
 
 
-def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(
+def test_a_batch_is_stopped_after_its_client_disconnects(
     app_of: Any, services: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched: list[str] = []
@@ -174,7 +174,7 @@ def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(
         searched.append("one")
         if len(searched) == 3:
             third.set()
-        time.sleep(0.02)  # seconds of a search
+        time.sleep(0.02)  # the duration of a slow search
         return find(*asked, **more)
 
     monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
@@ -213,7 +213,7 @@ def _scope(sent: dict[str, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services: Any) -> None:
+def test_a_slow_body_without_a_credential_does_not_occupy_a_request_slot(app_of: Any, services: Any) -> None:
     reached = False
 
     async def app_behind(scope: Any, receive: Any, send: Any) -> None:
@@ -233,7 +233,7 @@ def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services
             answered.append(message)
 
         scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
-        with anyio.fail_after(2):  # limit for callers without a credential
+        with anyio.fail_after(2):  # the limit for callers without a credential
             await McpMiddleware(app_behind, **edge.kwargs)(scope, receive, send)
         return answered
 
@@ -241,7 +241,7 @@ def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services
     assert not reached
 
 
-def test_headers_are_bounded(opened: Any, services: Any) -> None:
+def test_the_size_of_headers_is_limited(opened: Any, services: Any) -> None:
     response = opened(services).post("/mcp", json=LIST, headers=headers(**{"X-Long": "x" * HEADER_BYTES}))
     assert response.status_code == 431
     assert "at most 32,768 bytes" in response.text
@@ -253,7 +253,7 @@ def test_trailers_are_rejected(opened: Any, services: Any) -> None:
     assert "trailers are not supported" in response.text
 
 
-def test_headers_that_grow_while_the_body_arrives_are_trailers(app_of: Any, services: Any) -> None:
+def test_headers_that_are_added_during_the_body_are_treated_as_trailers(app_of: Any, services: Any) -> None:
     """Uvicorn's parser appends trailers to the list of headers."""
 
     async def send_with_trailers() -> int:
@@ -276,7 +276,7 @@ def test_headers_that_grow_while_the_body_arrives_are_trailers(app_of: Any, serv
 
 
 @pytest.mark.parametrize("name", ["Content-Type", "Host", "Origin", "MCP-Protocol-Version"])
-def test_a_header_that_must_be_single_is_refused_twice(opened: Any, services: Any, name: str) -> None:
+def test_a_repeated_header_that_must_be_single_is_refused(opened: Any, services: Any, name: str) -> None:
     sent = [*headers(Host="testserver").items(), (name, "one"), (name, "two")]
     response = opened(services).post("/mcp", content=json.dumps(LIST), headers=sent)
     assert response.status_code == 400
@@ -284,12 +284,12 @@ def test_a_header_that_must_be_single_is_refused_twice(opened: Any, services: An
 
 
 @pytest.mark.parametrize("host", ["localhost:9717@evil.example", "localhost:x", "localhost:80:90", "localhost:"])
-def test_a_host_with_anything_behind_it_but_a_port_is_not_served(opened: Any, services: Any, host: str) -> None:
+def test_a_host_header_followed_by_anything_but_a_port_is_refused(opened: Any, services: Any, host: str) -> None:
     assert opened(services).post("/mcp", json=LIST, headers=headers(Host=host)).status_code == 421
     assert opened(services).post("/mcp", json=LIST, headers=headers(Host="localhost:9717")).status_code == 200
 
 
-def test_more_requests_of_one_principal_than_are_served_and_may_wait_are_refused(app_of: Any, services: Any) -> None:
+def test_requests_of_a_principal_beyond_its_running_and_waiting_limits_are_refused(app_of: Any, services: Any) -> None:
     import httpx
 
     begun, refused, release = anyio.Event(), anyio.Event(), anyio.Event()

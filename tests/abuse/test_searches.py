@@ -37,7 +37,7 @@ from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_o
         ("debug_retrieve", {"query": "a" * 10_001}),
     ],
 )
-def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
+def test_the_length_of_a_query_is_limited_for_each_mode(
     services: FakeServices, name: str, arguments: dict[str, Any]
 ) -> None:
     result = call(by_name()[name], arguments, CALLERS["ada"], services)
@@ -45,7 +45,9 @@ def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
     assert "must be at most" in str(result.content[0]) or "must have at most" in str(result.content[0])
 
 
-def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+def test_a_database_statement_of_a_tool_call_ends_after_five_seconds(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
     assert entry_points.SEARCH_SECONDS == 5
     connection = connection_factory(cluster.url("mcp", database), statement_seconds=1)()
     broken: Any = "SELECT pg_sleep(20)"
@@ -55,7 +57,7 @@ def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.Emb
     connection.close()
 
 
-def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_served(
+def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
     cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
 ) -> None:
     for n in range(8):
@@ -70,7 +72,7 @@ def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_serve
     pool.close()
 
 
-def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(
+def test_one_principal_uses_at_most_half_of_the_database_threads(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import mcp_types
@@ -109,14 +111,14 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(
                 group.start_soon(ask, "ada")
             assert await anyio.to_thread.run_sync(four_of_hers.wait, 10)
             group.start_soon(ask, "bob")
-            assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # at once, with twenty of hers before him
+            assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # although 20 calls of ada wait
             release.set()
 
     anyio.run(crowd)
     assert most["ada"] == 4
 
 
-def test_whoever_counts_while_others_store_waits_for_nobody(memories: PostgresMemories) -> None:
+def test_concurrent_stores_in_one_namespace_do_not_wait_for_quota_counting(memories: PostgresMemories) -> None:
     """Quota counting must not serialize the writes of a namespace."""
 
     def store_some(worker: int) -> None:

@@ -26,7 +26,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("via", ["mcp", "pubsub"])
-def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path: Path, via: str) -> None:
+def test_an_import_ends_with_the_outcome_of_each_memory(dev: DevServer, tmp_path: Path, via: str) -> None:
     source = tmp_path / "memories.jsonl"
     rows = [{"content": f"{via} import {n}", "timestamp": "2026-05-20T12:00:00Z", "tags": [via]} for n in range(250)]
     source.write_text("\n".join([*map(json.dumps, [*rows, rows[0]]), '{"content": ""}']))
@@ -46,7 +46,7 @@ def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path
     assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
 
 
-def test_what_is_exported_and_imported_elsewhere_is_exported_the_same(own_dev: DevServer, tmp_path: Path) -> None:
+def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: DevServer, tmp_path: Path) -> None:
     own_dev.start()
     ids = [
         own_dev.outcome(own_dev.ingest(content, **fields))["memory_id"]
@@ -73,7 +73,7 @@ def test_what_is_exported_and_imported_elsewhere_is_exported_the_same(own_dev: D
     assert _lines(second) == _lines(first)
 
 
-def test_a_batch_is_accepted_whole_or_not_at_all(dev: DevServer) -> None:
+def test_a_batch_is_accepted_completely_or_not_at_all(dev: DevServer) -> None:
     memories = [{"content": f"batch {n}", "timestamp": "2026-05-20T12:00:00Z"} for n in range(100)]
     queued = dev.call("ingest_memories", {"memories": memories})
     assert len(set(queued["request_ids"])) == 100
@@ -97,7 +97,7 @@ def test_a_batch_is_accepted_whole_or_not_at_all(dev: DevServer) -> None:
         ("pipe", "", "is no file: import reads it twice"),
     ],
 )
-def test_an_import_of_nothing_is_no_success(
+def test_an_import_of_an_empty_file_fails(
     dev: DevServer, tmp_path: Path, name: str, text: str | None, said: str
 ) -> None:
     path = tmp_path / name
@@ -120,9 +120,7 @@ def test_an_import_of_nothing_is_no_success(
     assert done.stdout == ""
 
 
-def test_an_import_on_a_terminal_shows_how_far_it_is_how_fast_and_how_long_it_still_takes(
-    dev: DevServer, tmp_path: Path
-) -> None:
+def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: DevServer, tmp_path: Path) -> None:
     source = tmp_path / "memories.jsonl"
     rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(3_000)]
     source.write_text("\n".join(map(json.dumps, rows)))

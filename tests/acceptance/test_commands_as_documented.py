@@ -38,7 +38,7 @@ class Terminal:
         """Run the lines in one shell that ends at the first failure; return their output."""
         for pattern, value in self.values.items():
             lines = [re.sub(pattern, value, line) for line in lines]
-        # To questions before something is deleted the answer is yes.
+        # Confirm each deletion with yes.
         done = subprocess.run(
             ["bash", "-e", "-x", "-c", "\n".join(lines)],
             cwd=directory,
@@ -53,7 +53,7 @@ class Terminal:
         return done.stdout
 
     def _environment(self) -> dict[str, str]:
-        """Return the variables of a new terminal: its PATH has nothing of the clone."""
+        """Return the variables of a new terminal, whose PATH does not contain the clone."""
         ours = ("MNEMOSYNE_", "PYTHON", "VIRTUAL_ENV")
         kept = {name: value for name, value in self.publisher.environment.items() if not name.startswith(ours)}
         return kept | {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin"}
@@ -65,7 +65,7 @@ def terminal(emulator: str) -> Iterator[Terminal]:
         patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         patch.setenv("XDG_DATA_HOME", home)
         (Path(home) / "data").mkdir()
-        (Path(home) / "mnemosyne").symlink_to("data")  # the user's data directory is the server's
+        (Path(home) / "mnemosyne").symlink_to("data")  # the user's data directory is the one of the server
         server = DevServer(Path(home))
         try:
             server.start()
@@ -84,7 +84,7 @@ def _values(publisher: Publisher, emulator: str) -> dict[str, str]:
         r"127\.0\.0\.1:8085": emulator,
         r"mnk_…": key["token"],
         r'https://…/mcp|"\$\(terraform -chdir=terraform output -raw mcp_url\)"': url,
-        r"^mnemosyne (remember|search) .*$": rf"\g<0> --url {url}",  # another program may have the port 8080
+        r"^mnemosyne (remember|search) .*$": rf"\g<0> --url {url}",  # another program may use port 8080
         r"--data-dir (DIR|NEW)\b": f"--data-dir {publisher.dev.directory}/data",
         r"\b8412\b": message_id,
     }
@@ -110,7 +110,7 @@ def test_each_command_succeeds_and_prints_the_documented_memories(
     terminal: Terminal, clone: Path, document: Path
 ) -> None:
     found = commands(document)
-    # Documents that name the line in a sentence, without a block, have said it before their first command.
+    # If a document has the line in a sentence and not in a code block, the line comes before the first command.
     path = [] if any(c.text.startswith("export PATH=") for c in found) else ['export PATH="$PWD/.venv/bin:$PATH"']
     printed = terminal.type([*path, *(c.text for c in found if c.is_run)], clone).splitlines()
     assert [line for line in _documented_memories(document) if line not in printed] == []
@@ -142,6 +142,6 @@ def test_the_rows_that_the_guide_publishes_are_stored(terminal: Terminal, clone:
     wait_until(lambda: states() in (["stored"], ["duplicate"]), "the row is stored")
 
 
-def test_a_failure_in_the_middle_is_noticed(terminal: Terminal, clone: Path) -> None:
+def test_a_command_that_fails_in_the_middle_of_a_block_fails_the_test(terminal: Terminal, clone: Path) -> None:
     with pytest.raises(AssertionError, match="No such command"):
         terminal.type(['export PATH="$PWD/.venv/bin:$PATH"', "mnemosyne remind tea", "echo done"], clone)

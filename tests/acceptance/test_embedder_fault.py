@@ -1,4 +1,4 @@
-"""A person at a terminal, while the embedding API refuses every text and after that is over."""
+"""Commands in a terminal while the embedding API refuses every text, and after the fault."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def gemini() -> Iterator[GeminiServer]:
 
 @pytest.fixture
 def run(gemini: GeminiServer, tmp_path: Path) -> Iterator[Run]:
-    """Return what runs a command on a local system whose embedder is the Gemini API."""
+    """Function that runs a command on a local system whose embedder is the Gemini API."""
     environment = {"GEMINI_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": gemini.url, "MNEMOSYNE_EMBEDDING_DIMENSION": "64"}
     server = DevServer(tmp_path, environment=environment)
     server.arguments = ("--embedder", "gemini")
@@ -43,7 +43,7 @@ def run(gemini: GeminiServer, tmp_path: Path) -> Iterator[Run]:
         server.close()
 
 
-def test_each_command_names_the_cause_of_a_fault_and_everything_is_stored_after_it(
+def test_each_command_names_the_cause_of_a_fault_and_memories_are_stored_after_it(
     run: Run, gemini: GeminiServer
 ) -> None:
     assert run("remember", "The oolong is on shelf 7.").stdout.startswith("Stored as ")

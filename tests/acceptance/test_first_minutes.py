@@ -1,4 +1,4 @@
-"""The first minutes of a newcomer, and of a user of the earlier Mnemosyne, with `mnemosyne dev`."""
+"""The first minutes of a new user, and of a user of the earlier Mnemosyne, with `mnemosyne dev`."""
 
 import concurrent.futures
 import json
@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 MEMORIES = int(os.environ.get("MEMORIES_AT_ONCE", "200"))
 
 
-def test_a_memory_from_ingest_to_delete(dev: DevServer) -> None:
+def test_a_memory_is_ingested_found_and_deleted(dev: DevServer) -> None:
     request_id = dev.ingest("TITLE: Tea\nTAGS: ada, drink\nAda prefers green tea to coffee.", tags=["preference"])
     outcome = dev.outcome(request_id)
     assert outcome["state"] == "stored"
@@ -36,7 +36,7 @@ def test_a_memory_from_ingest_to_delete(dev: DevServer) -> None:
 
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
-    """The client of a script that names no accepted content types."""
+    """A client that sends no Accept header, like older scripts."""
     with httpx.Client(timeout=30) as opened:
         del opened.headers["accept"]
         yield opened
@@ -84,7 +84,7 @@ def test_memories_over_eight_connections_are_stored_once_each(dev: DevServer) ->
         assert len({status["memory_id"] for status in statuses}) == MEMORIES
 
 
-def test_time_filters_reach_the_end_of_the_day(dev: DevServer) -> None:
+def test_time_filters_include_the_end_of_the_day(dev: DevServer) -> None:
     request_id = dev.ingest("late in the evening", timestamp="2024-06-30T23:59:59.5Z", tags=["evening"])
     dev.outcome(request_id)
     for arguments, count in (
@@ -98,7 +98,7 @@ def test_time_filters_reach_the_end_of_the_day(dev: DevServer) -> None:
         assert found["total"] == count, arguments
 
 
-def test_who_waits_is_told_the_outcome_at_once(dev: DevServer) -> None:
+def test_a_call_that_waits_returns_the_outcome(dev: DevServer) -> None:
     first = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
     assert first["status"] == "stored"
     again = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
@@ -142,7 +142,7 @@ def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
         ({"content": "x", "timestamp": "2026-05-20T12:00:00Z", "tag": "x"}, "tag is not an argument of ingest_memory"),
     ],
 )
-def test_bad_input_is_refused_in_words_and_changes_nothing(
+def test_invalid_input_is_refused_with_a_message_and_changes_nothing(
     dev: DevServer, arguments: dict[str, Any], message: str
 ) -> None:
     before = dev.call("list_memories", {"limit": 100})
@@ -150,7 +150,7 @@ def test_bad_input_is_refused_in_words_and_changes_nothing(
     assert dev.call("list_memories", {"limit": 100}) == before
 
 
-def test_dev_says_how_to_connect_each_client(dev: DevServer) -> None:
+def test_dev_prints_how_to_connect_each_client(dev: DevServer) -> None:
     printed = dev.printed()
     clients = ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Gemini CLI", "MCP Inspector")
     for client in clients:
@@ -161,7 +161,7 @@ def test_dev_says_how_to_connect_each_client(dev: DevServer) -> None:
     assert "memories" in json.loads(answered)["result"]["structuredContent"]
 
 
-def test_two_lines_to_paste_store_a_memory_and_find_it_again(dev: DevServer) -> None:
+def test_the_two_printed_commands_store_a_memory_and_find_it(dev: DevServer) -> None:
     remember, search = re.findall(r"^  (\S*mnemosyne (?:remember|search) .*)$", dev.printed(), re.MULTILINE)
     told = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
     assert re.fullmatch(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", told)
@@ -170,7 +170,7 @@ def test_two_lines_to_paste_store_a_memory_and_find_it_again(dev: DevServer) -> 
     assert "    The oolong is on shelf 7." in found
 
 
-def test_a_taken_port_is_one_clear_line(dev: DevServer) -> None:
+def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
     assert ended.returncode == 1
     assert ended.stderr == (
@@ -179,26 +179,26 @@ def test_a_taken_port_is_one_clear_line(dev: DevServer) -> None:
     )
 
 
-def test_a_directory_in_use_is_one_clear_line(dev: DevServer) -> None:
+def test_a_directory_in_use_is_reported_in_one_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(dev.directory / "data"))
     assert ended.returncode == 1
     assert "another `mnemosyne dev` runs on" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-def test_an_unwritable_directory_is_one_clear_line(dev: DevServer) -> None:
+def test_an_unwritable_directory_is_reported_in_one_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(_other_port()), "--data-dir", "/proc/nowhere")
     assert ended.returncode == 1
     assert re.fullmatch(r"mnemosyne: the data directory /proc/nowhere cannot be written \(.*\): .*\n", ended.stderr)
 
 
-def test_a_host_that_others_can_reach_is_refused() -> None:
+def test_a_host_that_other_machines_can_reach_is_refused_without_authentication() -> None:
     ended = _run("dev", "--host", "0.0.0.0")
     assert ended.returncode == 1
     assert "anybody could read everything" in ended.stderr
 
 
-def test_a_wrong_call_is_exit_code_2() -> None:
+def test_a_wrong_command_line_ends_with_exit_code_2() -> None:
     assert _run("dev", "--port", "many").returncode == 2
 
 

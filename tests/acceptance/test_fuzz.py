@@ -1,4 +1,4 @@
-"""Noise of every kind against the running server: proper statuses, no fault, nothing changed, no memory eaten.
+"""Random requests to the running server get correct statuses, cause no internal error and no leak, and change nothing.
 
 `FUZZ_REQUESTS` says how much of it; `.ci/run noise` sends 50,000.
 """
@@ -39,7 +39,7 @@ HEADERS = [
 
 
 class Fuzzer:
-    """Requests made from a seed: the same seed makes the same ones."""
+    """Generator of requests; the same seed gives the same requests."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -108,7 +108,7 @@ def _memory_of_mcp(server: DevServer) -> int:
 
 
 def _send(server: DevServer, seeds: range) -> list[str]:
-    """What must not happen and did."""
+    """Return a description of each violation of the expected behaviour."""
     problems = []
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as client:
         for seed in seeds:
@@ -124,7 +124,7 @@ def _send(server: DevServer, seeds: range) -> list[str]:
     return problems
 
 
-def test_json_rpc_noise_is_answered_properly_and_changes_nothing(own_dev: DevServer) -> None:
+def test_random_json_rpc_gets_correct_statuses_and_changes_nothing(own_dev: DevServer) -> None:
     own_dev.start()
     own_dev.outcome(own_dev.ingest("must be untouched"))
     before = own_dev.call("memory_stats", {})
@@ -139,7 +139,7 @@ def test_json_rpc_noise_is_answered_properly_and_changes_nothing(own_dev: DevSer
     assert "Traceback" not in (own_dev.directory / "data" / "logs" / "mcp.log").read_text()
 
 
-def test_sql_in_every_text_is_text(own_dev: DevServer) -> None:
+def test_sql_in_any_text_argument_is_treated_as_text(own_dev: DevServer) -> None:
     own_dev.start()
     evil = '\'; DELETE FROM memories; -- %_\\ $1 :namespace {null,NULL} "quoted"'
     stored = own_dev.outcome(own_dev.ingest(f"content {evil}", title=evil, tags=[evil], metadata={evil: evil}))
@@ -150,7 +150,7 @@ def test_sql_in_every_text_is_text(own_dev: DevServer) -> None:
         assert own_dev.call("memory_search", {"query": evil, "mode": mode})["total"] == 1
 
 
-def test_requests_that_never_end_keep_no_one_else_waiting(own_dev: DevServer) -> None:
+def test_requests_that_never_end_do_not_delay_other_requests(own_dev: DevServer) -> None:
     own_dev.start()
     slow = []
     for _ in range(100):

@@ -16,7 +16,7 @@ from tests.wheels import ROOT, Installed
 
 EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 TESTED = {
-    "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # below, and installed and run by test_wheel.py
+    "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # tested below; test_wheel.py installs and runs it
     "./infra/adk",  # installed and run by tests/conformance/test_adk.py
     "dist/mnemosyne_adk-*.whl",  # below
 }
@@ -45,11 +45,11 @@ def _contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-# `local` is what `installed` installs. pip takes ten seconds to resolve the packages of `dev`.
+# The fixture `installed` installs `local`. pip takes ten seconds to resolve the packages of `dev`.
 @pytest.mark.parametrize(
     "extra", [pytest.param(name, marks=pytest.mark.nightly) if name == "dev" else name for name in EXTRAS]
 )
-def test_an_extra_resolves_with_everything_that_the_wheel_brings(installed: Installed, extra: str) -> None:
+def test_an_extra_can_be_installed_together_with_the_wheel_s_dependencies(installed: Installed, extra: str) -> None:
     installed.pip("install", "--dry-run", "--quiet", f"{installed.wheel}[{extra}]")
 
 
@@ -70,7 +70,7 @@ def test_the_memory_service_for_adk_resolves_in_an_empty_environment(wheels: Pat
     assert done.returncode == 0, done.stderr[-2_000:]
 
 
-def test_the_memory_service_for_adk_carries_its_package_alone_and_the_version_of_the_code(wheels: Path) -> None:
+def test_the_memory_service_for_adk_contains_only_its_package_and_the_version_of_the_code(wheels: Path) -> None:
     (wheel,) = wheels.glob("mnemosyne_adk-*.whl")
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert tops == {"mnemosyne_adk", f"mnemosyne_adk-{mnemosyne.__version__}.dist-info"}

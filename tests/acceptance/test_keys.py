@@ -1,4 +1,4 @@
-"""API keys as a person uses them: made, shown once, refused, revoked, and nowhere to be found."""
+"""API keys in use: created, shown once, refused, revoked, and in no log or file."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def _create(server: DevServer, *arguments: str) -> dict[str, Any]:
     return made
 
 
-def test_a_key_opens_its_own_namespace_and_no_other(guarded: DevServer) -> None:
+def test_a_key_gives_access_to_its_own_namespace_only(guarded: DevServer) -> None:
     assert guarded.post(LIST).status_code == 401
     assert guarded.post(LIST, Authorization="Bearer mnk_aaaaaaaaaaaa_b").status_code == 401
     ada, bob = (_create(guarded, "--namespace", name)["token"] for name in ("ada", "bob"))
@@ -52,18 +52,18 @@ def test_a_key_opens_its_own_namespace_and_no_other(guarded: DevServer) -> None:
     assert guarded.call("memory_stats", {})["memories"] == 0
 
 
-def test_dev_prints_how_to_make_a_key_before_the_lines_that_need_one(guarded: DevServer) -> None:
+def test_dev_prints_how_to_create_a_key_before_the_commands_that_need_one(guarded: DevServer) -> None:
     printed = guarded.printed()
     assert 0 < printed.index("keys create --name NAME") < printed.index("MNEMOSYNE_TOKEN=mnk_…")
 
 
-def test_a_reading_key_is_shown_no_tool_that_writes(guarded: DevServer) -> None:
+def test_a_key_with_only_the_read_scope_sees_no_writing_tools(guarded: DevServer) -> None:
     guarded.client.headers["Authorization"] = f"Bearer {_create(guarded, '--scope', 'read')['token']}"
     names = {tool["name"] for tool in guarded.post(LIST).json()["result"]["tools"]}
     assert "memory_search" in names and "ingest_memory" not in names
 
 
-def test_a_revoked_key_is_refused_by_whoever_has_not_just_seen_it(guarded: DevServer) -> None:
+def test_a_revoked_key_is_refused_unless_it_was_cached_just_before(guarded: DevServer) -> None:
     made = _create(guarded)
     _keys(guarded, "revoke", made["id"])
     assert guarded.post(LIST, Authorization=f"Bearer {made['token']}").status_code == 401
@@ -100,7 +100,7 @@ def test_without_keys_no_host_but_loopback_is_served(own_dev: DevServer) -> None
     assert "anybody could read everything" in refused.stderr
 
 
-def test_the_doctor_tells_who_is_let_in_where_dev_runs_and_where_it_does_not(own_dev: DevServer) -> None:
+def test_doctor_reports_the_authentication_of_dev_whether_it_runs_or_not(own_dev: DevServer) -> None:
     own_dev.arguments = ("--auth-mode", "api_key")
     own_dev.start()
 

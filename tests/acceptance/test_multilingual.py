@@ -20,7 +20,7 @@ QUESTIONS = {
 }
 
 
-def test_a_question_in_another_language_finds_a_memory_also_after_a_restart(tmp_path: Path) -> None:
+def test_a_question_in_another_language_finds_a_memory_before_and_after_a_restart(tmp_path: Path) -> None:
     server = DevServer(tmp_path)
     server.arguments = ("--embedder", "multilingual")
     server.start()
@@ -41,7 +41,7 @@ def test_a_question_in_another_language_finds_a_memory_also_after_a_restart(tmp_
 
 
 @pytest.mark.parametrize("embedder", ["offline", pytest.param("gemini", marks=pytest.mark.nightly)])
-def test_the_directory_keeps_its_embedder(tmp_path: Path, embedder: str) -> None:
+def test_a_directory_s_embedder_cannot_be_changed(tmp_path: Path, embedder: str) -> None:
     server = DevServer(tmp_path, environment={"GEMINI_API_KEY": "key"})
     server.arguments = ("--embedder", "multilingual")
     server.start()

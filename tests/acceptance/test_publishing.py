@@ -1,4 +1,4 @@
-"""As a data engineer would, with docs/ingestion.md alone: its script, its commands, its statements, its pipeline."""
+"""The script, commands, SQL statements and pipeline of docs/ingestion.md, as a data engineer would use them."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def publisher(emulator: str) -> Iterator[Publisher]:
 
 
 def _line(number: int) -> str:
-    """The nth line of the file: most are good, every tenth is odd in one way or another."""
+    """Return the nth line of the file. Most lines are valid; each tenth is unusual or invalid."""
     memory: dict[str, Any] = {"content": f"row {number}", "timestamp": "2026-05-20T12:00:00Z"}
     match number % 100:
         case 10:
@@ -53,7 +53,7 @@ def _line(number: int) -> str:
     return json.dumps(memory)
 
 
-def test_every_message_of_the_script_is_named_with_what_became_of_it(publisher: Publisher, tmp_path: Path) -> None:
+def test_the_script_reports_the_outcome_of_each_message(publisher: Publisher, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(_line(n) + "\n" for n in range(1, COUNT + 1)))
     (tmp_path / "keys").write_text("".join(f"{n}\n" for n in range(1, COUNT + 1)))
     command = [sys.executable, str(EXAMPLES / "publish.py"), TOPIC, "default", "rows.jsonl"]
@@ -117,7 +117,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_the_beam_pipeline_publishes_the_contract_s_messages_and_run_twice_stores_once(
+def test_the_beam_pipeline_publishes_valid_messages_and_a_second_run_stores_no_duplicates(
     publisher: Publisher, tmp_path: Path
 ) -> None:
     python = environment(Path(__file__).parent / ".beam", *BEAM)
@@ -138,7 +138,7 @@ def test_the_beam_pipeline_publishes_the_contract_s_messages_and_run_twice_store
 
 
 @pytest.mark.parametrize("name", ["bigquery_continuous.sql", "bigquery_bucket.sql"])
-def test_the_statements_for_bigquery_are_valid_and_make_what_the_contract_asks_for(name: str) -> None:
+def test_the_statements_for_bigquery_are_valid_and_make_valid_messages(name: str) -> None:
     text = (EXAMPLES / name).read_text()
     query = re.search(r"AS \(\n(  SELECT.*)\n\);", text, re.DOTALL)
     assert query

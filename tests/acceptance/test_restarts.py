@@ -24,7 +24,7 @@ from tests.waiting import wait_until
 PYTHON_PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-def test_ctrl_c_ends_every_child_and_the_data_stays(own_dev: DevServer) -> None:
+def test_ctrl_c_ends_each_child_process_and_the_data_is_kept(own_dev: DevServer) -> None:
     own_dev.start()
     request_id = own_dev.ingest("stays")
     memory_id = own_dev.outcome(request_id)["memory_id"]
@@ -37,7 +37,7 @@ def test_ctrl_c_ends_every_child_and_the_data_stays(own_dev: DevServer) -> None:
     assert own_dev.call("get_memory", {"id": memory_id})["content"] == "stays"
 
 
-def test_what_was_queued_survives_kill_9_of_everything(own_dev: DevServer) -> None:
+def test_queued_memories_are_stored_after_all_processes_were_killed(own_dev: DevServer) -> None:
     own_dev.start()
     own_dev.outcome(own_dev.ingest("warm"))
     request_ids = [own_dev.ingest(f"must not be lost {n}") for n in range(50)]
@@ -48,7 +48,7 @@ def test_what_was_queued_survives_kill_9_of_everything(own_dev: DevServer) -> No
     wait_until(lambda: not own_dev.processes(), "no process of it is left")
 
 
-def test_a_function_that_dies_is_started_again(own_dev: DevServer) -> None:
+def test_a_function_that_ends_is_restarted(own_dev: DevServer) -> None:
     own_dev.start()
     for pid in own_dev.processes():
         command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -57,7 +57,7 @@ def test_a_function_that_dies_is_started_again(own_dev: DevServer) -> None:
     assert own_dev.outcome(own_dev.ingest("after the fall"))["state"] == "stored"
 
 
-def test_a_database_that_dies_is_started_again_and_what_was_accepted_meanwhile_is_stored(own_dev: DevServer) -> None:
+def test_a_database_that_ends_is_restarted_and_memories_accepted_meanwhile_are_stored(own_dev: DevServer) -> None:
     own_dev.start()
     own_dev.outcome(own_dev.ingest("warm"))
     pid_file = own_dev.directory / "data" / "postgres" / "postmaster.pid"
@@ -83,7 +83,7 @@ def test_a_database_that_dies_is_started_again_and_what_was_accepted_meanwhile_i
         ),
     ],
 )
-def test_an_import_s_memories_arrive_once_each_while_everything_dies(
+def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
     own_dev: DevServer, count: int, deaths: dict[int, str]
 ) -> None:
     own_dev.start()
@@ -105,10 +105,10 @@ def test_an_import_s_memories_arrive_once_each_while_everything_dies(
         wait_until(lambda some=some: stored() >= some, f"{some} are stored", seconds=120)  # type: ignore[misc]
         if die == "postgres":
             pid_file = own_dev.directory / "data" / "postgres" / "postmaster.pid"
-            os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)  # as a crash: nothing is written out
+            os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)  # like a crash
         else:
             for pid in own_dev.processes():
-                with suppress(FileNotFoundError):  # it has ended meanwhile
+                with suppress(FileNotFoundError):  # the process has already ended
                     if b"ingest" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
                         os.kill(pid, signal.SIGKILL)
     output, errors = importing.communicate(timeout=180)
@@ -116,7 +116,7 @@ def test_an_import_s_memories_arrive_once_each_while_everything_dies(
     assert stored() == count
 
 
-def test_any_path_and_any_locale_will_do() -> None:
+def test_dev_works_with_an_unusual_path_and_locale() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
         server = DevServer(Path(directory), environment={"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"})
         server.client.close()
@@ -130,7 +130,7 @@ def test_any_path_and_any_locale_will_do() -> None:
             server.close()
 
 
-def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
+def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-twice-") as home:
         data = Path(home) / "data"
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -157,7 +157,7 @@ def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
         wait_until(lambda: not processes_of(Path(home)), "no process of theirs is left")
 
 
-def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:
+def test_the_pub_sub_emulator_is_used_if_the_environment_names_one(emulator: str) -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
         server = DevServer(Path(directory), environment={"PUBSUB_EMULATOR_HOST": emulator})
         server.start()
@@ -168,7 +168,7 @@ def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:
             server.close()
 
 
-def test_an_ordinary_user_needs_no_privilege() -> None:
+def test_dev_works_for_a_user_without_privileges() -> None:
     if not is_root():
         pytest.skip("this user is an ordinary one: every other test here shows it")
     nobody = pwd.getpwnam("nobody")
@@ -209,7 +209,7 @@ def _runs(python: str, user: int) -> bool:
         return False
 
 
-def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
+def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> None:
     with GeminiServer().serving() as gemini:
         home = tmp_path / "gemini"
         home.mkdir()
@@ -241,12 +241,12 @@ def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_terminated_command_leaves_no_database_process_running(tmp_path: Path, number: signal.Signals) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text(
         "".join(json.dumps({"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z"}) + "\n" for n in range(20_000))
     )
-    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may be run with nohup, which has it ignored
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup makes tests ignore SIGHUP
     with subprocess.Popen([COMMAND, "import", source, "--data-dir", tmp_path / "data"]) as process:
         signal.signal(signal.SIGHUP, inherited)
         wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun")
@@ -255,7 +255,7 @@ def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path,
     wait_until(lambda: not processes_of(tmp_path), "no process of it is left")
 
 
-def test_a_dimension_that_cannot_be_is_refused_before_a_directory_is_made(tmp_path: Path) -> None:
+def test_an_invalid_dimension_is_refused_before_a_directory_is_created(tmp_path: Path) -> None:
     for dimension in ("3500", "abc"):
         refused = subprocess.run(
             [COMMAND, "dev", "--embedder", "gemini", "--data-dir", tmp_path / "data"],

@@ -1,4 +1,4 @@
-"""Searching a running system as an agent would: long memories, time in words, ratings, old names."""
+"""Searches of a running system: long memories, time expressions, ratings and old tool names."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> N
         assert [memory["id"] for memory in found].count(memory_id) == 1
 
 
-def test_ratings_reorder_boosted_searches_only(dev: DevServer) -> None:
+def test_ratings_change_the_order_only_of_searches_with_quality_boost(dev: DevServer) -> None:
     ids = [
         dev.outcome(dev.ingest(f"the zebra plan, {text}", tags=["zebra"]))["memory_id"]
         for text in ("one", "two words more")
@@ -45,15 +45,15 @@ def test_ratings_reorder_boosted_searches_only(dev: DevServer) -> None:
     assert boosted[0]["score"] == boosted[0]["quality"] == pytest.approx(2 / 3)
 
 
-def test_debug_names_the_strategy_and_the_window(dev: DevServer) -> None:
+def test_debug_output_names_the_strategy_and_the_time_window(dev: DevServer) -> None:
     dev.outcome(dev.ingest("debuggable"))
     found = dev.call("memory_search", {"query": "x", "mode": "hybrid", "include_debug": True, "after": "2020-01-01"})
-    assert found["debug"]["strategy"] in ("exact+fulltext", "hnsw+fulltext")  # by how much others have stored
+    assert found["debug"]["strategy"] in ("exact+fulltext", "hnsw+fulltext")  # depends on the number of memories
     assert found["debug"]["window"] == found["window"]
     assert found["debug"]["embedding_model"] == "wordllama-l2-supercat-256"
 
 
-def test_an_old_name_answers_and_says_what_to_call_instead(dev: DevServer) -> None:
+def test_an_old_tool_name_works_and_names_its_replacement(dev: DevServer) -> None:
     dev.outcome(dev.ingest("remembered under an old name"))
     result = dev.call_raw("retrieve_memory", {"query": "remembered under an old name", "n_results": 1})
     assert "memory_search" in result["_meta"]["mnemosyne/deprecated"]
@@ -62,7 +62,7 @@ def test_an_old_name_answers_and_says_what_to_call_instead(dev: DevServer) -> No
     assert "retrieve_memory" not in {tool["name"] for tool in listed}
 
 
-def test_stats_count_what_is_there(dev: DevServer) -> None:
+def test_memory_stats_counts_the_stored_memories(dev: DevServer) -> None:
     before = dev.call("memory_stats", {})["memories"]
     dev.outcome(dev.ingest("counted"))
     stats = dev.call("memory_stats", {})

@@ -10,7 +10,7 @@ from tests.dev import DevServer
 from tests.terraform.workspace import ROOT
 
 
-def test_a_working_server_passes_and_keeps_nothing(dev: DevServer) -> None:
+def test_a_working_server_passes_and_no_memory_is_left(dev: DevServer) -> None:
     before = dev.call("memory_stats", {})["memories"]
     assert "was stored, found and deleted" in smoke(dev.url)
     assert dev.call("memory_stats", {})["memories"] == before
@@ -25,7 +25,7 @@ def test_the_program_needs_the_standard_library_only(dev: DevServer) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "127.0.0.1/mcp"])
-def test_a_server_that_is_not_there_fails(url: str) -> None:
+def test_an_unreachable_server_fails(url: str) -> None:
     with pytest.raises(SmokeError, match="cannot be reached"):
         smoke(url)
 

@@ -40,17 +40,17 @@ def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any
     return asyncio.run(run())
 
 
-def test_alone_it_starts_all_it_needs_and_leaves_nothing_running() -> None:
+def test_stdio_alone_starts_the_system_and_ends_it_afterwards() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as home:
         directory = Path(home) / "data"
         names, found = _over_stdio(directory, "told over stdio")
         assert "memory_search" in names
         assert found["memories"][0]["content"] == "told over stdio"
-        # The client waits two seconds for the end, and no longer.
+        # The client waits at most two seconds for the process to end.
         wait_until(lambda: processes_of(Path(home)) == [], "nothing runs any more")
 
 
-def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
+def test_stdio_and_dev_together_see_the_same_memories(own_dev: DevServer) -> None:
     own_dev.start()
     own_dev.outcome(own_dev.ingest("told over http"))
     _over_stdio(own_dev.directory / "data", "told over stdio beside dev")
@@ -59,7 +59,7 @@ def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
     assert own_dev.outcome(own_dev.ingest("dev still stores"))["state"] == "stored"
 
 
-def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: Path) -> None:
+def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Path) -> None:
     deep = '{"x": ' * 150 + "1" + "}" * 150
     lines = {
         b"{broken": (None, -32700, "Parse error: Expecting property name"),
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
     ) as process:
         assert process.stdin and process.stdout
         for line, (identifier, code, message) in lines.items():
-            process.stdin.write(b"\n" + line + b"\n")  # an empty line is none of anyone's
+            process.stdin.write(b"\n" + line + b"\n")  # an empty line gets no answer
             process.stdin.flush()
             answer = json.loads(process.stdout.readline())
             assert (answer["id"], answer["error"]["code"]) == (identifier, code)
@@ -111,7 +111,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
         assert process.wait(60) == 0
 
 
-def test_a_script_that_leaves_the_handshake_out_is_told_what_comes_first(tmp_path: Path) -> None:
+def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_path: Path) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "script", "version": "0"},
@@ -129,7 +129,7 @@ def test_a_script_that_leaves_the_handshake_out_is_told_what_comes_first(tmp_pat
     assert modern["result"]["tools"]
 
 
-def test_what_was_asked_before_the_input_ended_is_answered(tmp_path: Path) -> None:
+def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}
     asked: list[dict[str, Any]] = [
@@ -151,7 +151,7 @@ def test_what_was_asked_before_the_input_ended_is_answered(tmp_path: Path) -> No
     assert answers[2]["structuredContent"]["status"] == "queued"
 
 
-def test_a_client_that_closes_its_end_ends_the_server(tmp_path: Path) -> None:
+def test_the_server_ends_when_the_client_closes_its_connection(tmp_path: Path) -> None:
     with subprocess.Popen(
         [COMMAND, "stdio", "--data-dir", tmp_path / "data"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

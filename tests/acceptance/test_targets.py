@@ -1,4 +1,4 @@
-"""Commands without a target work on the system in the user's data directory, whether it runs or not."""
+"""Commands without a target use the local system in the user's data directory, whether it runs or not."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_commands_find_the_system_that_runs_on_the_users_data_directory(
     assert json.loads(home.run("keys", "create", "--name", "me", "--json").stdout)["token"].startswith("mnk_")
 
 
-def test_lines_to_paste_need_no_target_on_the_users_data_directory(own_system: DevServer, home: Home) -> None:
+def test_printed_commands_need_no_target_for_the_users_data_directory(own_system: DevServer, home: Home) -> None:
     wait_until(lambda: "Ctrl-C stops everything" in own_system.printed(), "the lines are printed")
     lines = re.findall(r"^  \S*mnemosyne ((?:remember|search) .*)$", own_system.printed(), re.MULTILINE)
     assert len(lines) == 2
@@ -79,13 +79,13 @@ def test_lines_to_paste_need_no_target_on_the_users_data_directory(own_system: D
         assert done.returncode == 0, done.stderr
 
 
-def test_commands_at_one_time_share_a_system_that_does_not_run(home: Home) -> None:
+def test_concurrent_commands_share_a_system_that_was_not_running(home: Home) -> None:
     assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
     contents = [f"The {animal} sleeps." for animal in ("heron", "otter", "badger")]
     with ThreadPoolExecutor() as threads:
         done = list(threads.map(lambda content: home.run("remember", content), contents))
     assert [one.returncode for one in done] == [0, 0, 0], [one.stderr for one in done]
-    (home.directory / "queue.db").write_bytes(b"no queue")  # a command that reads starts no function that needs it
+    (home.directory / "queue.db").write_bytes(b"no queue")  # reading does not use the queue
     exported = home.run("export")
     assert exported.returncode == 0, exported.stderr
     lines = [json.loads(line) for line in exported.stdout.splitlines()]
@@ -104,7 +104,7 @@ def test_a_command_while_dev_starts_waits_for_it(own_dev: DevServer, home: Home)
 
 
 @pytest.mark.parametrize("command", ["remember text", "search tea", "keys create --name me", *READING])
-def test_without_a_system_nothing_is_made(home: Home, command: str) -> None:
+def test_without_a_local_system_a_command_creates_no_files(home: Home, command: str) -> None:
     done = home.run(*command.split())
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

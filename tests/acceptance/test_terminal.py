@@ -26,7 +26,7 @@ def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(
     assert "not white space" in run("remember", " ").stderr
 
 
-def test_a_search_in_a_terminal_names_the_memories_that_say_the_same(dev: DevServer) -> None:
+def test_a_search_in_a_terminal_names_near_duplicates(dev: DevServer) -> None:
     for content in ("Ada's kettle is from Riga.", "Ada's kettle is from Riga", "Ada's kettle is from riga"):
         subprocess.run([COMMAND, "remember", content, "--url", dev.url], capture_output=True, check=True)
     command: list[str | Path] = [COMMAND, "search", "Ada's kettle", "--limit", "2", "--url", dev.url]
@@ -78,7 +78,7 @@ def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer, since: str) ->
     assert refused.returncode == 2 and "'soonish'" in refused.stderr
 
 
-def test_an_address_where_no_server_speaks_mcp_is_told_with_what_to_do(dev: DevServer) -> None:
+def test_an_address_without_an_mcp_server_is_reported_with_the_fix(dev: DevServer) -> None:
     def search(url: str) -> subprocess.CompletedProcess[str]:
         command: list[str | Path] = [COMMAND, "search", "x", "--url", url]
         return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -95,7 +95,7 @@ READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "gr
 
 
 @pytest.mark.parametrize("command", READING)
-def test_commands_that_read_make_no_system_and_name_those_there_are(
+def test_reading_commands_create_no_system_and_name_the_existing_ones(
     dev: DevServer, tmp_path: Path, command: str
 ) -> None:
     missing = tmp_path / "mistyped"
@@ -107,9 +107,7 @@ def test_commands_that_read_make_no_system_and_name_those_there_are(
     assert not missing.exists()
 
 
-def test_an_import_into_a_directory_without_a_memory_says_that_it_makes_one_and_where_others_are(
-    dev: DevServer, tmp_path: Path
-) -> None:
+def test_an_import_into_a_new_directory_says_so_and_names_existing_systems(dev: DevServer, tmp_path: Path) -> None:
     new, file = tmp_path / "new", tmp_path / "one.jsonl"
     file.write_text('{"content": "Somewhere else.", "timestamp": "2026-01-01"}')
     done = subprocess.run([COMMAND, "import", file, "--data-dir", new], capture_output=True, text=True, check=False)
@@ -119,7 +117,7 @@ def test_an_import_into_a_directory_without_a_memory_says_that_it_makes_one_and_
     assert "creating one" in done.stderr
 
 
-def test_modules_of_the_current_directory_take_no_place_of_ours(tmp_path: Path) -> None:
+def test_python_modules_in_the_current_directory_are_not_imported(tmp_path: Path) -> None:
     for name in ("mcp", "http", "mnemosyne", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a neighbour')")
     server = DevServer(tmp_path, cwd=tmp_path)
@@ -130,14 +128,14 @@ def test_modules_of_the_current_directory_take_no_place_of_ours(tmp_path: Path) 
         server.close()
 
 
-def test_a_function_that_does_not_start_says_why(tmp_path: Path) -> None:
+def test_a_function_that_does_not_start_is_reported_with_the_cause(tmp_path: Path) -> None:
     server = DevServer(tmp_path, environment={"MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "many"})
     with pytest.raises(AssertionError, match=r"the function mcp did not start: .*MNEMOSYNE_RATE_LIMIT_PER_MINUTE"):
         server.start()
 
 
 @pytest.mark.parametrize("line", ["claude mcp add", "MCP Inspector", "mcp-remote", '"httpUrl"', '"type": "http"'])
-def test_where_keys_are_asked_for_every_snippet_has_one(line: str) -> None:
+def test_with_api_keys_each_client_snippet_contains_a_key(line: str) -> None:
     printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", auth_mode="api_key")
     (snippet,) = (one for one in printed.splitlines() if line in one)
     assert "Authorization" in snippet and "Bearer mnk_…" in snippet

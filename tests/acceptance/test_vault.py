@@ -1,4 +1,4 @@
-"""A folder of notes as people have it, imported into a running system, edited, and imported again."""
+"""A folder of notes (a vault) is imported into a running system, edited, and imported again."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     assert sum("superseded_by_hash" in row for row in rows) == 10
 
 
-def test_changed_properties_of_a_note_are_taken(dev: DevServer, tmp_path: Path) -> None:
+def test_changed_properties_of_a_note_are_imported(dev: DevServer, tmp_path: Path) -> None:
     note = tmp_path / "Labels of the lamp.md"
     where = ("--data-dir", dev.directory / "data")
     note.write_text("---\ndate: 2026-05-20\ntags: [old]\n---\nThe lamp with labels.")
@@ -114,7 +114,7 @@ def test_an_edited_note_with_an_earlier_date_is_reported(
 
 
 @pytest.mark.parametrize("name", ["vault", "alone.md", "rows.jsonl"])
-def test_notes_in_a_read_only_folder_are_imported_and_their_failures_listed_elsewhere(
+def test_notes_in_a_read_only_folder_are_imported_and_failures_are_listed_in_another_directory(
     dev: DevServer, tmp_path: Path, name: str
 ) -> None:
     folder, home = tmp_path / "read-only", tmp_path / "home"
@@ -127,7 +127,7 @@ def test_notes_in_a_read_only_folder_are_imported_and_their_failures_listed_else
     (source / "bad.md" if name == "vault" else source).write_text(bad)
     for directory in (folder / "vault", folder):
         directory.chmod(0o555)
-    # Root may write everywhere, unless it gives up that capability.
+    # Root can write to read-only folders, unless the process drops this capability.
     unprivileged = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
     environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
     command: list[str | Path] = [*unprivileged, COMMAND, "import", source, "--url", dev.url]
@@ -154,7 +154,7 @@ def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: 
 
 
 @pytest.mark.parametrize("token", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}])
-def test_no_system_is_made_where_no_target_is_named(tmp_path: Path, token: dict[str, str]) -> None:
+def test_an_import_without_a_target_creates_no_system(tmp_path: Path, token: dict[str, str]) -> None:
     source = tmp_path / "a.md"
     source.write_text("text")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), **token}

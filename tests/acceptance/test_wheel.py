@@ -1,4 +1,4 @@
-"""As somebody without a clone: the wheel, installed in an empty environment elsewhere, is a working memory."""
+"""The wheel installed in an empty environment without the repository is a working system."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def server(installed: Installed, tmp_path: Path) -> Iterator[DevServer]:
         server.close()
 
 
-def test_the_wheel_is_the_package_with_its_pages_and_its_schema(installed: Installed) -> None:
+def test_the_wheel_contains_the_package_with_its_pages_and_sql_files(installed: Installed) -> None:
     names = set(zipfile.ZipFile(installed.wheel).namelist())
     package = ROOT / "functions"
     files = {str(file.relative_to(package)) for file in (package / "mnemosyne").rglob("*.*") if file.suffix != ".pyc"}
@@ -45,7 +45,7 @@ def test_the_wheel_is_the_package_with_its_pages_and_its_schema(installed: Insta
     }
 
 
-def test_its_memory_is_found_again_after_a_restart(server: DevServer) -> None:
+def test_a_memory_is_found_after_a_restart(server: DevServer) -> None:
     server.start()
     memory_id = server.remember("The wheel remembers that Ada drinks green tea.")
     server.stop()
@@ -54,7 +54,7 @@ def test_its_memory_is_found_again_after_a_restart(server: DevServer) -> None:
     assert found["memories"][0]["id"] == memory_id
 
 
-def test_it_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> None:
+def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> None:
     lines: list[Any] = [
         request("initialize", HELLO, id_=0),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -68,14 +68,14 @@ def test_it_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> 
     assert answers[1]["result"]["structuredContent"]["memories"] == 0
 
 
-def test_the_command_answers_under_the_distributions_name_too(installed: Installed) -> None:
+def test_the_command_is_also_installed_under_the_distribution_s_name(installed: Installed) -> None:
     named = installed.command.with_name("mnemosyne-serverless")
     printed = subprocess.run([named, "--version"], cwd=installed.home, env=installed.environment, capture_output=True)
     assert printed.stdout.decode().strip() == f"mnemosyne, version {mnemosyne.__version__}"
 
 
-def test_what_the_container_copies_is_there_and_starts_the_functions(tmp_path: Path) -> None:
-    """Without a daemon that builds images: the copies by hand, and the framework that would run in it."""
+def test_the_files_that_the_container_copies_exist_and_start_the_functions(tmp_path: Path) -> None:
+    """The test has no daemon that builds images: it makes the copies and starts the functions framework itself."""
     definition = (ROOT / "Containerfile").read_text()
     copies = re.findall(r"(?m)^COPY (\S+) (\S+)$", definition)
     assert len(copies) == 3

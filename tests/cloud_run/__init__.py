@@ -1,7 +1,6 @@
-"""Cloud Run as it behaves towards a function, and not as we would wish: the front end, identities and instances.
+"""A fake of Cloud Run for tests: the front end, identities and instances.
 
-Everything that reaches a function over HTTP in these tests comes through here. What each behaviour is taken from
-is in this package:
+In these tests each HTTP request to a function passes through this package. The modules name their sources:
 
     identity.py   checks the caller and forwards the token without its signature
     headers.py    headers that the front end and Identity-Aware Proxy add to a request

@@ -1,10 +1,10 @@
-"""Cloud Run's front end, without instances, in front of a process that is already running."""
+"""Cloud Run's front end for a process that is already running, without instances."""
 
 from tests.cloud_run.service import Deployment, Service
 
 
 class Attached:
-    """The one instance, which always has its processor and is never ended."""
+    """The only instance, which always has CPU time and is never stopped."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -18,7 +18,7 @@ class Attached:
 
 
 class FrontEnd(Service):
-    """Forwards to `port` on loopback, under the Host that is served there."""
+    """Forwards requests to `port` on loopback, with the Host header of that server."""
 
     def __init__(self, deployment: Deployment, port: int) -> None:
         super().__init__(deployment)

@@ -9,21 +9,21 @@ HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "
 
 
 class Headers:
-    """Request headers, found by name whatever their case; a name that came twice stays twice."""
+    """Request headers with case-insensitive names; repeated headers stay repeated."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.pairs = [(name, value) for name, value in pairs if name.lower() not in HOP_BY_HOP]
 
     @classmethod
     def of(cls, message: HTTPMessage) -> "Headers":
-        """The headers of a request that was read."""
+        """Return the headers of a parsed request."""
         return cls(message.items())
 
     def __contains__(self, name: str) -> bool:
         return any(had.lower() == name.lower() for had, _ in self.pairs)
 
     def get(self, name: str, default: str = "") -> str:
-        """The first value under the name."""
+        """Return the first value of a header."""
         return next((value for had, value in self.pairs if had.lower() == name.lower()), default)
 
     def __setitem__(self, name: str, value: str) -> None:
@@ -34,7 +34,7 @@ def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS)
     """Add the Google Front End's headers, in place.
 
     X-Cloud-Trace-Context is TRACE_ID/SPAN_ID;o=OPTIONS with the span in decimal, and traceparent says the same:
-    https://cloud.google.com/trace/docs/trace-context. A trace that the client has begun is gone on with.
+    https://cloud.google.com/trace/docs/trace-context. The trace id of the client is kept.
     X-Forwarded-For and -Proto: https://cloud.google.com/functions/docs/reference/headers.
     """
     given = headers.get("traceparent").split("-")
@@ -50,10 +50,10 @@ def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS)
 
 
 def proxied(headers: Headers, email: str, assertion: str, serverless: str) -> None:
-    """Add what Identity-Aware Proxy adds once it has let somebody through, in place.
+    """Add, in place, the headers that Identity-Aware Proxy adds for an admitted person.
 
-    The signed assertion, and who it is: https://cloud.google.com/iap/docs/identity-howto. Towards Cloud Run it shows
-    a separate identity as X-Serverless-Authorization, so that Authorization stays the caller's:
+    They are a signed assertion and the person's identity: https://cloud.google.com/iap/docs/identity-howto. For Cloud
+    Run it sends its own identity as X-Serverless-Authorization, so that Authorization stays the caller's:
     https://cloud.google.com/run/docs/securing/identity-aware-proxy-cloud-run#known_limitations
     """
     headers.pairs = [pair for pair in headers.pairs if pair[0].lower() != "proxy-authorization"]

@@ -1,7 +1,7 @@
-"""Google's identity tokens, and what Cloud Run does with one that it has checked.
+"""Google's identity tokens, and how Cloud Run checks and forwards them.
 
 A service that admits only some callers has the token checked before its instance sees the request: signature, issuer,
-expiry, audience and the caller's `roles/run.invoker`. It is then handed on with its third segment replaced by
+expiry, audience and the caller's `roles/run.invoker`. The token is then forwarded with its third segment replaced by
 `SIGNATURE_REMOVED_BY_GOOGLE`, so that the instance cannot use it elsewhere:
 https://cloud.google.com/run/docs/troubleshooting#signature-removed
 """
@@ -21,17 +21,17 @@ AUTHORIZATION = "Authorization"
 
 
 class Google(Issuer):
-    """Google as an OpenID provider: tokens of people and of service accounts."""
+    """A fake of Google as an OpenID provider, with tokens of people and of service accounts."""
 
     def identity_token(self, email: str, audience: str, **changed: Any) -> str:
-        """The token of an account for an audience: https://cloud.google.com/docs/authentication/token-types#id."""
+        """Return an account's token: https://cloud.google.com/docs/authentication/token-types#id."""
         number = "1234567890"
         who: dict[str, Any] = {"azp": number, "sub": number, "email": email, "email_verified": True}
         return self.token(**(who | {"aud": audience} | changed))
 
 
 class Refused(Exception):
-    """Raised where Cloud Run itself refuses the caller, with the status that it answers."""
+    """Raised if Cloud Run itself refuses the caller, with the HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -43,11 +43,11 @@ def admit(
 ) -> None:
     """Check the caller and remove the token's signature, in place; raises Refused.
 
-    Of some tokens in `Authorization` it is documented, of others somebody saw them arrive whole: `strip` says which.
+    Cloud Run removes the signature of some tokens in `Authorization` and leaves it in others; `strip` chooses.
 
-    `X-Serverless-Authorization` is looked at first, and where it is there `Authorization` is handed on as it came:
-    https://cloud.google.com/run/docs/authenticating/service-to-service#acquire-token. A service that admits everybody
-    has `Authorization` handed on untouched, whatever it holds.
+    If `X-Serverless-Authorization` is present, only it is checked, and `Authorization` is forwarded unchanged:
+    https://cloud.google.com/run/docs/authenticating/service-to-service#acquire-token. For a service that all users may
+    invoke, `Authorization` is forwarded unchanged.
     """
     named = SERVERLESS if SERVERLESS in headers else AUTHORIZATION
     if named == AUTHORIZATION and ALL_USERS in invokers:
@@ -63,7 +63,7 @@ def admit(
 
 
 def without_signature(token: str) -> str:
-    """The token as Cloud Run hands it on."""
+    """Return the token as Cloud Run forwards it."""
     return ".".join([*token.split(".")[:2], SIGNATURE_REMOVED])
 
 

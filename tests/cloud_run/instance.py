@@ -40,11 +40,10 @@ def runtime_environment(service: str, target: str, port: int) -> dict[str, str]:
 
 
 class Instance:
-    """A process that is stopped whenever it has no request: between requests an instance is given no processor.
+    """A process that is stopped while it has no request, because an instance has no CPU time between requests.
 
-    https://cloud.google.com/run/docs/configuring/billing-settings: with request-based billing, what runs in the
-    background goes on only while a request is under way. `clock` is a file that says by how many seconds the
-    instance's clocks are ahead.
+    https://cloud.google.com/run/docs/configuring/billing-settings: with request-based billing, background work runs
+    only during a request. `clock` is a file with the number of seconds by which the instance's clocks are ahead.
     """
 
     def __init__(
@@ -64,9 +63,9 @@ class Instance:
         self.ending = False
 
     def start(self) -> bool:
-        """Start the process; whether it came so far that its port is open.
+        """Start the process, and return whether its port opened.
 
-        It keeps the processor until its first request has ended, as an instance does that is started for one.
+        It has CPU time until its first request has ended, like an instance that is started for a request.
         """
         self._process.start()
         pause = threading.Event()
@@ -84,13 +83,13 @@ class Instance:
         return psutil.Process(self._process.pid)
 
     def enter(self) -> None:
-        """A request begins: the processor is there."""
+        """A request begins: the process continues."""
         with self._lock:
             self.in_flight += 1
             self._process.signal(signal.SIGCONT)
 
     def leave(self) -> None:
-        """A request has ended; with the last one the processor goes."""
+        """A request has ended; after the last one the process is stopped."""
         with self._lock:
             self.in_flight -= 1
             if not self.in_flight and not self.ending:
@@ -107,7 +106,7 @@ class Instance:
         return ended
 
     def crash(self) -> None:
-        """End at once, whatever it does."""
+        """Kill the process at once."""
         with self._lock:
             self.ending = True
         self._process.kill()

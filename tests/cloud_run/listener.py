@@ -1,4 +1,4 @@
-"""What takes requests for a front end."""
+"""The HTTP listener of a front end."""
 
 import socket
 import ssl
@@ -25,12 +25,12 @@ class Answer:
 def http_server(
     answer: Callable[[str, str, Headers, bytes], Answer], port: int = 0, tls: ssl.SSLContext | None = None
 ) -> ThreadingHTTPServer:
-    """A server on loopback that tells each request what `answer` says."""
+    """A server on loopback that answers each request with the result of `answer`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Head and body in one segment: if the body of a refusal comes separately, the Pub/Sub emulator may leave it
-        # unread, and that message with it for good.
+        # Head and body in one segment: if the body of a refusal comes separately, the Pub/Sub emulator may not read it,
+        # and then it never delivers this message again.
         wbufsize = -1
 
         def setup(self) -> None:
@@ -56,7 +56,7 @@ def http_server(
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _answer  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Quiet."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
@@ -64,6 +64,6 @@ def http_server(
 
     made = Server((HOST, port), Handler)
     if tls is not None:
-        # Shaking hands in the connection's own thread: a browser opens some that it never uses.
+        # The TLS handshake is done in the connection's thread, because a browser opens connections that it never uses.
         made.socket = tls.wrap_socket(made.socket, server_side=True, do_handshake_on_connect=False)
     return made

@@ -1,4 +1,4 @@
-"""The deployment with auth_mode oauth: `auth` and `mcp` at https addresses, Cloud KMS, and a provider to log in at."""
+"""The deployment with auth_mode oauth: `auth` and `mcp` at https addresses, Cloud KMS, and an identity provider."""
 
 import ssl
 import tempfile
@@ -64,7 +64,7 @@ class OAuthDeployment:
         return ssl.create_default_context(cafile=str(self.authority))
 
     def close(self) -> None:
-        """End what only this has needed."""
+        """Stop the identity provider and Cloud KMS."""
         self._exits.close()
 
 

@@ -37,7 +37,7 @@ HOUR = 3600
 
 
 class Production:
-    """All of it; `close` ends it. An `mcp` of another way of access is started when first asked for."""
+    """The complete deployment; `close` ends it. An `mcp` with another way of authentication is started on first use."""
 
     def __init__(self, home: Path, emulator: str) -> None:
         self._exits = ExitStack()
@@ -61,7 +61,7 @@ class Production:
             for target in ("ingest", "dead_letter")
         )
         self.push = enter(Push(self.ingest).serving())
-        with pytest.MonkeyPatch.context() as patch:  # no longer than needed: the next process has another queue
+        with pytest.MonkeyPatch.context() as patch:  # not longer, because the next process has another queue
             patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
             local_emulator.prepare(
                 emulator, self.push.url, enter(Push(self.dead_letter).serving()).url, ack_deadline_seconds=30
@@ -82,7 +82,7 @@ class Production:
             connection.close()
 
     def service(self, target: str, settings: dict[str, str], invokers: list[str], **deployed: Any) -> Service:
-        """A function with these settings and the common ones, behind its front end."""
+        """Return a function with these and the common settings, behind its front end."""
         environment = {
             "MNEMOSYNE_INSTANCE_CONNECTION_NAME": INSTANCE,
             "MNEMOSYNE_DB_NAME": postgres.DATABASE,
@@ -106,7 +106,7 @@ class Production:
         return self._exits.enter_context(Service(deployment).serving())
 
     def mcp(self, mode: str = "iam", *, iap: bool = False) -> Service:
-        """`mcp` with that way of access, and with Identity-Aware Proxy before it."""
+        """Return `mcp` with that way of authentication, optionally behind Identity-Aware Proxy."""
         if (mode, iap) not in self._mcps:
             settings = {
                 "MNEMOSYNE_AUTH_MODE": mode,
@@ -120,7 +120,7 @@ class Production:
         return self._mcps[mode, iap]
 
     def client(self, mode: str = "iam", *, iap: bool = False) -> "Client":
-        """An agent, with a credential of that mode."""
+        """Return a client with a credential of that mode."""
         return Client(self.mcp(mode, iap=iap), self._credential(mode))
 
     def _credential(self, mode: str) -> Callable[[], str]:
@@ -139,18 +139,18 @@ class Production:
         return lambda: token
 
     def an_hour_passes(self) -> None:
-        """For all functions: the frozen instances, the signer of tokens and the signer of certificates."""
+        """Move the time forward by an hour for instances, the token issuer and the certificate authority."""
         ahead = int(self.clock.read_text()) + HOUR
         self.clock.write_text(str(ahead))
         self.google.ahead = ahead
         self.cloud_sql.ahead = timedelta(seconds=ahead)
 
     def printed(self, target: str) -> str:
-        """The function's log."""
+        """Return the log of a function."""
         return self.directory.log(target).read_text()
 
     def close(self) -> None:
-        """End everything."""
+        """End all processes and servers."""
         self._exits.close()
 
 
@@ -162,6 +162,6 @@ class Client(ToolClient):
         self._credential = credential
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
-        """Post JSON, whatever is answered."""
+        """Post JSON, and return the answer with any status."""
         headers = {"Authorization": f"Bearer {self._credential()}", **headers}
         return httpx.post(f"{self.service.url}/mcp", json=body, headers=headers, timeout=120)

@@ -12,10 +12,10 @@ PUSH_ACCOUNT = "mnemosyne-push@test-project.iam.gserviceaccount.com"
 
 
 class Push:
-    """Stands between the emulator and a service, and signs each push as Pub/Sub does for a subscription with OIDC.
+    """Proxy between the emulator and a service that signs each push, like Pub/Sub for a subscription with OIDC.
 
-    https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions#jwt-format: the account is the
-    subscription's, the audience the one it names.
+    https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions#jwt-format: account and audience are those of
+    the subscription.
     """
 
     def __init__(self, service: Service) -> None:

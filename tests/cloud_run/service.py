@@ -32,7 +32,7 @@ IAP_ACCOUNT = f"service-{PROJECT_NUMBER}@gcp-sa-iap.iam.gserviceaccount.com"
 
 @dataclass(frozen=True)
 class Limits:
-    """What Terraform sets of a function."""
+    """Limits of a function that Terraform sets."""
 
     concurrency: int
     timeout_seconds: float
@@ -86,12 +86,12 @@ def deterministic_url(target: str) -> str:
 
 
 def hashed_url(target: str) -> str:
-    """The other address of the same service."""
+    """Return the other address of the same service."""
     return f"https://{service_name(target)}-a1b2c3d4e5-ew.a.run.app"
 
 
 class Service:
-    """Takes requests at `url`, as Cloud Run does at the service's https address."""
+    """Serves requests at `url`, like Cloud Run at the service's https address."""
 
     def __init__(self, deployment: Deployment) -> None:
         self.deployment = deployment
@@ -104,7 +104,7 @@ class Service:
         self.instances: list[Instance] = []
         self._starting = 0
         self._room = threading.Condition()
-        # One thread starts all: an instance ends with the thread that started it.
+        # One thread starts all instances, because an instance ends with the thread that started it.
         self._starter = ThreadPoolExecutor(1)
         self.client_address = CLIENT_ADDRESS
         self._http = http_server(self.answer, deployment.port, deployment.tls)
@@ -166,7 +166,7 @@ class Service:
     # -- instances
 
     def _instance(self) -> Instance | None:
-        """An instance with room for one more request; None if none has room in time."""
+        """Return an instance that can take one more request; None if none can in time."""
         deadline = time.monotonic() + PENDING_SECONDS
         with self._room:
             while True:
@@ -201,11 +201,11 @@ class Service:
             assert self._room.wait_for(lambda: len(self.instances) > before, PENDING_SECONDS), "no instance came up"
 
     def end_instance(self) -> bool:
-        """Scale down by the oldest one: it is given no new request; whether it ended within its ten seconds."""
+        """Stop the oldest instance: it gets no new request. Return whether it ended within ten seconds."""
         return self._taken().end()
 
     def crash_instance(self) -> None:
-        """Lose the oldest one at once, with the requests it has."""
+        """Kill the oldest instance with its running requests."""
         self._taken().crash()
 
     def _taken(self) -> Instance:

@@ -13,15 +13,15 @@ JS = Path(__file__).parent / "js"
 
 @pytest.fixture(scope="session")
 def javascript() -> str:
-    """A PATH on which `node` is recent enough and the packages are installed; skips loudly without Node.js."""
+    """A PATH with a recent `node` and the packages; skips the test with a reason if Node.js is missing."""
     return install_javascript()
 
 
 def install_javascript() -> str:
-    """The same, outside of a test."""
+    """Return the same PATH without a fixture."""
     if shutil.which("npm") is None:
         pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
-    # Two workers of one run may want them at once, and npm in one directory does not bear company.
+    # Two test workers may install at the same time, and npm does not support that in one directory.
     with fasteners.InterProcessLock(JS / ".installing"):
         _install()
     return f"{JS / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"

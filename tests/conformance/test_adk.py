@@ -1,4 +1,4 @@
-"""Agents of Google's ADK remember through the memory service, across processes that die."""
+"""The memory service for Google's ADK, with processes that are killed."""
 
 import json
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.nightly  # ADK's installation takes half a minute
 
 @pytest.fixture(scope="module")
 def adk() -> list[str | Path]:
-    """The command of ADK's own environment; skips loudly where it cannot be installed."""
+    """The command in ADK's environment; skips the test with a reason if ADK cannot be installed."""
     (client,) = (one for one in CLIENTS if one.script == "google-adk")
     python = environment(HERE / ".clients" / "mnemosyne-adk", *client.packages)
     pip: list[str | Path] = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -44,7 +44,7 @@ def _count(dev: DevServer) -> int:
     return int(dev.call("memory_stats", {})["memories"])
 
 
-def test_a_conversation_is_stored_once_by_processes_that_die_and_recalled_in_the_next(
+def test_a_conversation_is_stored_once_despite_killed_processes_and_recalled_by_the_next(
     adk: list[str | Path], dev: DevServer, tmp_path: Path
 ) -> None:
     before = _count(dev)
@@ -60,20 +60,22 @@ def test_a_conversation_is_stored_once_by_processes_that_die_and_recalled_in_the
     assert _count(dev) - before == resumed["stored"] == 121
 
 
-def test_users_and_apps_find_and_delete_their_own_alone(adk: list[str | Path], dev: DevServer) -> None:
+def test_users_and_apps_find_and_delete_only_their_own_memories(adk: list[str | Path], dev: DevServer) -> None:
     told = _run(adk, "scopes", dev.url)
     left, far = told.pop("left"), told.pop("far")
-    assert far == [["weak"], []], "a caller sees that nothing is close, or gets nothing"
+    assert far == [["weak"], []], "the answer says that no hit is close, or it is empty"
     assert told == {
         whose: [["user", "2026-05-20T12:00:00Z", whose]] for whose in ("shop ada", "shop Ada", "bank ada", "bank Ada")
     }
     assert left == ["shop Ada", "bank ada", "bank Ada"]
 
 
-def test_what_is_said_is_stored_whole_and_nothing_else_is(adk: list[str | Path], dev: DevServer) -> None:
+def test_spoken_and_written_text_is_stored_completely_and_other_events_are_not(
+    adk: list[str | Path], dev: DevServer
+) -> None:
     before = _count(dev)
     told = _run(adk, "awkward", dev.url)
-    # a\ufffdb, three parts of the long one, the spoken one, and the three that came late, aloud and changed
+    # a\ufffdb, three parts of the long text, the spoken text, and three more: late, spoken and changed
     assert _count(dev) - before == 8
     assert told["again"] == ["Told, deleted, told."] * 2
     (said,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]
@@ -84,7 +86,7 @@ def test_what_is_said_is_stored_whole_and_nothing_else_is(adk: list[str | Path],
 
 
 def test_the_service_is_found_by_its_uri(adk: list[str | Path]) -> None:
-    """`adk web --memory_service_uri=mnemosyne://…` makes it by the registry of services."""
+    """`adk web --memory_service_uri=mnemosyne://…` finds the service in ADK's registry."""
     script = (
         "from google.adk.cli.service_registry import get_service_registry as registry\n"
         "from mnemosyne_adk import MnemosyneMemoryService as Service\n"

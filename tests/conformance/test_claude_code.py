@@ -1,4 +1,4 @@
-"""The plugin for Claude Code: in the client itself, against a scripted model, and by replayed hooks."""
+"""The plugin for Claude Code: in the real client with a scripted model, and by replayed hooks."""
 
 import json
 import os
@@ -26,7 +26,7 @@ NOWHERE = "http://127.0.0.1:9/mcp"
 
 @pytest.fixture(scope="module")
 def claude() -> Path:
-    """The client's command; skips loudly where it cannot be installed."""
+    """The client's command; skips the test with a reason if it cannot be installed."""
     return npm_package(HERE / ".clients" / "claude-code", CLIENT) / "claude"
 
 
@@ -65,7 +65,7 @@ def test_the_client_accepts_the_plugin_and_its_marketplace(claude: Path) -> None
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_what_is_said_in_one_session_is_before_the_model_in_the_next_and_stored_once(
+def test_a_prompt_of_one_session_is_stored_once_and_given_to_the_model_in_the_next(
     claude: Path, own_dev: DevServer, api: MessagesApi, tmp_path: Path
 ) -> None:
     own_dev.start()
@@ -80,7 +80,7 @@ def test_what_is_said_in_one_session_is_before_the_model_in_the_next_and_stored_
     assert _contents(own_dev) == expected
 
 
-def test_where_the_server_is_away_the_client_goes_on(claude: Path, api: MessagesApi, tmp_path: Path) -> None:
+def test_the_client_continues_if_the_server_is_unavailable(claude: Path, api: MessagesApi, tmp_path: Path) -> None:
     assert _say(claude, "Where is the oolong?", api, tmp_path, NOWHERE) == api.text
     assert len(api.asked) == 1
 
@@ -97,7 +97,7 @@ def _deliver(server: DevServer, event: dict[str, Any]) -> list[dict[str, Any]]:
     return [server.call(hook["tool"], _filled(hook["input"], event)) for hook in hooks]
 
 
-def test_hooks_delivered_three_times_store_one_memory_an_event_and_nothing_recalled(own_dev: DevServer) -> None:
+def test_hooks_delivered_three_times_store_one_memory_per_event_and_no_recalled_text(own_dev: DevServer) -> None:
     own_dev.start()
     requests: list[str] = []
     recalled = 0
@@ -113,13 +113,13 @@ def test_hooks_delivered_three_times_store_one_memory_an_event_and_nothing_recal
     assert states.count("stored") == 10 and states.count("duplicate") == 20
 
 
-def test_without_settings_the_plugin_asks_mnemosyne_dev_on_this_machine() -> None:
+def test_without_settings_the_plugin_uses_mnemosyne_dev_on_this_machine() -> None:
     (server,) = json.loads((PLUGIN / ".mcp.json").read_text())["mcpServers"].values()
     (port,) = (option.default for option in dev.params if option.name == "port")
     assert server["url"] == f"${{MNEMOSYNE_URL:-http://127.0.0.1:{port}/mcp}}"
 
 
-def test_the_plugin_is_json_and_one_skill() -> None:
+def test_the_plugin_consists_of_json_files_and_one_skill() -> None:
     files = [path.relative_to(PLUGIN) for path in PLUGIN.rglob("*") if path.is_file()]
     assert {path.suffix for path in files} == {".json", ".md"}
     assert [str(path) for path in files if path.name == "SKILL.md"] == ["skills/long-term-memory/SKILL.md"]

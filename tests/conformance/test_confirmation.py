@@ -1,4 +1,4 @@
-"""What cannot be undone is asked about first, where the client can show somebody a question."""
+"""Deletions need a person's confirmation if the client can ask for it."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def _stored(dev: DevServer, content: str) -> str:
     return stored
 
 
-def test_a_memory_is_deleted_once_somebody_agrees(dev: DevServer) -> None:
+def test_a_memory_is_deleted_after_the_person_confirms(dev: DevServer) -> None:
     memory_id, person = _stored(dev, "asked about and deleted"), Person(ACCEPTED)
     result = _delete(dev, memory_id, person)
     assert person.asked == [f"Delete memory {memory_id} (asked about and deleted) for good?"]
@@ -57,7 +57,7 @@ def test_a_memory_is_deleted_once_somebody_agrees(dev: DevServer) -> None:
     ],
     ids=["decline", "cancel", "no", "empty"],
 )
-def test_without_a_yes_nothing_is_deleted(dev: DevServer, answer: mcp_types.ElicitResult) -> None:
+def test_without_confirmation_nothing_is_deleted(dev: DevServer, answer: mcp_types.ElicitResult) -> None:
     memory_id = _stored(dev, "asked about and kept")
     result = _delete(dev, memory_id, Person(answer))
     assert result.is_error
@@ -65,7 +65,7 @@ def test_without_a_yes_nothing_is_deleted(dev: DevServer, answer: mcp_types.Elic
     assert dev.call("get_memory", {"id": memory_id})["content"] == "asked about and kept"
 
 
-def test_of_a_memory_that_is_not_there_nobody_is_asked(dev: DevServer) -> None:
+def test_for_an_unknown_memory_no_confirmation_is_requested(dev: DevServer) -> None:
     person = Person(ACCEPTED)
     result = _delete(dev, "0192f3a4-0000-7000-8000-000000000000", person)
     assert result.is_error

@@ -1,4 +1,4 @@
-"""Frameworks and clients of the field convert the tools for their vendors and go through the same steps."""
+"""Common frameworks and clients convert the tools for their vendors' models and run the same steps."""
 
 import os
 import subprocess
@@ -18,12 +18,12 @@ QUICK = [
 
 
 @pytest.mark.parametrize("client", QUICK)
-def test_a_client_goes_through_every_step(dev: DevServer, javascript: str, client: Client) -> None:
+def test_a_client_completes_each_step(dev: DevServer, javascript: str, client: Client) -> None:
     _, steps = drive(client, dev.url, javascript)
     assert steps == dict.fromkeys(STEPS, "yes")
 
 
-def test_strict_validators_and_zod_read_every_schema(dev: DevServer, javascript: str) -> None:
+def test_strict_validators_and_zod_accept_each_schema(dev: DevServer, javascript: str) -> None:
     ended = subprocess.run(
         ["node", HERE / "js" / "schemas.mjs", dev.url],
         capture_output=True,
@@ -35,7 +35,7 @@ def test_strict_validators_and_zod_read_every_schema(dev: DevServer, javascript:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_the_document_has_a_row_for_every_client() -> None:
+def test_docs_clients_md_has_a_row_for_each_client() -> None:
     rows = [line for line in DOCUMENT.read_text().splitlines() if line.endswith("| yes |")]
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [one.name for one in CLIENTS]
     pinned = [one.packages[0].partition("==")[2] for one in CLIENTS if one.packages]

@@ -1,4 +1,4 @@
-"""HTTP clients of other languages, as they are without any option."""
+"""HTTP clients of other languages with their default options."""
 
 import json
 import shutil
@@ -81,7 +81,7 @@ def test_an_offer_of_http2_is_ignored_however_the_request_arrives(dev: DevServer
             assert answer.startswith(b"HTTP/1.1 200")
 
 
-def test_any_name_of_a_server_that_asks_for_keys_is_served(own_dev: DevServer) -> None:
+def test_a_server_with_api_keys_accepts_any_host_name(own_dev: DevServer) -> None:
     own_dev.arguments = ("--host", "0.0.0.0", "--auth-mode", "api_key")
     own_dev.start()
     assert f"http://127.0.0.1:{own_dev.port}/mcp" in own_dev.printed()

@@ -1,4 +1,4 @@
-"""Memories as resources, prompts and the icon, as the protocol's own client reads them in both eras."""
+"""Memories as resources, prompts and the icon, read by the MCP SDK's client in both protocol versions."""
 
 import base64
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ def _stored(dev: DevServer, content: str) -> str:
 
 
 @ERAS
-def test_a_memory_is_read_whole_and_with_the_notice(dev: DevServer, mode: str) -> None:
+def test_a_memory_resource_is_complete_and_has_the_notice_about_stored_text(dev: DevServer, mode: str) -> None:
     content = f'{{"led": "by a brace"}} {mode}'
     memory_id = _stored(dev, content)
     read = _with(dev, mode, lambda client: client.read_resource(f"memory://{memory_id}"))
@@ -49,7 +49,7 @@ def test_a_memory_is_read_whole_and_with_the_notice(dev: DevServer, mode: str) -
 
 
 @ERAS
-def test_the_newest_are_listed_page_by_page_and_in_one_text(dev: DevServer, mode: str) -> None:
+def test_the_newest_memories_are_listed_in_pages_and_in_one_text(dev: DevServer, mode: str) -> None:
     memory_id = _stored(dev, f"listed as a resource {mode}")
     page = _with(dev, mode, lambda client: client.list_resources())
     assert page.resources[0].uri == "memory://recent"
@@ -62,7 +62,7 @@ def test_the_newest_are_listed_page_by_page_and_in_one_text(dev: DevServer, mode
 
 @pytest.mark.parametrize(("mode", "code"), [("2026-07-28", -32602), ("legacy", -32002)])
 @pytest.mark.parametrize("uri", ["memory://0192f3a4-0000-7000-8000-000000000000", "memory://nothing", "file:///etc"])
-def test_a_resource_that_is_not_there_is_an_error_of_its_revision(
+def test_an_unknown_resource_is_an_error_of_the_protocol_version(
     dev: DevServer, mode: str, code: int, uri: str
 ) -> None:
     error = _refused(dev, mode, lambda client: client.read_resource(uri))
@@ -72,7 +72,7 @@ def test_a_resource_that_is_not_there_is_an_error_of_its_revision(
 
 
 @ERAS
-def test_prompts_are_listed_and_filled(dev: DevServer, mode: str) -> None:
+def test_prompts_are_listed_and_filled_with_arguments(dev: DevServer, mode: str) -> None:
     async def work(client: Client) -> Any:
         listed = await client.list_prompts()
         return listed, await client.get_prompt("recall", {"topic": "the {kiln}"})
@@ -86,7 +86,7 @@ def test_prompts_are_listed_and_filled(dev: DevServer, mode: str) -> None:
     ("name", "arguments", "said"),
     [("recall", {}, "topic is required"), ("rembember", {}, "the prompts are recall, remember, review")],
 )
-def test_a_prompt_that_cannot_be_filled_is_refused(
+def test_a_prompt_with_missing_or_unknown_arguments_is_refused(
     dev: DevServer, name: str, arguments: dict[str, str], said: str
 ) -> None:
     assert said in str(_refused(dev, "2026-07-28", lambda client: client.get_prompt(name, arguments)))
@@ -104,7 +104,7 @@ def test_the_server_shows_its_icon_and_its_website(dev: DevServer, mode: str) ->
     assert base64.b64decode(svg.src.removeprefix("data:image/svg+xml;base64,")).startswith(b"<svg")
 
 
-def test_answers_name_the_server_in_short_and_carry_no_icons(dev: DevServer) -> None:
+def test_answers_name_the_server_without_its_icons(dev: DevServer) -> None:
     """A client of 2026-07-28 finds `serverInfo` in every answer: https://modelcontextprotocol.io/specification."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -14,7 +14,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "app
 
 
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
-def test_who_waits_for_an_outcome_is_told_of_progress_until_it_is_there(dev: DevServer, mode: str) -> None:
+def test_a_call_that_waits_for_an_outcome_sends_progress_until_the_outcome(dev: DevServer, mode: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
@@ -39,7 +39,7 @@ def test_who_waits_for_an_outcome_is_told_of_progress_until_it_is_there(dev: Dev
         ({}, HEADERS["Accept"], "application/json"),
     ],
 )
-def test_an_answer_is_a_stream_where_that_is_asked_for_and_taken(
+def test_an_answer_is_a_stream_if_the_client_requests_progress_and_accepts_a_stream(
     dev: DevServer, meta: dict[str, Any], accept: str, kind: str
 ) -> None:
     asked = tool_call("ingest_memory", {"content": f"streamed {meta} {accept}", "wait": 10})

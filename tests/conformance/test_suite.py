@@ -1,4 +1,4 @@
-"""The protocol's own conformance suites, all scenarios of both eras.
+"""The official MCP conformance suites, with all scenarios of both protocol versions.
 
 Against our hosting, edge, access and streams around the suite's own fixtures, and against the product
 as deployed, which has none of these. Expected failures are listed with their reasons, and must fail.
@@ -65,24 +65,28 @@ def target() -> Iterator[str]:
         process.wait(20)
 
 
-def test_the_target_passes_all_that_2026_07_28_requires_and_forty_scenarios(target: str, javascript: str) -> None:
+def test_the_fixtures_pass_all_requirements_of_2026_07_28_in_at_least_forty_scenarios(
+    target: str, javascript: str
+) -> None:
     printed = _run(SUITE, javascript, target, "tasks", "--requirements", "2026-07-28")
     assert len({one for one in _passed(printed) if not one.startswith("tasks")}) == 40
 
 
-def test_the_target_passes_all_of_2025_11_25_but_what_needs_a_session(target: str, javascript: str) -> None:
+def test_the_fixtures_pass_all_of_2025_11_25_except_what_needs_a_session(target: str, javascript: str) -> None:
     _run(SUITE, javascript, target, "handshake", "--suite", "all", "--spec-version", "2025-11-25")
 
 
-def test_the_target_passes_all_of_the_earlier_suite_but_what_needs_a_session(target: str, javascript: str) -> None:
+def test_the_fixtures_pass_all_of_the_earlier_suite_except_what_needs_a_session(target: str, javascript: str) -> None:
     _run(EARLIER_SUITE, javascript, target, "handshake", "--suite", "all")
 
 
-def test_the_product_passes_all_that_asks_for_nothing_by_the_suite_s_names(dev: DevServer, javascript: str) -> None:
+def test_the_product_passes_all_scenarios_that_do_not_need_the_suite_s_fixtures(
+    dev: DevServer, javascript: str
+) -> None:
     passed = _passed(_run(SUITE, javascript, dev.url, "product", "--requirements", "2026-07-28"))
     assert {"tools-list", "resources-list", "prompts-list", "caching", "dns-rebinding-protection"} <= passed
 
 
 @pytest.mark.parametrize("scenario", ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list"])
-def test_the_product_passes_the_handshake_s_scenarios(dev: DevServer, javascript: str, scenario: str) -> None:
+def test_the_product_passes_the_scenarios_of_the_handshake(dev: DevServer, javascript: str, scenario: str) -> None:
     _run(SUITE, javascript, dev.url, "none", "--scenario", scenario, "--spec-version", "2025-11-25")

@@ -31,8 +31,8 @@ def _tokens(javascript: str, *texts: str) -> list[int]:
     return [int(line) for line in ended.stdout.split()]
 
 
-def test_the_list_of_tools_is_small_enough_to_carry_along(javascript: str) -> None:
-    # `_meta` is for hosts, which show no model of it: https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
+def test_the_list_of_tools_has_at_most_2_000_tokens(javascript: str) -> None:
+    # `_meta` is not for the model: https://modelcontextprotocol.io/specification/2025-11-25/basic#_meta
     listed = [
         tool.listing.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"}) for tool in TOOLS
     ]
@@ -40,7 +40,7 @@ def test_the_list_of_tools_is_small_enough_to_carry_along(javascript: str) -> No
     assert tokens <= 2_000, {tool["name"]: len(json.dumps(tool)) for tool in listed}
 
 
-def test_ten_hits_of_390_characters_are_a_thousand_tokens_of_text(javascript: str, services: FakeServices) -> None:
+def test_ten_hits_of_390_characters_are_at_most_a_thousand_tokens(javascript: str, services: FakeServices) -> None:
     turns = [json.loads(line)["text"] for line in (DATA / "corpus.jsonl").read_text().splitlines()]
     texts = [" ".join(turns[n * 8 : n * 8 + 8])[:390] for n in range(10)]
     store_contents(services.memories_of("ada"), *texts)

@@ -52,20 +52,20 @@ def test_a_bucket_begins_on_its_first_day(memories: MemoryStore, per: Per, start
     assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 
 
-def test_a_timeline_counts_within_filters_alone(memories: MemoryStore) -> None:
+def test_a_timeline_counts_only_memories_that_pass_the_filters(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
     assert memories.timeline(replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
     assert memories.timeline(replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
 
 
-def test_a_superseded_memory_is_left_out_where_it_is_filtered(memories: MemoryStore) -> None:
+def test_superseded_memories_are_left_out_if_the_filters_say_so(memories: MemoryStore) -> None:
     old, new = _stored(memories, ("a", _at(1), []), ("b", _at(2), []))
     memories.update(old, MemoryChange(superseded_by=new))
     assert len(memories.timeline(ALL, Per.DAY, "UTC").buckets) == 2
     assert len(memories.timeline(Filters(), Per.DAY, "UTC").buckets) == 1
 
 
-def test_nothing_remembered_has_no_buckets(memories: MemoryStore) -> None:
+def test_an_empty_namespace_has_a_timeline_without_buckets(memories: MemoryStore) -> None:
     assert memories.timeline(ALL, None, "UTC").buckets == []
 
 
@@ -73,7 +73,7 @@ def _tags(memories: MemoryStore, filters: Filters = ALL, limit: int = 10, prefix
     return [(tag.name, tag.memories) for tag in memories.facets(filters, limit, prefix=prefix).tags]
 
 
-def test_tags_are_counted_within_filters_the_commonest_first(memories: MemoryStore) -> None:
+def test_tags_are_counted_within_filters_with_the_most_common_first(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["Tea"]), ("c", _at(3), ["bob"]))
     _stored(memories, ("d", _at(1), ["cake"]), namespace="other")
     assert _tags(memories)[0] in (("tea", 2), ("Tea", 2))
@@ -82,7 +82,7 @@ def test_tags_are_counted_within_filters_the_commonest_first(memories: MemorySto
     assert memories.facets(ALL, 1).total_tags == 3
 
 
-def test_tags_are_found_by_their_beginning_in_any_case(memories: MemoryStore) -> None:
+def test_tags_are_found_by_their_prefix_in_any_case(memories: MemoryStore) -> None:
     _stored(memories, ("a", _at(1), ["Äpfel", "apples", "tea"]))
     assert _tags(memories, prefix="äPF") == [("Äpfel", 1)]
     assert _tags(memories, prefix="%") == []
@@ -95,7 +95,7 @@ def test_a_tag_was_last_used_by_the_latest_memory_that_has_it(memories: MemorySt
     assert tag.last_used == _at(4)
 
 
-def test_sessions_are_counted_the_latest_first(memories: MemoryStore) -> None:
+def test_sessions_are_counted_with_the_latest_first(memories: MemoryStore) -> None:
     for number, session in enumerate(["one", "two", "one", None]):
         store(memories, request(f"m {number}", timestamp=_at(number + 1), session=session))
     facets = memories.facets(ALL, 10)
@@ -112,7 +112,7 @@ def test_only_the_newest_memories_are_counted_if_there_are_too_many(
     assert ([tag.name for tag in facets.tags], facets.complete) == (["new"], False)
 
 
-def test_a_history_goes_both_ways_nearest_first(memories: MemoryStore) -> None:
+def test_a_history_has_earlier_and_later_versions_nearest_first(memories: MemoryStore) -> None:
     first, second, third, fourth = _stored(memories, *((name, _at(n), []) for n, name in enumerate("abcd", 1)))
     for old, new in ((first, second), (second, third), (third, fourth)):
         memories.update(old, MemoryChange(superseded_by=new))
@@ -132,13 +132,13 @@ def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> 
     assert [(given.rating, given.reason) for given in history.ratings] == [(-1, "outdated")]
 
 
-def test_there_is_no_history_of_what_is_another_s(memories: MemoryStore) -> None:
+def test_a_memory_of_another_namespace_has_no_history(memories: MemoryStore) -> None:
     (one,) = _stored(memories, ("a", _at(1), []))
     assert store_of(memories, "other").history(one) is None
     assert memories.history(new_id()) is None
 
 
-def test_requests_are_listed_from_the_latest_on_by_state(memories: MemoryStore) -> None:
+def test_requests_are_listed_latest_first_and_by_state(memories: MemoryStore) -> None:
     failed = [FailedRequest(request_id=new_id(), error=f"cause {n}") for n in range(3)]
     for one in failed:
         memories.record_failures([one])
@@ -152,7 +152,7 @@ def test_requests_are_listed_from_the_latest_on_by_state(memories: MemoryStore) 
     assert store_of(memories, "other").ingest_requests(None, 10) == []
 
 
-def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(memories: MemoryStore) -> None:
+def test_dead_letters_are_listed_without_their_data_and_read_singly_with_it(memories: MemoryStore) -> None:
     for n in range(3):
         letter = DeadLetter(
             message_id=str(n), data=b"x" * n, attributes={"a": "b"}, cause=f"cause {n}",
@@ -170,7 +170,7 @@ def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(me
 
 @pytest.mark.parametrize("timezone", ["UTC", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
 @pytest.mark.parametrize("per", [*Per, None])
-def test_memories_of_the_first_and_the_last_moment_are_counted_wherever_one_is(
+def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone(
     memories: MemoryStore, timezone: str, per: Per | None
 ) -> None:
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -182,7 +182,7 @@ def test_memories_of_the_first_and_the_last_moment_are_counted_wherever_one_is(
         assert buckets[-1][0].year == 9999
 
 
-def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: MemoryStore) -> None:
+def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore) -> None:
     """A hundred clients that export at once must not fill the instance's memory."""
     _stored(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
     pages, after = [], None
@@ -193,7 +193,7 @@ def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: Me
     assert max(pages) * 100_002 < EXPORT_BYTES + 100_002
 
 
-def test_many_that_one_memory_replaces_are_shown_in_part(memories: MemoryStore) -> None:
+def test_a_history_shows_a_limited_number_of_superseded_memories(memories: MemoryStore) -> None:
     *many, one = _stored(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
     for old in many:
         memories.update(old, MemoryChange(superseded_by=one))

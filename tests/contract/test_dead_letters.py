@@ -1,4 +1,4 @@
-"""Dead letters in the store, and their way to the queue and back through the functions that take pushes."""
+"""Dead letters in the store: redrive to the queue, and what happens to the redelivered message."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +35,7 @@ class System(FakeServices):
         return Push(Published(message_id=message_id, data=data, attributes=attributes), 1)
 
     def republished(self) -> list[Push]:
-        """Take the messages from the queue, each under a new id as Pub/Sub gives it."""
+        """Take the messages from the queue, each with a new id, like Pub/Sub."""
         taken = [
             Push(Published(message_id=f"again {number}", data=data, attributes=attributes), 1)
             for number, (data, attributes) in enumerate(self.queue.messages)
@@ -85,7 +85,7 @@ def made() -> IngestRequest:
 
 @pytest.fixture
 def letter(system: System, made: IngestRequest) -> DeadLetter:
-    """A letter with one request, given up."""
+    """A dead letter with one request."""
     system.give_up(system.publish(made))
     (kept,) = system.letters()
     return kept
@@ -140,7 +140,7 @@ def test_a_letter_that_failed_again_backs_off_twice_as_long_after_each_redrive(
 
 
 @pytest.mark.parametrize("by", ["id", "now"])
-def test_a_letter_that_backs_off_is_redriven_if_it_is_named_or_at_once(
+def test_a_dead_letter_in_back_off_is_redriven_if_it_is_named_or_with_the_option_now(
     system: System, letter: DeadLetter, by: str
 ) -> None:
     system.redrive()
@@ -166,7 +166,7 @@ def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System
     assert {one.message_id: one.dead_lettered_at for one in system.letters()} == before
 
 
-def test_a_letter_stored_during_a_run_is_left_for_the_next_one(system: System, letter: DeadLetter) -> None:
+def test_a_dead_letter_stored_during_a_redrive_is_left_for_the_next_redrive(system: System, letter: DeadLetter) -> None:
     run = dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue)
     first = next(run).message_id
     system.give_up(system.publish(request("later"), message_id="0"))
@@ -187,7 +187,7 @@ def _crash_after_the_outcome(system: System, letter: DeadLetter, made: IngestReq
     system.redrive()
     (again,) = system.republished()
     plain = {name: value for name, value in again.message.attributes.items() if name != LETTER_ID}
-    system.store(replace(again, message=replace(again.message, attributes=plain)))  # the letter is not deleted
+    system.store(replace(again, message=replace(again.message, attributes=plain)))  # the dead letter is not deleted
     return [again]
 
 
@@ -287,7 +287,7 @@ def test_a_request_that_is_redriven_after_a_crash_is_queued_again(
     assert system.state(made) is IngestState.QUEUED
 
 
-def test_a_redriven_request_that_was_attempted_again_is_queued_for_as_long_as_it_is_tried(
+def test_a_redriven_request_with_a_new_attempt_is_still_queued_a_day_later(
     system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:
     system.redrive()
@@ -318,7 +318,7 @@ def test_a_message_that_fails_after_a_crash_leaves_one_letter(
 
 @pytest.fixture
 def a_day_later(shared_database: SharedDatabase) -> Callable[[], None]:
-    """Return what makes a day pass, for marks and back-off."""
+    """Function that moves stored times a day into the past, for marks and back-off."""
 
     def pass_() -> None:
         shared_database.owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")
@@ -339,7 +339,7 @@ def test_a_failed_second_delivery_counts_once(system: System, letter: DeadLetter
     assert kept.failures == 2
 
 
-def test_a_letter_whose_message_cannot_be_published_is_as_it_was(
+def test_a_dead_letter_whose_message_cannot_be_published_is_unchanged(
     system: System, letter: DeadLetter, made: IngestRequest
 ) -> None:
     system.queue.away = True
@@ -350,7 +350,7 @@ def test_a_letter_whose_message_cannot_be_published_is_as_it_was(
     assert system.state(made) is IngestState.DEAD_LETTERED
 
 
-def test_a_redrive_that_is_interrupted_leaves_its_letter_as_it_was(
+def test_an_interrupted_redrive_leaves_its_dead_letter_unchanged(
     system: System, letter: DeadLetter, made: IngestRequest
 ) -> None:
     class Interrupted(FakeQueue):
@@ -401,7 +401,7 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
 
 @pytest.fixture
 def owner_quota(shared_database: SharedDatabase) -> Callable[[int | None], None]:
-    """Return what limits the memories of the namespace."""
+    """Function that limits the number of memories of the namespace."""
 
     def limit(memories: int | None) -> None:
         shared_database.owner.run("DELETE FROM quotas WHERE namespace = 'ns'")
@@ -412,7 +412,7 @@ def owner_quota(shared_database: SharedDatabase) -> Callable[[int | None], None]
     return limit
 
 
-def test_a_letter_without_a_namespace_is_redriven_into_one_and_updated_there(system: System) -> None:
+def test_a_dead_letter_without_a_namespace_is_redriven_into_a_namespace_and_updated_there(system: System) -> None:
     made = request("whose?")
     data, _ = encode("ns", [made], "")
     system.store(Push(Published(message_id="7", data=data, attributes={}), 1))
@@ -445,7 +445,7 @@ def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: 
     assert LETTER_ID not in kept.attributes
 
 
-def test_a_guessed_letter_id_or_another_namespace_deletes_no_letter(system: System, letter: DeadLetter) -> None:
+def test_a_guessed_id_or_another_namespace_deletes_no_dead_letter(system: System, letter: DeadLetter) -> None:
     system.redrive()
     (again,) = system.republished()
     real = again.message.letter_id
@@ -455,7 +455,7 @@ def test_a_guessed_letter_id_or_another_namespace_deletes_no_letter(system: Syst
     assert len(system.letters()) == 1
 
 
-def test_more_letters_than_one_transaction_takes_are_dropped(system: System) -> None:
+def test_dropping_many_dead_letters_uses_several_transactions(system: System) -> None:
     for number in range(DROPPED_AT_ONCE + 5):
         system.memories.store_dead_letter(_letter(f"{number}"))
     ids = system.memories.dead_letter_ids(ALL_DEAD_LETTERS)
@@ -484,7 +484,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("attributes", "why"), BAD.values(), ids=BAD.keys())
-def test_a_letter_that_cannot_be_published_stops_no_other_and_a_dry_run_says_so_too(
+def test_a_dead_letter_that_cannot_be_published_does_not_stop_others_and_a_dry_run_reports_it(
     system: System, attributes: dict[str, str], why: str
 ) -> None:
     for number in (1, 2, 3):
@@ -500,7 +500,7 @@ def test_a_letter_that_cannot_be_published_stops_no_other_and_a_dry_run_says_so_
         dead_letters.redrive("bad", memories=system.memories, queue=system.queue)
 
 
-def test_an_error_that_nobody_expected_stops_no_other_letter(system: System) -> None:
+def test_an_unexpected_error_does_not_stop_the_redrive_of_other_dead_letters(system: System) -> None:
     class Chokes(FakeQueue):
         def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
             if data == b"1":
@@ -514,7 +514,7 @@ def test_an_error_that_nobody_expected_stops_no_other_letter(system: System) -> 
     assert system.letters()[0].redriven_at is None
 
 
-def test_a_run_ends_when_the_queue_stays_away(system: System) -> None:
+def test_a_redrive_ends_if_the_queue_stays_unavailable(system: System) -> None:
     for number in range(9):
         system.memories.store_dead_letter(_letter(f"{number}"))
     system.queue.away = True
@@ -522,7 +522,7 @@ def test_a_run_ends_when_the_queue_stays_away(system: System) -> None:
     assert all(one.redriven_at is None for one in system.letters())
 
 
-def test_a_letter_that_is_named_and_absent_is_reported(system: System) -> None:
+def test_an_unknown_dead_letter_id_is_reported(system: System) -> None:
     (problem,) = system.redrive(DeadLetterChoice(message_ids=("9",), redrivable=Redrivable.NOW))
     assert "no dead letter has the message id '9'" in problem.problem
     with pytest.raises(NotFound):

@@ -1,4 +1,4 @@
-"""What every Embedder does."""
+"""Contract of each Embedder."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -18,7 +18,7 @@ from tests.fakes_wire.gemini import GeminiServer
 
 @pytest.fixture
 def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
-    """The real google-genai client, against a server that speaks the wire."""
+    """The real google-genai client with a local server that implements the API."""
     monkeypatch.setenv("GEMINI_API_KEY", "key")
     monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
     with GeminiServer().serving() as server:
@@ -57,11 +57,11 @@ def test_a_query_is_nearest_to_the_text_that_means_the_same(embedder: Embedder) 
     assert query @ tea > query @ cars
 
 
-def test_no_texts_are_no_vectors(embedder: Embedder) -> None:
+def test_embedding_no_texts_returns_no_vectors(embedder: Embedder) -> None:
     assert list(embedder.embed_documents([])) == []
 
 
-def test_it_names_a_model_a_dimension_and_a_weight(embedder: Embedder) -> None:
+def test_an_embedder_has_a_model_name_a_dimension_and_a_lexical_weight(embedder: Embedder) -> None:
     assert embedder.model
     assert len(embedder.embed_query("tea")) == embedder.dimension
     assert 0 <= embedder.lexical_weight <= 1
@@ -74,11 +74,11 @@ def test_it_names_a_model_a_dimension_and_a_weight(embedder: Embedder) -> None:
     "text",
     ["\ue000\ue001", "\x07", "🜚", "", " ", "\0", "tea\0tea", "ﷺ" * 3_000, "\u0301" * 5_000, "½℻㍿" * 900, "각" * 3_000],
 )
-def test_text_of_any_signs_has_a_vector(name: str, text: str) -> None:
+def test_text_of_any_characters_has_a_vector(name: str, text: str) -> None:
     assert np.linalg.norm(LOCAL[name]().embed_query(text)) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_words_that_stand_in_every_memory_count_for_less(tmp_path: Path) -> None:
+def test_words_that_occur_in_every_memory_have_less_weight(tmp_path: Path) -> None:
     counted = OfflineEmbedder(tmp_path).for_namespace("ns")
     counted.embed_documents([f"Caroline said something about {word}" for word in ("tea", "cars", "paint") * 40])
     plain, query = OfflineEmbedder(), "Caroline paint"
@@ -93,7 +93,7 @@ def test_counts_are_shared_between_processes_through_the_file(tmp_path: Path) ->
     assert not np.array_equal(reader.embed_query("Caroline paint"), before)
 
 
-def test_what_others_store_changes_nothing_for_a_namespace(tmp_path: Path) -> None:
+def test_memories_of_other_namespaces_do_not_change_a_namespace_s_vectors(tmp_path: Path) -> None:
     embedder = OfflineEmbedder(tmp_path)
     before = embedder.for_namespace("ada").embed_query("Caroline paint")
     embedder.for_namespace("bob").embed_documents(["Caroline"] * 500)

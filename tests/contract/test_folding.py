@@ -1,4 +1,4 @@
-"""Which memories a search folds into one, that a page is full all the same, and which earlier ones a memory names."""
+"""Near-duplicates that a search merges into one hit, full pages despite merging, and named superseded memories."""
 
 import itertools
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore
         assert stored <= {hit.id for hit in search(memories, one, mode=mode, limit=100)}
 
 
-def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:
+def test_near_duplicates_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:
     for one, other in SAME:
         stored = {store_content(memories, one), store_content(memories, other)}
         assert any(stored <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, one, limit=100))
@@ -35,14 +35,18 @@ def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: 
     {"title": "Brewing"}, {"title": "green"}, {"tags": ("kitchen",)}, {"metadata": {"price": 5}},
     {"metadata": {"price": "5"}},
 ])  # fmt: skip
-def test_memories_of_one_wording_and_other_labels_are_all_found(memories: MemoryStore, fields: dict[str, Any]) -> None:
+def test_memories_with_the_same_wording_and_different_labels_are_all_found(
+    memories: MemoryStore, fields: dict[str, Any]
+) -> None:
     store_content(memories, "Ada likes the green tea")
     store_content(memories, "Ada likes the green tea.", **fields)
     assert len(_hits(memories, "green tea")) == 2
 
 
 @pytest.mark.parametrize(("copies", "limit"), [(7, 5), (150, 5), (130, 10)])
-def test_a_page_is_full_however_many_say_the_same(memories: MemoryStore, copies: int, limit: int) -> None:
+def test_a_page_of_results_is_full_despite_merged_near_duplicates(
+    memories: MemoryStore, copies: int, limit: int
+) -> None:
     for n in range(copies):
         store_content(memories, f"Ada likes the{' ' * n} green tea")
         if n % 2:
@@ -55,13 +59,13 @@ def test_a_page_is_full_however_many_say_the_same(memories: MemoryStore, copies:
         assert len(others & {hit.id for hit in found}) == limit - 2
 
 
-def test_a_literal_search_folds_nothing(memories: MemoryStore) -> None:
+def test_an_exact_search_merges_no_near_duplicates(memories: MemoryStore) -> None:
     for content in ("Ada likes green tea.", "Ada likes green tea", "Ada likes  green tea"):
         store_content(memories, content)
     assert len(search(memories, "Ada likes", mode=SearchMode.EXACT)) == 3
 
 
-def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: MemoryStore) -> None:
+def test_a_memory_names_the_memories_that_it_superseded(memories: MemoryStore) -> None:
     shelves = [store_content(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
     other = store_content(memories, "The oolong was never on shelf 6")
     for old, new in itertools.pairwise(shelves):
@@ -74,7 +78,7 @@ def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: Memory
     assert {hit.id: hit.superseded_by for hit in every if hit.superseded_by} == dict(itertools.pairwise(shelves))
 
 
-def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemoryStore) -> None:
+def test_at_most_five_superseded_memories_are_named(memories: MemoryStore) -> None:
     newest = store_content(memories, "The oolong is on shelf 9")
     for n in range(8):
         memories.update(store_content(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest))
@@ -82,7 +86,7 @@ def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemorySto
     assert len(hit.supersedes) == 5
 
 
-def test_every_kind_of_white_space_is_folded(memories: MemoryStore) -> None:
+def test_each_kind_of_white_space_is_ignored_in_near_duplicates(memories: MemoryStore) -> None:
     blanks = (" ", "  ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2003", "\u2028", "\u3000")
     stored = {store_content(memories, f"Ada{blank}likes the green tea") for blank in blanks}
     (hit,) = _hits(memories, "green tea")

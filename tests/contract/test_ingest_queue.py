@@ -1,4 +1,4 @@
-"""Contract of every IngestQueue: published messages arrive complete, with their attributes."""
+"""Contract of each IngestQueue: published messages arrive complete, with their attributes."""
 
 import json
 import re
@@ -25,18 +25,18 @@ TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 class LocalEnd:
-    """The local queue, read as its deliverer reads it."""
+    """The local queue, read like the delivery process does."""
 
     def __init__(self, path: Path) -> None:
         self.queue = LocalQueue(path / "queue.db")
 
     def received(self) -> tuple[bytes, dict[str, str]]:
-        (message,) = LocalQueue(self.queue._path).due(1e12, 10, horizon=30)  # another process's view of the file
+        (message,) = LocalQueue(self.queue._path).due(1e12, 10, horizon=30)  # a second connection, like another process
         return message.data, dict(message.attributes)
 
 
 class FakeEnd:
-    """The queue that unit tests lean on."""
+    """The fake queue of unit tests."""
 
     def __init__(self) -> None:
         self.queue = FakeQueue()
@@ -97,7 +97,7 @@ def pubsub(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PubSubEnd
     opened.close()
 
 
-def test_what_is_published_arrives_whole(end: Any) -> None:
+def test_a_published_message_arrives_complete(end: Any) -> None:
     sent = [request("TITLE: é\n🜚", tags=("a",), metadata={"k": [1]}), request("second")]
     with trace({"traceparent": TRACEPARENT}):
         end.queue.publish("ns", sent)
@@ -107,7 +107,7 @@ def test_what_is_published_arrives_whole(end: Any) -> None:
     assert attributes["traceparent"].split("-")[1] == TRACEPARENT.split("-")[1]
 
 
-def test_a_message_that_is_too_large_is_refused_whole(end: Any) -> None:
+def test_a_message_that_is_too_large_is_refused(end: Any) -> None:
     with pytest.raises(InvalidRequest, match="send fewer"):
         end.queue.publish("ns", [request("é" * 100_000 + str(n)) for n in range(46)])
 
@@ -150,7 +150,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("attributes", "why"), REFUSED)
-def test_attributes_that_pubsub_would_refuse_are_named(pubsub: PubSubEnd, attributes: dict[str, str], why: str) -> None:
+def test_attributes_that_pub_sub_would_refuse_are_named(
+    pubsub: PubSubEnd, attributes: dict[str, str], why: str
+) -> None:
     with pytest.raises(InvalidRequest, match=re.escape(why)):
         pubsub.queue.republish(b"{}", attributes)
 
@@ -168,18 +170,18 @@ def test_outcomes_beyond_one_request_to_the_topic_are_all_published(pubsub: PubS
     assert pubsub.received_ids(len(outcomes)) == {outcome.message_id for outcome in outcomes}
 
 
-def test_a_topic_out_of_reach_accepts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_topic_accepts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:9")
     monkeypatch.setattr("mnemosyne.adapters.queues.pubsub.PUBLISH_TIMEOUT_SECONDS", 1.0)
     with pytest.raises(Unavailable, match="did not accept a message"):
         PubSubQueue(TOPIC).publish("ns", [request("a")])
 
 
-def test_a_check_says_what_is_published_to(end: Any) -> None:
+def test_a_check_names_the_topic(end: Any) -> None:
     assert {FakeEnd: "memory", LocalEnd: "queue.db", PubSubEnd: "contract"}[type(end)] in end.queue.check()
 
 
-def test_a_check_of_a_topic_that_is_not_there_says_so(end: Any) -> None:
+def test_a_check_of_a_missing_topic_reports_it(end: Any) -> None:
     fake = FakeQueue()
     fake.away = True
     missing: dict[type, IngestQueue] = {

@@ -32,7 +32,7 @@ from tests.memories import embed, make_dead_letter, rate, search, store, store_c
 from tests.searching import find
 
 
-def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
+def test_a_stored_memory_is_read_back_unchanged(memories: MemoryStore) -> None:
     content = "TITLE: T\nTAGS: NULL, {x}, q\"uote\n🜚 שלום \\ % _ ' \t end"
     metadata = {"a": [1, 2.5, None, True, "é"], "b": {"c": {}}, "d": "\\u0000 literally"}
     when = datetime(2026, 5, 20, 14, 30, 15, 123456, tzinfo=UTC)
@@ -47,14 +47,14 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
     assert (memory.content_hash, memory.embedding_model) == (made.content_hash, "fake")
 
 
-def test_the_longest_content_comes_back_exactly(memories: MemoryStore) -> None:
+def test_the_longest_content_is_read_back_unchanged(memories: MemoryStore) -> None:
     content = "é🜚" * 50_000
     memory = memories.fetch(store_content(memories, content))
     assert memory and memory.content == content
 
 
-def test_a_content_of_more_words_than_a_sparse_vector_has_is_stored_and_found(memories: MemoryStore) -> None:
-    """At most 16,000: https://github.com/pgvector/pgvector#sparsevec-type."""
+def test_a_content_with_more_words_than_a_sparse_vector_can_hold_is_stored_and_found(memories: MemoryStore) -> None:
+    """A sparse vector has at most 16,000 elements: https://github.com/pgvector/pgvector#sparsevec-type."""
     many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
     memory_id = store_content(memories, f"ledger {many} ledger")
     found = find(memories, SearchQuery(query="ledger"), None).hits
@@ -75,7 +75,7 @@ def test_the_same_content_in_another_namespace_is_another_memory(memories: Memor
     assert memories.fetch(theirs) is None
 
 
-def test_the_same_words_said_in_another_session_are_another_memory(memories: MemoryStore) -> None:
+def test_the_same_content_in_another_session_is_another_memory(memories: MemoryStore) -> None:
     first, again = request("Yes, please.", session="one"), request("Yes, please.", session="one")
     other, alone = request("Yes, please.", session="two"), request("Yes, please.")
     outcomes = store(memories, first, again, other, alone)
@@ -87,7 +87,7 @@ def test_the_same_words_said_in_another_session_are_another_memory(memories: Mem
     assert [one.id for one in listed] == [outcomes[other.request_id].memory_id]
 
 
-def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:
+def test_a_request_with_a_final_outcome_keeps_it_after_a_delete(memories: MemoryStore) -> None:
     made = request("a")
     outcome = store(memories, made)[made.request_id]
     assert outcome.memory_id and memories.delete(outcome.memory_id) == DeletedMemory(title="a")
@@ -103,7 +103,7 @@ def test_a_claim_that_ends_in_an_error_is_free_afterwards(memories: MemoryStore)
     assert store(memories, made)[made.request_id].state is IngestState.STORED
 
 
-def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemoryStore) -> None:
+def test_memories_stored_by_a_claim_are_kept_if_it_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
     with pytest.raises(RuntimeError, match="crash"), memories.claim([made]) as claim:
         outcomes = claim.store(claim.new, [embed("a")], "fake")
@@ -111,7 +111,7 @@ def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemorySt
     assert store(memories, made) == outcomes
 
 
-def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: MemoryStore) -> None:
+def test_claimed_content_is_busy_for_others_until_the_claim_ends(memories: MemoryStore) -> None:
     first, second = request("a"), request("a")
     with memories.claim([first]) as claim, memories.claim([second, request("b")]) as other:
         assert [r.request_id for r in other.busy] == [second.request_id]
@@ -143,7 +143,7 @@ def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> Non
     assert store_of(memories, "other").statuses([made.request_id, new_id()]) == {}
 
 
-def test_the_nearest_come_first(memories: MemoryStore) -> None:
+def test_the_nearest_memories_come_first(memories: MemoryStore) -> None:
     for content in ("green tea", "black tea leaves", "fast cars"):
         store_content(memories, content)
     hits = search(memories, "green tea", limit=2)
@@ -169,7 +169,7 @@ def test_a_long_memory_is_found_by_its_best_chunk_and_only_once(memories: Memory
     assert [hit.content for hit in hits] == [long, "a vault of filler"]
 
 
-def test_exact_takes_every_character_literally_and_ignores_case(memories: MemoryStore) -> None:
+def test_mode_exact_matches_characters_literally_and_ignores_case(memories: MemoryStore) -> None:
     for content in ("100% sure_thing", "1000 surething", "back\\slash", "Zürich ÉTÉ"):
         store_content(memories, content)
     found = {}
@@ -183,7 +183,7 @@ def test_exact_takes_every_character_literally_and_ignores_case(memories: Memory
     assert len(found["SURE"]) == 2
 
 
-def test_exact_is_newest_first_at_full_relevance(memories: MemoryStore) -> None:
+def test_mode_exact_lists_the_newest_first_with_relevance_1(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
         store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
     hits = search(memories, "day", mode=SearchMode.EXACT, limit=2)
@@ -198,7 +198,7 @@ def test_without_a_query_the_newest_in_the_filter_come_first(memories: MemorySto
         assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", None), ("day 2", None)]
 
 
-def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) -> None:
+def test_a_rating_changes_the_order_only_of_a_search_with_quality_weight(memories: MemoryStore) -> None:
     near, far = store_content(memories, "green tea"), store_content(memories, "green tea leaves in a box")
     for _ in range(5):
         rate(memories, far, 1, "helped")
@@ -210,7 +210,7 @@ def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) ->
     assert [hit.score for hit in alone] == [hit.quality for hit in alone]
 
 
-def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: MemoryStore) -> None:
+def test_quality_starts_at_0_5_and_changes_only_by_ratings(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a")
     rated = rate(memories, memory_id, 1, "good")
     assert rated
@@ -224,13 +224,13 @@ def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: Memor
     assert rated and rated.after == pytest.approx(31 / 32)
 
 
-def test_rating_or_changing_what_is_not_there_is_told(memories: MemoryStore) -> None:
+def test_rating_or_changing_an_unknown_memory_is_reported(memories: MemoryStore) -> None:
     theirs = store_content(store_of(memories, "other"), "a")
     assert rate(memories, theirs, 1) is None
     assert memories.update(theirs, MemoryChange(title="x")) is None
 
 
-def test_a_change_touches_only_what_it_names(memories: MemoryStore) -> None:
+def test_a_change_affects_only_the_named_fields(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a", tags=("old",), metadata={"k": 1})
     changed = memories.update(memory_id, MemoryChange(tags=("New",), title="T"))
     assert changed
@@ -242,7 +242,7 @@ def test_a_change_touches_only_what_it_names(memories: MemoryStore) -> None:
     assert (emptied.tags, emptied.metadata, emptied.title) == ((), {}, "T")
 
 
-def test_a_superseded_memory_is_left_out_unless_asked_for(memories: MemoryStore) -> None:
+def test_a_superseded_memory_is_left_out_unless_requested(memories: MemoryStore) -> None:
     old, new = store_content(memories, "green tea old"), store_content(memories, "green tea new")
     memories.update(old, MemoryChange(superseded_by=new))
     for mode in SearchMode:
@@ -253,7 +253,7 @@ def test_a_superseded_memory_is_left_out_unless_asked_for(memories: MemoryStore)
     assert len(search(memories, "green tea")) == 2
 
 
-def test_supersession_never_goes_round_in_a_circle(memories: MemoryStore) -> None:
+def test_a_circle_of_supersessions_is_refused(memories: MemoryStore) -> None:
     one, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
     memories.update(one, MemoryChange(superseded_by=two))
     memories.update(two, MemoryChange(superseded_by=three))
@@ -267,7 +267,7 @@ def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -
         memories.update(mine, MemoryChange(superseded_by=theirs))
 
 
-def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: MemoryStore) -> None:
+def test_the_pages_of_a_list_have_no_gap_and_no_repetition(memories: MemoryStore) -> None:
     for number in range(7):
         store_content(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
     seen: list[str] = []
@@ -279,7 +279,7 @@ def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: Mem
     assert seen[0] == "6"
 
 
-def test_stats_count_one_namespace(memories: MemoryStore) -> None:
+def test_statistics_count_one_namespace(memories: MemoryStore) -> None:
     store_content(memories, "a", tags=("X", "y"), timestamp=NOW)
     store_content(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
     store_content(store_of(memories, "other"), "c")
@@ -308,7 +308,7 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
         (Filters(after=NOW + timedelta(days=2), before=NOW + timedelta(days=3), tags=("blue",)), {"2"}),
     ],
 )
-def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
+def test_filters_apply_equally_to_searches_and_lists(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
     for number, tags in (("1", ("red",)), ("2", ("Blue",)), ("3", ("Red", "BLUE"))):
         when = NOW + timedelta(days=int(number))
         store_content(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
@@ -342,7 +342,7 @@ def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Fi
         ([("nothing", Operator.EXISTS, [])], set()),
     ],
 )
-def test_conditions_on_metadata_narrow_search_and_list_alike(
+def test_metadata_conditions_apply_equally_to_searches_and_lists(
     memories: MemoryStore, conditions: list[tuple[str, Operator, list[str]]], found: set[str]
 ) -> None:
     stored: dict[str, dict[str, object]] = {
@@ -374,7 +374,7 @@ def test_conditions_on_metadata_narrow_search_and_list_alike(
     assert {head.title for head in memories.list(filters, 10)} == found
 
 
-def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: MemoryStore) -> None:
+def test_changed_metadata_and_metadata_with_many_keys_are_found(memories: MemoryStore) -> None:
     changed = store_content(memories, "changed", metadata={"state": "open"})
     store_content(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
     memories.update(changed, MemoryChange(metadata={"state": "done"}))
@@ -390,20 +390,20 @@ def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: Me
     assert found("state", "done") == {"large"}
 
 
-def test_a_list_is_newest_first_and_no_longer_than_asked(memories: MemoryStore) -> None:
+def test_a_list_is_newest_first_and_has_at_most_the_requested_length(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
         store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
     assert [head.title for head in memories.list(Filters(), 2)] == ["day 3", "day 2"]
 
 
-def test_deleting_what_is_not_there_is_told(memories: MemoryStore) -> None:
+def test_deleting_an_unknown_memory_is_reported(memories: MemoryStore) -> None:
     mine = store_content(memories, "a")
     assert store_of(memories, "other").delete(mine) is None
     assert memories.delete(mine) == DeletedMemory(title="a")
     assert memories.delete(mine) is None
 
 
-def test_twenty_deliveries_at_once_store_one_memory(memories: MemoryStore) -> None:
+def test_twenty_concurrent_deliveries_store_one_memory(memories: MemoryStore) -> None:
     made = request("a")
     start = threading.Barrier(20)
     stored: list[IngestState] = []
@@ -427,7 +427,7 @@ def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
     return memories.outcomes(100, after=OutcomeCursor()).lost
 
 
-def test_a_dead_letter_is_stored_whole_and_once(memories: MemoryStore) -> None:
+def test_a_dead_letter_is_stored_completely_and_once(memories: MemoryStore) -> None:
     waiting = request("a")
     memories.record_attempt([unstored(waiting, "why")])
     dead_letter = make_dead_letter("1")
@@ -440,13 +440,13 @@ def test_a_dead_letter_is_stored_whole_and_once(memories: MemoryStore) -> None:
     assert store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
-def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
+def test_the_same_dead_letter_is_stored_once(memories: MemoryStore) -> None:
     assert [store_of(memories, "").store_dead_letter(make_dead_letter("7")) for _ in range(2)] == [True, False]
     assert [dead_letter.message_id for dead_letter in store_of(memories, "").dead_letters(100)] == ["7"]
     assert memories.dead_letters(100) == []
 
 
-def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
+def test_another_message_with_the_same_id_is_kept_as_another_dead_letter(memories: MemoryStore) -> None:
     for data in (b"one", b"two", b"two"):
         memories.store_dead_letter(replace(make_dead_letter("7"), data=data))
     third = replace(make_dead_letter("7"), data=b"three")
@@ -456,7 +456,7 @@ def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemorySto
     assert len({dead_letter.message_id for dead_letter in letters}) == 3
 
 
-def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has_there(memories: MemoryStore) -> None:
+def test_a_dead_letter_is_kept_unless_each_of_its_contents_is_stored(memories: MemoryStore) -> None:
     stored, failed = request("a"), request("b")
     store(memories, stored)
     memories.record_failures([unstored(failed, "no good")])
@@ -472,19 +472,19 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
     mended = given_up(3, failed)
     assert mended and not mended.lost
     assert memories.statuses([failed.request_id])[failed.request_id].state is IngestState.FAILED
-    assert given_up(4, failed), "given up again with another content, it is kept again"
+    assert given_up(4, failed), "a dead letter with another content is kept again"
     assert given_up(4, failed) is None
     assert [dead_letter.message_id for dead_letter in _lost(memories)] == ["2"]
 
 
-def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
-    for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first was given up twice
+def test_the_same_message_published_at_another_time_is_another_dead_letter(memories: MemoryStore) -> None:
+    for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first message was dead-lettered twice
         dead_letter = replace(make_dead_letter(str(number)), attributes={"first_published": when})
         memories.give_up(dead_letter, [unstored(request(f"{number}"), "given up")], contents={})
     assert [one.attributes["first_published"] for one in memories.dead_letters(100)] == ["10:00", "11:00"]
 
 
-def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
+def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memories: MemoryStore) -> None:
     memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
     assert _lost(memories) == []
     assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [True, False]
@@ -492,7 +492,7 @@ def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: 
     assert len(memories.dead_letters(100)) == 1
 
 
-def test_an_attempt_that_is_postponed_changes_neither_failed_nor_dead_lettered(memories: MemoryStore) -> None:
+def test_a_postponed_attempt_does_not_change_the_states_failed_and_dead_lettered(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures([unstored(failed, "no good")])
     memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
@@ -512,7 +512,7 @@ def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories
     assert len({updated_at for _, updated_at in seen}) == 3
 
 
-def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(memories: MemoryStore) -> None:
+def test_another_content_is_distinguished_from_a_redelivery_after_a_deletion(memories: MemoryStore) -> None:
     first = request("a")
     memory_id = store(memories, first)[first.request_id].memory_id
     assert memory_id
@@ -523,7 +523,7 @@ def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(m
         assert (list(claim.conflicting), list(claim.new)) == ([], [])
 
 
-def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: MemoryStore) -> None:
+def test_a_new_state_is_unannounced_although_the_earlier_state_was_announced(memories: MemoryStore) -> None:
     mended = request("a")
     memories.record_failures([unstored(mended, "no good")])
     told = memories.unannounced([mended.request_id])
@@ -532,7 +532,7 @@ def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: Memor
     assert [one.state for one in memories.unannounced([mended.request_id])] == [IngestState.STORED]
 
 
-def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
+def test_names_of_maximum_length_are_stored(memories: MemoryStore) -> None:
     pick = random.Random(1)
     source, key = ("".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(n)) for n in (SOURCE_LIMIT, KEY_LIMIT))
     named = replace(request("a"), external_id=ExternalId(source, key))
@@ -540,7 +540,7 @@ def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
     assert status[named.request_id].state is IngestState.STORED
 
 
-def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
+def test_a_dead_lettered_or_failed_request_is_stored_when_it_is_delivered_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures([unstored(failed, "no good")])
     memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
@@ -548,7 +548,7 @@ def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: Mem
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
 
-def test_another_content_under_an_id_that_has_stored_one_is_told(memories: MemoryStore) -> None:
+def test_another_content_under_the_id_of_a_stored_request_is_reported(memories: MemoryStore) -> None:
     first = request("a")
     store(memories, first)
     with memories.claim([replace(first, content="b")]) as claim:
@@ -558,7 +558,7 @@ def test_another_content_under_an_id_that_has_stored_one_is_told(memories: Memor
 
 
 @pytest.mark.parametrize("state", ["stored", "duplicate", "failed", "queued", "dead_lettered"])
-def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, state: str) -> None:
+def test_each_outcome_has_the_source_and_key_of_its_record(memories: MemoryStore, state: str) -> None:
     named = replace(request("a"), external_id=ExternalId("crm/tickets", "4711"))
     match state:
         case "duplicate":
@@ -576,7 +576,7 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
     assert (status.state, status.external_id) == (state, ExternalId("crm/tickets", "4711"))
 
 
-def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
+def test_each_outcome_is_on_exactly_one_page(memories: MemoryStore) -> None:
     named = [replace(request(f"{n}"), external_id=ExternalId("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
     for one in named:
         store(memories, one)
@@ -594,7 +594,7 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
     assert not store_of(memories, "other").outcomes(100, after=OutcomeCursor()).outcomes
 
 
-def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: MemoryStore) -> None:
+def test_an_outcome_that_changes_after_a_pass_is_in_the_next_pass(memories: MemoryStore) -> None:
     changing, unchanged = request("a"), request("b")
     memories.record_failures([unstored(one, "no good") for one in (changing, unchanged)])
     first = memories.outcomes(100, after=OutcomeCursor())
@@ -604,7 +604,7 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: Memor
     assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
 
 
-def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
+def test_each_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
     external_id = ExternalId("crm", "4711")
     stored, other = replace(request("a"), external_id=external_id), request("b")
     store(memories, stored)
@@ -626,7 +626,7 @@ def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: Memo
     assert [one.request_id for one in memories.ingest_requests(IngestState.STORED, 10)] == [other.request_id]
 
 
-def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> None:
+def test_announcing_an_outcome_does_not_list_it_again(memories: MemoryStore) -> None:
     stored = request("a")
     store(memories, stored)
     first = memories.outcomes(100, after=OutcomeCursor())
@@ -647,7 +647,7 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
     assert memories.outcomes_of_keys("wiki", ["4711"]) == {}
 
 
-def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:
+def test_an_outcome_is_unannounced_until_it_is_marked_and_again_when_it_changes(memories: MemoryStore) -> None:
     mended, waiting = request("a"), request("b")
     memories.record_failures([unstored(mended, "no good")])
     memories.record_attempt([unstored(waiting, "away")])
@@ -660,7 +660,7 @@ def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(me
     assert len(memories.unannounced(both)) == 2
 
 
-def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:
+def test_the_text_null_can_be_a_tag(memories: MemoryStore) -> None:
     memory_id = store_content(memories, "a", tags=("NULL", 'q"x', "back\\s", "{}", "a,b"))
     for tag in ("null", 'Q"X', "back\\s", "{}", "a,b"):
         assert [hit.id for hit in search(memories, None, filters=Filters(tags=(tag,)))] == [memory_id], tag
@@ -676,7 +676,7 @@ def test_a_memory_s_id_is_not_mistaken_for_a_request_s(memories: MemoryStore) ->
     assert status.error and "get_memory" in status.error
 
 
-def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> None:
+def test_a_duplicate_of_a_superseded_memory_is_reported_as_such(memories: MemoryStore) -> None:
     old, new = store_content(memories, "old"), store_content(memories, "new")
     memories.update(old, MemoryChange(superseded_by=new))
     again = request("old")
@@ -685,7 +685,9 @@ def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> No
     assert outcome.note and f"superseded by {new}" in outcome.note
 
 
-def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: MemoryStore) -> None:
+def test_deleting_the_middle_of_a_chain_of_supersessions_keeps_its_first_memory_superseded(
+    memories: MemoryStore,
+) -> None:
     one, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
     memories.update(one, MemoryChange(superseded_by=two))
     memories.update(two, MemoryChange(superseded_by=three))
@@ -693,7 +695,7 @@ def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: 
     assert [hit.id for hit in search(memories, "tea")] == [three]
 
 
-def test_two_changes_at_once_do_not_close_a_circle(memories: MemoryStore) -> None:
+def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: MemoryStore) -> None:
     for attempt in range(10):
         one, two = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
         start = threading.Barrier(2)
@@ -712,16 +714,16 @@ def test_two_changes_at_once_do_not_close_a_circle(memories: MemoryStore) -> Non
         assert len({hit.id for hit in found} & {one, two}) == 1
 
 
-def test_a_content_that_is_cut_shows_where_the_words_of_the_query_stand(memories: MemoryStore) -> None:
+def test_a_shortened_content_has_a_snippet_around_the_words_of_the_query(memories: MemoryStore) -> None:
     store_content(memories, f"{'nothing of it ' * 300}In the end the zeppelins landed.{' and more' * 300}")
     store_content(memories, f"zeppelins stand here{' and more' * 600}")
     late, early = sorted(search(memories, "zeppelins landed", characters=2_000), key=lambda hit: hit.snippet is None)
     assert late.snippet and "the zeppelins landed." in late.snippet
     assert late.truncated and len(late.content) + len(late.snippet) + len("{}") <= 1_000
-    assert early.truncated and early.snippet is None, "what is shown already"
+    assert early.truncated and early.snippet is None, "the shown part already has the words"
 
 
-def test_no_snippet_is_shown_of_what_is_whole_or_of_too_little_room(memories: MemoryStore) -> None:
+def test_a_complete_or_very_short_content_has_no_snippet(memories: MemoryStore) -> None:
     store_content(memories, f"{'nothing of it ' * 40}zeppelins")
     (whole,) = search(memories, "zeppelins")
     (short,) = search(memories, "zeppelins", characters=400)
@@ -729,7 +731,7 @@ def test_no_snippet_is_shown_of_what_is_whole_or_of_too_little_room(memories: Me
     assert short.truncated and short.snippet is None
 
 
-def test_a_hit_says_why_it_was_found_where_that_is_asked(memories: MemoryStore) -> None:
+def test_a_hit_explains_its_score_on_request(memories: MemoryStore) -> None:
     store_content(memories, "Ada drinks green tea.")
     (explained,) = search(memories, "green tea tomorrow", mode=SearchMode.HYBRID, explain=True)
     (plain,) = search(memories, "green tea tomorrow", mode=SearchMode.HYBRID)
@@ -750,7 +752,7 @@ def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
     assert found("who has a fever?") == [tagged.content]
 
 
-def test_words_of_tags_that_were_changed_are_found_at_once(memories: MemoryStore) -> None:
+def test_words_of_changed_tags_are_found_at_once(memories: MemoryStore) -> None:
     outcomes = store(memories, request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind"))
     memory_id = next(iter(outcomes.values())).memory_id
     assert memory_id

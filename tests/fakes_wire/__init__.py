@@ -1,1 +1,1 @@
-"""Servers that speak the wire protocols of the cloud services that the product calls."""
+"""Local servers that implement the protocols of the cloud services that the product calls."""

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 from tests.fakes_wire.http import JsonServer
 from tests.fakes_wire.metadata import TOKEN
 
-PORT = 3307  # the Connector's, and fixed
+PORT = 3307  # the Connector's fixed port
 REGION = "europe-west1"
 INSTANCE = f"test-project:{REGION}:mnemosyne"
 PEM = serialization.Encoding.PEM
@@ -32,7 +32,7 @@ Fault = Callable[["CloudSqlInstance", str], tuple[int, Any] | None]
 
 
 class _Authority:
-    """Signs the server's certificate, and each client's for as long as it is asked to."""
+    """Certificate authority that signs the server's certificate, and client certificates for the requested time."""
 
     def __init__(self) -> None:
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -64,8 +64,8 @@ class _Authority:
 class CloudSqlInstance(JsonServer):
     """The Admin API's two calls (connectSettings, generateEphemeralCert), and the proxy.
 
-    `fault` may answer an API call instead. `mute` makes the proxy accept and never shake hands. `refusals` makes it
-    refuse log-ins.
+    `fault` may answer an API call instead. With `mute` the proxy accepts connections and never does the TLS handshake.
+    With `refusals` it refuses log-ins.
     """
 
     def __init__(self, socket_file: Path, directory: Path) -> None:
@@ -162,7 +162,7 @@ class CloudSqlInstance(JsonServer):
 
 def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
     """Answer the start-up message: https://www.postgresql.org/docs/current/protocol-message-formats.html."""
-    if client.recv(65536) == SSL_REQUEST:  # the driver does not know that it is inside of TLS
+    if client.recv(65536) == SSL_REQUEST:  # the driver does not use TLS itself
         client.sendall(b"N")
         client.recv(65536)
     fields = {"S": "FATAL", "V": "FATAL", "C": sqlstate, "M": message}
@@ -171,7 +171,7 @@ def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
 
 
 def _relay(client: ssl.SSLSocket, server: socket.socket) -> None:
-    """Both ways until either ends. A TLS socket is not for two threads: it is read only when it has something."""
+    """Copy data in both directions until one side closes. One thread does both: a TLS socket is not thread-safe."""
     import select
 
     client.settimeout(30)

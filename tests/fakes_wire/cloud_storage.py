@@ -1,8 +1,8 @@
-"""Cloud Storage's JSON API as google-cloud-storage speaks it: ranges, generations, resumable uploads, notifications.
+"""A fake of Cloud Storage's JSON API for google-cloud-storage: ranges, generations, resumable uploads, notifications.
 
-https://cloud.google.com/storage/docs/json_api/v1, /docs/performing-resumable-uploads, /docs/pubsub-notifications. What
-the client asks for was read off its source and its requests: a range that ends one byte too far, a last read past the
-end that is answered 416, uploads that are resumable however small.
+https://cloud.google.com/storage/docs/json_api/v1, /docs/performing-resumable-uploads, /docs/pubsub-notifications. The
+client's behaviour was taken from its source and its requests: a range ends one byte too far, a last read past the end
+gets 416, and uploads of any size are resumable.
 """
 
 import base64
@@ -92,12 +92,12 @@ class CloudStorage:
         }
 
     def find(self, bucket: str, name: str, generation: str | None) -> Blob | None:
-        """The live object, if it is of the generation asked for: the bucket keeps no others."""
+        """Return the live object if it has the requested generation; the bucket keeps no other generations."""
         blob = self.objects.get((bucket, name))
         return blob if blob and generation in (None, str(blob.generation)) else None
 
     def begin(self, bucket: str, name: str, query: dict[str, list[str]]) -> str | None:
-        """A resumable upload's id; None where its precondition fails."""
+        """Start a resumable upload and return its id; None if its precondition fails."""
         if query.get("ifGenerationMatch") == ["0"] and (bucket, name) in self.objects:
             return None
         upload = f"upload-{len(self._uploads)}"
@@ -105,7 +105,7 @@ class CloudStorage:
         return upload
 
     def append(self, upload: str, data: bytes, *, last: bool) -> tuple[int, Any]:
-        """Status and body of a chunk's answer; for 308 how many bytes have arrived."""
+        """Return the status and body of the answer to a chunk; for 308, the number of received bytes."""
         bucket, name, arrived, query = self._uploads[upload]
         arrived += data
         if not last:
@@ -129,7 +129,7 @@ def _handler(storage: CloudStorage) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Quiet."""
+            """Log nothing."""
 
         def _send(self, status: int, body: Any = None, headers: dict[str, str] | None = None) -> None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""

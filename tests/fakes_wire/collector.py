@@ -1,4 +1,4 @@
-"""An OpenTelemetry collector: takes OTLP metrics over HTTP and keeps the last figure of each series."""
+"""A fake OpenTelemetry collector: it accepts OTLP metrics over HTTP and keeps the last value of each series."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 
 
 class Collector(JsonServer):
-    """Figures are cumulative: a later export of a series replaces the one before."""
+    """Collector of cumulative metrics: a later export of a series replaces the earlier one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,11 +42,11 @@ class Collector(JsonServer):
             self.counts[series], self.sums[series] = measured.count, measured.sum
 
     def count(self, metric: str, **attributes: str) -> float:
-        """The figure of all series of the metric that have these attributes."""
+        """Return the number of measurements in the metric's series with these attributes."""
         return sum(n for (name, had), n in self.counts.items() if name == metric and had >= set(attributes.items()))
 
     def sum(self, metric: str, **attributes: str) -> float:
-        """The sum of what all such series measured."""
+        """Return the sum of the measured values of the metric's series with these attributes."""
         return sum(n for (name, had), n in self.sums.items() if name == metric and had >= set(attributes.items()))
 
 

@@ -28,15 +28,14 @@ _VERTEX = re.compile(
 
 
 def counted(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each text; of short texts their bytes, which is quick and no less."""
+    """Return the number of tokens of each text; for short texts the number of bytes, which is an upper bound."""
     sizes = [len(text.encode()) for text in texts]
     return sizes if sum(sizes) <= min(INPUT_TOKENS.values()) else token_counts(texts)
 
 
 class GeminiServer(JsonServer):
-    """Embeds with the arithmetic of the fake embedder. Ignores the part of a text beyond the model's input.
-
-    `fault` may answer a call instead. `tokens` counts the tokens of texts.
+    """Returns the vectors of the fake embedder. Ignores the part of a text beyond the model's input limit. `fault` may
+    answer a call instead. `tokens` counts the tokens of texts.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class GeminiServer(JsonServer):
 
     @property
     def body(self) -> str:
-        """The request that this thread answers; others may be under way."""
+        """The request that the current thread answers."""
         return str(self._current.body)
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
@@ -137,5 +136,5 @@ def service_account(server: GeminiServer) -> dict[str, str]:
 
 
 def error(status: int, message: str = "as asked") -> tuple[int, Any]:
-    """An error in the API's shape."""
+    """An error in the format of the API."""
     return status, {"error": {"code": status, "message": message, "status": "FAULT"}}

@@ -1,4 +1,4 @@
-"""A JSON server on loopback, for services that are spoken to over HTTP."""
+"""A JSON server on loopback, the base of fakes of HTTP services."""
 
 import json
 import threading
@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         return chunk
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Quiet."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -75,7 +75,7 @@ class _Server(ThreadingHTTPServer):
         self.owner = owner
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed or has given up: quiet."""
+        """Ignore the error of a client that has disconnected."""
 
 
 class JsonServer(ABC):
@@ -91,12 +91,12 @@ class JsonServer(ABC):
         self.url = f"http://{self.host}"
 
     def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """As `answer`, for a server to which the method matters too."""
+        """Like `answer`, with the HTTP method."""
         return self.answer(path, body, headers)
 
     @abstractmethod
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """Status and body: text and bytes as they are, anything else as JSON."""
+        """Return status and body: text and bytes unchanged, other values as JSON."""
 
     @contextmanager
     def serving(self) -> Iterator[Self]:

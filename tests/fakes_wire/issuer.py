@@ -1,4 +1,4 @@
-"""An OpenID provider: discovery, keys, and tokens made by hand."""
+"""A fake OpenID provider: discovery document, keys and signed tokens."""
 
 import json
 import time
@@ -15,7 +15,7 @@ LEEWAY_SECONDS = 30
 
 
 class Issuer(JsonServer):
-    """Sign with the published keys. `away` makes it answer 503, `ahead` moves the times in its tokens.
+    """Issuer that signs with its published keys. With `away` it answers 503; `ahead` moves the times in its tokens.
 
     `metadata` is its discovery document.
     """

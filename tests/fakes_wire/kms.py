@@ -37,7 +37,7 @@ class KmsServer(JsonServer):
         self._keys: dict[str, ec.EllipticCurvePrivateKey] = {}
 
     def rotate(self, *, days_old: float = 1.0) -> str:
-        """Make a version; its name."""
+        """Make a key version and return its name."""
         name = f"{KEY}/cryptoKeyVersions/{len(self.versions) + 1}"
         made = datetime.now(UTC) - timedelta(days=days_old)
         self.versions[name] = {
@@ -96,7 +96,7 @@ def _refused(code: int, status: str, message: str = "no") -> tuple[int, Any]:
 
 
 def _numbered(answer: dict[str, Any]) -> dict[str, Any]:
-    """The same with enumerations as the client asks for them."""
+    """Return the answer with enumerations in the format that the client requests."""
     numbers: dict[str, Any] = {
         "state": CryptoKeyVersion.CryptoKeyVersionState,
         "algorithm": CryptoKeyVersion.CryptoKeyVersionAlgorithm,

@@ -1,4 +1,4 @@
-"""What gives a process its identity and its tokens: the metadata server, and the token endpoint of a key file."""
+"""Fakes of the sources of a process's identity: the metadata server, and the token endpoint of a key file."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ TOKEN = "ya29.a-token"
 
 
 class MetadataServer(JsonServer):
-    """Speaks what google-auth asks: https://cloud.google.com/compute/docs/metadata/overview."""
+    """A metadata server for google-auth: https://cloud.google.com/compute/docs/metadata/overview."""
 
     headers = MappingProxyType({"Metadata-Flavor": "Google"})
 
@@ -28,7 +28,7 @@ class MetadataServer(JsonServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables under which google-auth takes this for the machine's metadata server."""
+        """The environment variables that make google-auth use this metadata server."""
         return {
             "GCE_METADATA_HOST": self.host,
             "GCE_METADATA_IP": self.host,
@@ -37,7 +37,7 @@ class MetadataServer(JsonServer):
         }
 
     def write_credentials(self, file: Path) -> Path:
-        """A service account's key file whose tokens come from here, for processes that read no metadata."""
+        """Write a key file of a service account whose tokens this server issues, for processes without metadata."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         pem = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
         account = {"type": "service_account", "client_email": self._email, "private_key": pem}

@@ -1,4 +1,4 @@
-"""An OpenID provider that people log in at: codes, PKCE, a client's secret, and an ID token made by hand."""
+"""A fake OpenID provider with log-in: codes, PKCE, a client secret and an ID token."""
 
 import base64
 import hashlib
@@ -19,8 +19,8 @@ class OpenIdProvider(Issuer):
     """Logs in the person given by `claims`, and responds as Google does:
     https://developers.google.com/identity/openid-connect/openid-connect#authenticatingtheuser.
 
-    The browser comes back with more than was asked for (`scope`, `authuser`, `prompt`), and an error in a code
-    is answered with 400 and `invalid_grant`.
+    The redirect has additional parameters (`scope`, `authuser`, `prompt`), and an invalid code gets 400 and
+    `invalid_grant`.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class OpenIdProvider(Issuer):
         return super().answer(path, body, headers)
 
     def visit(self, url: str) -> str:
-        """Where the browser is sent once the person has logged in: our callback."""
+        """Return the redirect after the log-in: the callback address of the authorization server."""
         parts = urlsplit(url)
         assert url.startswith(f"{self.url}/authorize?"), url
         asked = dict(parse_qsl(parts.query))

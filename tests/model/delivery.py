@@ -117,7 +117,7 @@ class Delivery:
             self.stored.over_quota = True
 
     def _claim(self, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Record what need not be stored, and return the requests to store."""
+        """Record the requests that need no new memory, and return the requests to store."""
         self.model.commit()
         free = [one for one in requests if not _names(one) & self.model.locks]
         self.stored.busy |= len(free) < len(requests)
@@ -137,7 +137,7 @@ class Delivery:
         return new
 
     def _settle_versions(self, versions: Sequence[IngestRequest]) -> set[UUID]:
-        """Record versions that are covered, refused or duplicates, and return their requests."""
+        """Record versions that are covered by a deletion, refused or duplicates, and return their requests."""
         settled = set()
         for version, event in sorted(
             ((one, self._event(one, versions)) for one in versions), key=lambda x: _order(x[0])
@@ -202,7 +202,7 @@ class Delivery:
             raise AgainError("another space")
 
     def _commit(self, fitting: Sequence[IngestRequest]) -> None:
-        """Store the memories; raises AgainError if a deletion covers one of them by now."""
+        """Store the memories. Raises AgainError if a deletion now covers one of them."""
         for one in fitting:
             if one.external_id and self._is_covered(one) and self._is_first(one, fitting):
                 raise AgainError("the record was deleted meanwhile")

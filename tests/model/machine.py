@@ -21,7 +21,7 @@ INDEX = st.integers(0, 5)
 
 
 class Machine(RuleBasedStateMachine):
-    """Publishes, delivers, fails, crashes, deletes and redrives."""
+    """State machine whose steps publish, deliver, fail, crash, delete and redrive."""
 
     database: ClassVar[Callable[[], Database]]
     sequences: ClassVar[int]
@@ -50,7 +50,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.topic.published_messages)
     @rule(index=INDEX, give_up=st.booleans(), late=st.booleans(), keep=st.booleans())
     def deliver(self, index: int, *, give_up: bool, late: bool, keep: bool) -> None:
-        """Deliver a message; once more later if `keep`."""
+        """Deliver a message; with `keep` it is delivered again later."""
         message = self._message(index)
         acknowledged = self.world.deliver(message, give_up=give_up, late=late and give_up)
         assert acknowledged is self._delivered(self.model, message, give_up=give_up, late=late and give_up)
@@ -83,7 +83,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.letters)
     @rule(index=INDEX, now=st.booleans(), away=st.booleans())
     def redrive(self, index: int, *, now: bool, away: bool) -> None:
-        """Redrive a dead letter, perhaps while the topic is away."""
+        """Redrive a dead letter, with or without an available topic."""
         message_id = self._letter(index)
         before, self.world.topic.away = len(self.world.topic.published_messages), away
         done = self.world.redrive(message_id, now=now)
@@ -128,7 +128,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.memories)
     @rule(index=INDEX, successor=st.none() | INDEX)
     def supersede(self, index: int, successor: int | None) -> None:
-        """Let a memory supersede another one, or none."""
+        """Set or remove the successor of a memory."""
         older, newer = self._content(index), None if successor is None else self._content(successor)
         ids = {content: name for name, (content, _) in self.world.stored_memories().items()}
         done = self.world.supersede(ids[older], ids[newer] if newer else None)
@@ -138,7 +138,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(text=st.sampled_from(TROUBLESOME), kind=st.sampled_from(["away", "refused", "hindered"]))
     def change_faults(self, text: str, kind: str) -> None:
-        """Let the embedder fail, or work again."""
+        """Make the embedder fail, or end its failure."""
         faults = self.world.faults
         if kind == "away":
             faults.away = "" if faults.away else "away"
@@ -153,7 +153,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(days=st.sampled_from([2, 91]))
     def pass_days(self, days: int) -> None:
-        """Let days pass."""
+        """Move the time forward by days."""
         self.world.pass_days(days)
         self.model.noticed_space = self.model.space
         self.model.day += days
@@ -161,7 +161,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(chance=st.integers(0, 9))
     def reembed(self, chance: int) -> None:
-        """Move to another embedding space, now and then: it takes a tenth of a second."""
+        """Sometimes move to another embedding space; this is rare because it takes 0.1 s."""
         if chance == 0:
             self.world.change_space()
             self.model.change_space()
@@ -210,7 +210,7 @@ class Machine(RuleBasedStateMachine):
     def _crash(
         self, in_world: Callable[[], object], in_model: Callable[[Model], object], *, at: int, after: bool
     ) -> None:
-        """Do something in a process that is killed, and follow it to one of the states in which that may leave it."""
+        """Run an operation in a process that is killed, and set the model to the matching one of its states."""
         self.world.end()
         self.world.start(kill_at=at, is_after=after)
         self.model.noticed_space = self.model.space
@@ -239,7 +239,7 @@ class Machine(RuleBasedStateMachine):
         assert seen in possible
 
     def _message(self, index: int) -> Published:
-        """Choose a message, rather one that waits: a message that was acknowledged may come once more."""
+        """Choose a message, preferably a waiting one; an acknowledged message may be delivered again."""
         topic = self.world.topic
         choice = topic.waiting if topic.waiting and index else topic.published_messages
         return choice[index % len(choice)]
@@ -266,7 +266,7 @@ class Machine(RuleBasedStateMachine):
         assert self.world.view() == self.model.view()
 
     def _drain(self) -> None:
-        """Cure every fault, deliver everything, and redrive every letter until nothing moves."""
+        """End all faults, deliver all messages, and redrive all dead letters until nothing changes."""
         self.world.faults.away = ""
         self.world.faults.hindered.clear()
         self.change_quota(None)

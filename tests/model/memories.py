@@ -156,7 +156,7 @@ class Memories:
         self._forget(number)
 
     def supersede(self, number: int, successor: int | None) -> bool:
-        """Let a memory supersede another one, or none; False if that would be a circle."""
+        """Set or remove the successor of a memory; return False if that would make a circle."""
         seen, one = set(), successor
         while one is not None and one in self.memories and one not in seen:
             seen.add(one)

@@ -1,4 +1,4 @@
-"""The state machine finds faults: each test puts a known fault back. CI runs this file every night."""
+"""The state machine finds known faults: each test adds one fault to the code. CI runs this file every night."""
 
 from collections.abc import Callable
 from pathlib import Path

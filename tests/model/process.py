@@ -14,7 +14,7 @@ class Killed(BaseException):
 
 @dataclass
 class Process:
-    """A function's process: it is killed at its n-th statement, before or after it is done."""
+    """A function's process that is killed at its n-th statement, before or after the statement is executed."""
 
     kill_at: int | None = None
     is_after: bool = False

@@ -73,7 +73,7 @@ class Requests(Memories):
             self.commits_left -= 1
 
     def record(self, request_id: UUID, event: str, **values: object) -> str | None:
-        """Let an event happen to a request, and return its state if it changed."""
+        """Apply an event to a request, and return its state if it changed."""
         row = self.requests.get(request_id)
         state = documented_states()[event, row.state if row else None]
         if state is None:

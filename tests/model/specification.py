@@ -1,4 +1,4 @@
-"""What becomes of messages and dead letters as docs/requests.md describes it, in plain Python.
+"""Outcomes of messages and dead letters by docs/requests.md, in plain Python.
 
 Each operation changes the model in the steps in which the system commits, so that a test can ask for the states in
 which a crash may leave it.

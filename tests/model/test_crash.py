@@ -20,7 +20,7 @@ COMMITTING = range(3, 7)
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize("statement", COMMITTING)
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_refused_deletion_is_followed_through_a_crash(
+def test_the_model_follows_a_crash_during_a_refused_deletion(
     machine: type[Machine], source: str, statement: int, *, is_after: bool
 ) -> None:
     state = machine()

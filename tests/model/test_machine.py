@@ -1,4 +1,4 @@
-"""The functions do what docs/requests.md says, whatever happens in whatever order.
+"""The functions behave like docs/requests.md for operations and faults in random order.
 
 MODEL_SEQUENCES is the number of sequences.
 """

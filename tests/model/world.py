@@ -78,7 +78,7 @@ DELETE FROM source_keys WHERE namespace = :namespace
 
 
 class Embedder(FakeEmbedder):
-    """Fails as the faults say, and lets something happen while it embeds."""
+    """Embedder with the given faults; runs a callback while it embeds."""
 
     def __init__(self, faults: Faults, space: EmbeddingSpace) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class World:
         assert self.memories.delete(memory_id)
 
     def supersede(self, memory_id: UUID, successor: UUID | None) -> bool:
-        """Let a memory supersede another; False if refused."""
+        """Make a memory supersede another; return False if it is refused."""
         try:
             change = MemoryChange(superseded_by=successor) if successor else MemoryChange(not_superseded=True)
             assert self.memories.update(memory_id, change)
@@ -232,7 +232,7 @@ class World:
         return True
 
     def pass_days(self, days: int) -> None:
-        """Let days pass, and start a new process: one knows stored contents for minutes, not for days."""
+        """Move the time forward by days, and start a new process, whose cache of stored contents is empty."""
         self.end()
         self.start()
         self.owner.run(PASS_DAYS, namespace=self.namespace, days=days)
@@ -258,7 +258,7 @@ class World:
                     row["redriven"],
                     comparable(row["error"]),
                     derived_id(row["source"], row["key"]) if row["source"] else None,
-                    row["content_hash"] if row["state"] in FINAL else None,  # else only a forgetting reads it
+                    row["content_hash"] if row["state"] in FINAL else None,  # only a forgetting reads it otherwise
                     row["content"] if row["state"] in ("stored", "duplicate") else None,
                     (row["version_at"], row["version_published"]),
                 )

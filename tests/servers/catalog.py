@@ -2,7 +2,7 @@
 
 from mnemosyne.adapters.database.connections import Connection
 
-# One line per object, without the objects of extensions and without the owner's rights, which are all.
+# One line per object, without the objects of extensions, and without the owner's rights, because an owner has all.
 _LISTING = r"""
 WITH public AS (SELECT CAST('public' AS regnamespace) AS oid),
 extended AS (SELECT classid, objid FROM pg_depend WHERE deptype = 'e'),
@@ -67,7 +67,7 @@ UNION ALL
 SELECT format('quota %s', to_jsonb(q)) FROM quotas q
 ORDER BY 1
 """
-# Reads no table of ours, because there may be none.
+# Reads none of the schema's tables, because they may not exist yet.
 _OBJECTS = """
 SELECT format('%s.%s %s', nspname, relname, relkind) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')

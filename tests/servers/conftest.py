@@ -1,4 +1,4 @@
-"""The servers that the tests run on, each started once per process, and their databases."""
+"""The PostgreSQL servers that the tests run on, each started once per process, and their databases."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ DEFAULT_BY_DAY = [one if one == DEFAULT else pytest.param(one, marks=pytest.mark
 
 @pytest.fixture(scope="session")
 def started() -> Iterator[Callable[[str], Server]]:
-    """Starts the server of that name, once."""
+    """Function that starts the server with this name once."""
     servers: dict[str, Server] = {}
     missing: dict[str, str] = {}
 
@@ -74,7 +74,7 @@ def cluster(server: Server) -> Server:
 
 @pytest.fixture
 def new_database(server: Server, _names: Iterator[int]) -> Iterator[Callable[..., str]]:
-    """Creates databases for one test, with the schema or `empty`, and returns their names. Drops them afterwards."""
+    """Function that creates a database for one test, with the schema or `empty`, and returns its name."""
     made: list[str] = []
 
     def make(*, empty: bool = False) -> str:

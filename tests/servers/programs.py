@@ -17,7 +17,7 @@ import pytest
 HERE = Path(__file__).parent
 PINS = HERE / "programs.lock"
 PROGRAMS = HERE / ".programs"
-# Debian's releases with PostgreSQL 15, and with PostgreSQL 17 and pgvector 0.8.
+# The Debian releases with PostgreSQL 15, and with PostgreSQL 17 and pgvector 0.8.
 SUITES = ("bookworm", "trixie")
 _KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = "deb [signed-by={key}] {mirror} {suite} main\ndeb-src [signed-by={key}] {mirror} {suite} main\n"

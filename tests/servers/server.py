@@ -41,7 +41,7 @@ LOGINS = {
     **{function: function for function in ("mcp", "ingest", "dead_letter", "import_object", "auth")},
 }
 
-# On Cloud SQL: the owner that Terraform creates, and the user that every instance has.
+# Users on Cloud SQL: the owner, which Terraform creates, and the user that each instance has.
 BUILT_IN = {postgres.OWNER: "mnemosyne-owner", "other owner": "postgres"}
 
 
@@ -111,7 +111,7 @@ class Server:
         return True
 
     def as_superuser(self, statement: str, database: str = "postgres") -> list[list[Any]]:
-        """Run a statement as the superuser. On Cloud SQL that is Google."""
+        """Run a statement as the superuser. On Cloud SQL, only Google is superuser."""
         url = f"postgresql://{self.superuser}@/{database}?host={self.socket_directory}"
         connection = connection_factory(url)()
         try:

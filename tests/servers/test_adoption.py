@@ -1,4 +1,4 @@
-"""Adoption of a Go server's memories, as tests/integration claims it."""
+"""The tests of tests/integration/test_adoption.py on each server."""
 
 import pytest
 

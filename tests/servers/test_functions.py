@@ -1,4 +1,4 @@
-"""The work of each function on every server, under the function's own database user."""
+"""The database work of each function on each server, as the function's own database user."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ def functions(functions_on: Callable[[str], Functions], database: str) -> Functi
 
 
 @pytest.mark.parametrize("mode", SearchMode)
-def test_what_ingest_stores_is_found_in_every_mode(functions: Functions, mode: SearchMode) -> None:
+def test_a_memory_stored_by_ingest_is_found_in_each_search_mode(functions: Functions, mode: SearchMode) -> None:
     violin = functions.stored(LONG, title="Lakehurst", tags=["Airship"], metadata={"year": 1937})
     functions.stored("black coffee")
     answer = functions.tool("memory_search", query="violin", mode=mode.value, limit=1)
@@ -108,7 +108,7 @@ def test_what_ingest_stores_is_found_in_every_mode(functions: Functions, mode: S
     assert [hit["id"] for hit in narrowed["memories"]] == [violin]
 
 
-def test_words_are_found_in_every_script_normal_form_compound_and_language(functions: Functions) -> None:
+def test_words_are_found_in_each_script_normal_form_compound_and_language(functions: Functions) -> None:
     pairs = [*FOUND, *FOUND_LITERALLY, *INFLECTED]
     functions.ingest(*(request(content, title="untold") for content in {content for _, content in pairs}))
 
@@ -121,7 +121,7 @@ def test_words_are_found_in_every_script_normal_form_compound_and_language(funct
     assert [one for one in FOUND_LITERALLY if not finds(*one, SearchMode.EXACT)] == []
 
 
-def test_ingest_recognises_what_is_stored_already(functions: Functions) -> None:
+def test_ingest_recognizes_a_duplicate(functions: Functions) -> None:
     first, again, long_again = request("tea"), request("tea"), request(LONG)
     (stored,) = functions.ingest(first).values()
     functions.ingest(request(LONG))
@@ -130,7 +130,7 @@ def test_ingest_recognises_what_is_stored_already(functions: Functions) -> None:
     assert outcomes[again.request_id].memory_id == stored.memory_id
 
 
-def test_a_claim_keeps_others_out_until_it_ends(functions: Functions) -> None:
+def test_a_claim_excludes_other_deliveries_until_it_ends(functions: Functions) -> None:
     mine, theirs = request("tea"), request("tea")
     with functions.memories("ingest").claim([mine]) as claim:
         assert claim.new == [mine]
@@ -162,7 +162,9 @@ def test_a_claim_keeps_others_out_until_it_ends(functions: Functions) -> None:
         ("delete_memory", {"id": "ID"}),
     ],
 )
-def test_mcp_answers_with_the_rights_of_its_user(functions: Functions, tool: str, arguments: dict[str, Any]) -> None:
+def test_each_tool_of_mcp_works_with_the_rights_of_its_database_user(
+    functions: Functions, tool: str, arguments: dict[str, Any]
+) -> None:
     memory_id = functions.stored("green tea", tags=["tea"])
     functions.stored("black tea")
     answer = functions.tool(tool, **{name: memory_id if value == "ID" else value for name, value in arguments.items()})
@@ -184,14 +186,14 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
     assert functions.tool("drop_dead_letters", message_ids=["7"])["dropped"] == 1
 
 
-def test_import_object_records_how_far_it_has_read(functions: Functions) -> None:
+def test_import_object_records_its_position_in_an_object(functions: Functions) -> None:
     imports = PostgresObjectImports(functions.pool("import_object"), "ada")
     for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
         imports.record(progress)
         assert imports.progress("gs://b/o#1") == progress
 
 
-def test_import_object_lists_the_lines_of_an_object_until_it_forgets_them(functions: Functions) -> None:
+def test_import_object_lists_the_lines_of_an_object_until_it_deletes_them(functions: Functions) -> None:
     imports = PostgresObjectImports(functions.pool("import_object"), "ada")
     progress = ObjectImport(source="gs://b/o#1", memories=2)
     imports.record(progress, {"0000000002": new_id(), "0000000001": new_id()})
@@ -214,7 +216,7 @@ def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, clu
     assert revoked.revoked_at is not None
 
 
-def test_mcp_sees_whether_a_grant_of_auth_s_is_valid(functions: Functions) -> None:
+def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
     grant = Grant(
         id=new_id(), subject="ada", person="ada@example.com", namespace="ada", client_id="client",
         client_name="Claude", scopes=frozenset({Scope.READ}), resource="r",
@@ -236,7 +238,7 @@ def test_mcp_sees_whether_a_grant_of_auth_s_is_valid(functions: Functions) -> No
 def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
     functions: Functions, cluster: Server, database: str
 ) -> None:
-    """Since version 17 maintenance runs with a search path that excludes our functions."""
+    """Since version 17, maintenance runs with a search path without the schema's functions."""
     violin = functions.stored(LONG, tags=["Airship"], metadata={"year": 1937})
     with cluster.connection(postgres.OWNER, database) as owner:
         owner.run_file("VACUUM ANALYZE memories, memory_chunks, memory_words, ingest_requests")
@@ -246,7 +248,7 @@ def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
         assert [hit["id"] for hit in found] == [violin]
 
 
-def test_the_owner_moves_what_the_functions_have_stored_to_another_embedding_space(
+def test_the_owner_can_move_stored_memories_to_another_embedding_space(
     functions: Functions, cluster: Server, database: str
 ) -> None:
     violin, embedder = functions.stored(LONG), FakeEmbedder()
@@ -266,7 +268,7 @@ def test_the_owner_moves_what_the_functions_have_stored_to_another_embedding_spa
     assert str(hit.id) == violin
 
 
-def test_a_dump_that_the_owner_restores_serves_the_functions(
+def test_the_functions_work_on_a_dump_restored_by_the_owner(
     functions: Functions,
     functions_on: Callable[[str], Functions],
     cluster: Server,

@@ -1,4 +1,4 @@
-"""Migrations that lose their connection after any file, on every server."""
+"""Migrations that lose their connection after any file, on each server."""
 
 import itertools
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.servers.server import Server
 
 
 class Interrupted(Connection):
-    """A connection that `other` terminates after a number of scripts: bookkeeping, BEGIN, each file, COMMIT."""
+    """A connection that `other` ends after a number of scripts: bookkeeping, BEGIN, each file and COMMIT."""
 
     def __init__(self, opened: Connection, scripts: int, other: Connection) -> None:
         super().__init__(opened._driver, None)
@@ -53,12 +53,12 @@ def _is_interrupted(server: Server, database: str, scripts: int, other: Connecti
 
 @pytest.fixture
 def whole(cluster: Server) -> tuple[list[str], list[str]]:
-    """The objects and the listing of a schema that was applied without an interruption."""
+    """Return the objects and the listing of a schema that was applied without an interruption."""
     with cluster.connection(postgres.OWNER, postgres.DATABASE) as owner:
         return catalog.objects(owner), catalog.listing(owner)
 
 
-def test_a_run_that_is_interrupted_after_any_file_changes_nothing_and_the_next_one_completes_it(
+def test_a_migration_interrupted_after_any_file_changes_nothing_and_the_next_one_completes(
     server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]]
 ) -> None:
     name, objects = new_database(empty=True), []
@@ -74,7 +74,7 @@ def test_a_run_that_is_interrupted_after_any_file_changes_nothing_and_the_next_o
 
 
 @pytest.mark.parametrize("scripts", [BEFORE_FILES + 1, BEFORE_FILES + FILES], ids=["set aside", "copied"])
-def test_a_go_server_s_memories_are_where_they_were_after_an_interruption(
+def test_an_interrupted_adoption_leaves_the_go_server_s_memories_unchanged(
     server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]], scripts: int
 ) -> None:
     name = new_database(empty=True)

@@ -1,4 +1,4 @@
-"""Rights on every server: of the roles, of the functions' users, and the owner's right to grant."""
+"""Database rights on each server: of the roles, of the functions' users, and of the owner."""
 
 from collections.abc import Callable, Iterator
 
@@ -35,14 +35,14 @@ def stranger(cluster: Server, database: str) -> Iterator[Connection]:
     cluster.as_superuser(f'DROP ROLE "{name}"')
 
 
-def test_a_role_of_a_function_is_no_login_and_has_no_attribute(owner: Connection) -> None:
+def test_a_function_s_role_cannot_log_in_and_has_no_special_attribute(owner: Connection) -> None:
     assert catalog.roles(owner) == [
         f"role mnemosyne_{role}, login f, superuser f, creates roles f, bypasses row security f, replicates f"
         for role in ROLES
     ]
 
 
-def test_each_user_is_a_member_of_its_function_s_role_alone(cluster: Server, owner: Connection) -> None:
+def test_each_user_is_a_member_of_only_its_function_s_role(cluster: Server, owner: Connection) -> None:
     for user, function in LOGINS.items():
         granted = owner.run(
             "SELECT r.rolname, m.admin_option FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
@@ -52,7 +52,7 @@ def test_each_user_is_a_member_of_its_function_s_role_alone(cluster: Server, own
         assert granted == [[f"mnemosyne_{function or 'runtime'}", False]]
 
 
-def test_a_user_without_a_role_may_use_no_table_and_no_function_that_has_the_owner_s_rights(
+def test_a_user_without_a_role_can_use_no_table_and_no_security_definer_function(
     stranger: Connection,
 ) -> None:
     tables = stranger.run(
@@ -69,15 +69,13 @@ def test_a_user_without_a_role_may_use_no_table_and_no_function_that_has_the_own
         stranger.script("SELECT count(*) FROM memories")
 
 
-def test_the_owner_grants_a_role_as_often_as_the_migration_runs(
-    cluster: Server, owner: Connection, stranger: Connection
-) -> None:
+def test_the_owner_can_grant_a_role_repeatedly(cluster: Server, owner: Connection, stranger: Connection) -> None:
     for _ in range(2):
         migrations.grant_runtime_role(owner, [f"ingest={cluster.login('stranger')}"])
     assert stranger.script("SELECT count(*) FROM ingest_requests") == [[0]]
 
 
-def test_a_user_that_does_not_exist_is_named(owner: Connection) -> None:
+def test_a_missing_user_is_named_in_the_error(owner: Connection) -> None:
     with pytest.raises(Misconfigured, match="mnemosyne_mcp cannot be granted to the database user nobody@my-project"):
         migrations.grant_runtime_role(owner, ["mcp=nobody@my-project.iam"])
 
@@ -93,7 +91,7 @@ def test_a_user_that_does_not_exist_is_named(owner: Connection) -> None:
         "CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys LANGUAGE sql AS ''",
     ],
 )
-def test_no_function_s_user_can_gain_rights(cluster: Server, database: str, statement: str) -> None:
+def test_a_function_s_user_cannot_gain_rights(cluster: Server, database: str, statement: str) -> None:
     for user in LOGINS:
         other = "auth" if user != "auth" else "runtime"
         refused = permission_denied("permission denied|must be owner|must have admin option")
@@ -102,7 +100,7 @@ def test_no_function_s_user_can_gain_rights(cluster: Server, database: str, stat
 
 
 @pytest.mark.parametrize("server", CLOUD_SQL, indirect=True)
-def test_a_table_of_another_user_is_adopted_once_that_user_hands_it_over(
+def test_a_table_of_another_user_is_adopted_after_that_user_transfers_it(
     server: Server, new_database: Callable[..., str]
 ) -> None:
     name = new_database(empty=True)

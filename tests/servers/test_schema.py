@@ -1,4 +1,4 @@
-"""The schema on every server: it applies to an empty database and is the same everywhere."""
+"""The schema on each server: it can be applied to an empty database and is the same on all servers."""
 
 from collections.abc import Callable, Iterator
 
@@ -32,7 +32,7 @@ def expected(started: Callable[[str], Server]) -> list[str]:
         return catalog.listing(owner)
 
 
-def test_cloud_sql_s_owner_is_no_superuser_and_owns_no_database(server: Server, owner: Connection) -> None:
+def test_cloud_sql_s_owner_is_not_a_superuser_and_owns_no_database(server: Server, owner: Connection) -> None:
     rights = owner.one(
         "SELECT rolsuper, rolbypassrls, rolreplication, pg_get_userbyid(datdba) AS database_owner"
         " FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()"
@@ -46,7 +46,7 @@ def test_pg_trgm_is_available_on_cloud_sql_and_not_in_the_embedded_server(server
     assert offered == [[1 if isinstance(server, CloudServer) else 0]]
 
 
-def test_the_whole_schema_applies_from_empty_and_is_the_same_on_every_server(
+def test_the_schema_applied_to_an_empty_database_is_the_same_on_each_server(
     owner: Connection, expected: list[str]
 ) -> None:
     applied = migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
@@ -55,14 +55,14 @@ def test_the_whole_schema_applies_from_empty_and_is_the_same_on_every_server(
     assert catalog.extensions(owner) == ["plpgsql", "vector"]
 
 
-def test_applying_it_again_changes_nothing(owner: Connection, expected: list[str]) -> None:
+def test_applying_the_schema_again_changes_nothing(owner: Connection, expected: list[str]) -> None:
     migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
     assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []
     assert catalog.listing(owner) == expected
 
 
 @pytest.mark.parametrize("user", ["the owner", "another user"])
-def test_extensions_that_are_there_already_change_nothing(
+def test_extensions_installed_before_do_not_change_the_schema(
     server: Server, new_database: NewDatabase, expected: list[str], user: str
 ) -> None:
     name = new_database(empty=True)

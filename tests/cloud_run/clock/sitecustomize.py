@@ -1,7 +1,7 @@
-"""Imported by Python itself before all else: set this process's clocks ahead by the seconds that a file says.
+"""Python imports this module at start. It sets the clocks of the process ahead by the number of seconds in a file.
 
-The file is read at every look at the clock, so that an instance that was stopped finds an hour gone when it goes on.
-Both clocks are moved, the wall's and the one that only counts: a stopped process misses both.
+The file is read at each call of a clock, so that an hour has passed for an instance that was stopped and continues.
+The wall clock and the monotonic clock are both moved.
 """
 
 import os
@@ -16,7 +16,7 @@ real_time_ns = time_machine.escape_hatch.time.time_ns
 
 
 def ahead() -> float:
-    """Seconds that the clocks are ahead by."""
+    """Return the seconds by which the clocks are ahead."""
     return float(AHEAD.read_text() or 0)
 
 

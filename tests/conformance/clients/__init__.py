@@ -1,1 +1,1 @@
-"""MCP clients and agent frameworks. A script in each one's environment takes the same steps."""
+"""MCP clients and agent frameworks: a script in the environment of each client runs the same steps."""

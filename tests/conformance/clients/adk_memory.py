@@ -1,4 +1,4 @@
-"""Agents of Google's ADK that remember: `python adk_memory.py talk|resume|scopes URL …`, in ADK's own environment.
+"""Agents of Google's ADK with the memory service: `python adk_memory.py talk|resume|scopes URL …` in ADK's environment.
 
 The model is scripted: it says "Noted.", or repeats the recalled text.
 """
@@ -58,7 +58,7 @@ async def say(run: Runner, session: str, text: str) -> str:
 
 
 async def talk(url: str, database: str) -> None:
-    """Have a conversation, and store it until killed."""
+    """Have a conversation, and store it repeatedly until the process is killed."""
     run = runner(url, database)
     await run.session_service.create_session(app_name=APP, user_id=USER, session_id=SESSION)
     run.agent.tools.clear()  # nothing to recall yet
@@ -72,7 +72,7 @@ async def talk(url: str, database: str) -> None:
 
 
 async def resume(url: str, database: str) -> None:
-    """Store the conversation that another process was killed over, three times, and recall it in a new one."""
+    """Store the conversation of the killed process three times, and recall it in a new session."""
     run = runner(url, database)
     service = run.memory_service
     assert service
@@ -90,7 +90,7 @@ async def resume(url: str, database: str) -> None:
 
 
 async def scopes(url: str) -> None:
-    """What two users of two apps say in the same words, and how each finds, gives and deletes their own."""
+    """Two users of two apps say the same words; each finds, rates and deletes only their own memories."""
     service = MnemosyneMemoryService(url, wait=60)
     whose = [(app, user) for app in ("shop", "bank") for user in ("ada", "Ada")]
     words = types.Content(role="user", parts=[types.Part(text="The code is plover.")])
@@ -125,7 +125,7 @@ async def scopes(url: str) -> None:
 
 
 async def awkward(url: str) -> None:
-    """Events that nobody could store as they are, and a server that is away."""
+    """Events that cannot be stored unchanged, and an unavailable server."""
     service = MnemosyneMemoryService(url, wait=60)
     texts = {
         "nothing": [],

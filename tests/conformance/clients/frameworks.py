@@ -1,4 +1,4 @@
-"""Agent frameworks, each converting the tools as it would for its vendor's model: `python frameworks.py NAME URL`."""
+"""Agent frameworks; each converts the tools for its vendor's model: `python frameworks.py NAME URL`."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ from steps import Call, Connect, List, main  # type: ignore[import-not-found]
 
 
 def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[object]]) -> tuple[List, Call]:
-    """The two functions of the steps, for tools by name. An exception has the text that a model would read."""
+    """Return the two functions that the steps need, for tools by name. A model reads the text of exceptions."""
 
     async def list_tools() -> list[str]:
         return list(tools)
@@ -48,7 +48,7 @@ async def openai_agents(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 async def langchain(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """As tools of LangChain, in the form that its models' functions take."""
+    """The tools as functions of LangChain's models."""
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
@@ -59,7 +59,7 @@ async def langchain(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 async def pydantic_ai(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """As a toolset of Pydantic AI."""
+    """The tools as a toolset of Pydantic AI."""
     from pydantic_ai.mcp import MCPToolset
 
     server = await exits.enter_async_context(MCPToolset(url))
@@ -68,7 +68,7 @@ async def pydantic_ai(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 async def llama_index(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """As tools of LlamaIndex, whose models of the arguments are made from the schemas."""
+    """The tools of LlamaIndex, which makes argument models from the schemas."""
     from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
 
     made = await McpToolSpec(client=BasicMCPClient(url)).to_tool_list_async()
@@ -78,7 +78,7 @@ async def llama_index(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """As tools of Google's Agent Development Kit, declared as Gemini wants them."""
+    """The tools of Google's Agent Development Kit, declared for Gemini."""
     from google.adk.tools.mcp_tool.mcp_session_manager import StreamableHTTPConnectionParams
     from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
 
@@ -95,12 +95,12 @@ async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 class _NoContext:
-    """A call outside of any agent. If a tool names a view, ADK shows it with the call of that id."""
+    """Context of a call without an agent. If a tool names a view, ADK shows it under this call id."""
 
     function_call_id = "call"
 
     def render_ui_widget(self, widget: object) -> None:
-        """Take the view that the tool names."""
+        """Accept the view that the tool names."""
         assert "ui://" in str(widget)
 
     def __getattr__(self, name: str) -> None:
@@ -108,7 +108,7 @@ class _NoContext:
 
 
 async def anthropic(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
-    """As tools of Anthropic's SDK, by its own conversion."""
+    """The tools of Anthropic's SDK, converted by the SDK."""
     from anthropic.lib.tools.mcp import async_mcp_tool
     from mcp import ClientSession
     from mcp.client.streamable_http import streamable_http_client
@@ -123,7 +123,7 @@ async def anthropic(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 def python_sdk(mode: str) -> Connect:
-    """The protocol's own client for Python, of 1.x or in one of the modes of 2.x."""
+    """The MCP Python SDK's client, version 1.x or one of the modes of 2.x."""
 
     async def connect(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
         if mode == "1.x":

@@ -1,4 +1,4 @@
-"""Drive the field's clients through the same steps, and write the table of `docs/clients.md`: `make clients`."""
+"""Run common MCP clients through the same steps, and write the table of `docs/clients.md`: `make clients`."""
 
 import json
 import os
@@ -18,7 +18,7 @@ STEPS = ("connect", "list", "ingest", "status", "search", "error", "delete")
 
 @dataclass(frozen=True)
 class Client:
-    """One client: its name in the table, what installs it, and its name in the script that drives it."""
+    """A client: its name in the table, the packages to install, and its name in the script that runs it."""
 
     name: str
     script: str
@@ -81,7 +81,7 @@ def table(rows: Sequence[tuple[Client, str, dict[str, str]]]) -> str:
 
 
 def main() -> None:
-    """Drive all, and write the table."""
+    """Run all clients and write the table."""
     from tests.conformance.conftest import install_javascript
     from tests.dev import DevServer
 

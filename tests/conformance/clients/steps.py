@@ -1,4 +1,4 @@
-"""What every client is driven through; runs in the client's own environment, so it needs nothing but Python."""
+"""The steps for all clients. This runs in the environment of each client, so it needs only Python."""
 
 import asyncio
 import json
@@ -21,20 +21,20 @@ Connect = Callable[[str, AsyncExitStack], Awaitable[tuple[List, Call]]]
 
 
 class Steps:
-    """Take steps in order, and keep their results."""
+    """Runs steps in order, and keeps their results."""
 
     def __init__(self) -> None:
         self.taken: dict[str, str] = {}
 
     def check(self, step: str, holds: bool, said: str) -> None:
-        """Keep that the step went well; raises where it did not."""
+        """Record that the step succeeded; raise an error if it did not."""
         if not holds:
             raise AssertionError(f"{step}: {said[:500]}")
         self.taken[step] = "yes"
 
 
 def plain(said: str) -> str:
-    """The text, however deep some framework has wrapped it as JSON in JSON."""
+    """Return the text, unwrapped from any nesting of JSON in JSON that a framework has added."""
     return said.replace("\\", "")
 
 

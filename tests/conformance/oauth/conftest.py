@@ -1,4 +1,4 @@
-"""Where people log in, `mnemosyne dev` and the deployment behind Cloud Run's front end; a person at a browser."""
+"""Servers with OAuth log-in (`mnemosyne dev`, and a deployment behind Cloud Run's front end) and a browser."""
 
 import ssl
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.oauth_person import Person
 
 @dataclass(frozen=True)
 class Place:
-    """A server that clients are given the address of."""
+    """A server whose address clients get."""
 
     url: str
     issuer: str
@@ -44,7 +44,7 @@ def issuer(system: DevServer) -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    """Without JavaScript: no page needs it."""
+    """A browser without JavaScript, which no page needs."""
     with chromium(javascript=False, insecure=True) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Real OAuth clients with a real browser, unmodified: from an address alone to a memory, to new tokens, and out."""
+"""Unmodified OAuth clients with a real browser: from the server's address to a memory, a refresh and a revocation."""
 
 import asyncio
 import json
@@ -27,12 +27,12 @@ from tests.waiting import wait_until
 
 JS = Path(__file__).parents[1] / "js"
 ASKS = 60
-# To a name with two addresses Node.js gives up on each after a quarter of a second, on a busy machine on all of them.
+# For a name with two addresses Node.js waits 250 ms for each, which is too short on a busy machine.
 PATIENCE = {"NODE_OPTIONS": "--network-family-autoselection-attempt-timeout=30000"}
 
 
 async def _outcome(client: Client, content: str) -> Any:
-    """What becomes of a memory."""
+    """Store a memory and return its status."""
     queued = await client.call_tool("ingest_memory", {"content": content})
     asked = {"request_ids": [queued.structured_content["request_id"]]}
     for _ in range(ASKS):
@@ -62,7 +62,7 @@ class _Storage:
 
 
 class _PythonClient:
-    """The Python SDK, which opens a browser and listens for the redirection."""
+    """The Python SDK's client, which opens a browser and listens for the redirect."""
 
     def __init__(self, place: Place, listener: Callback) -> None:
         self.storage = _Storage()
@@ -91,7 +91,7 @@ class _PythonClient:
             return await _outcome(client, content)
 
 
-def test_the_python_sdk_logs_in_by_the_address_alone_stays_in_and_is_put_out(place: Place) -> None:
+def test_the_python_sdk_logs_in_with_only_the_address_refreshes_and_is_revoked(place: Place) -> None:
     with callback() as listener:
         client = _PythonClient(place, listener)
         assert asyncio.run(client.remember("OAuth lets people in")) == "stored"
@@ -127,7 +127,7 @@ def _opened(process: "subprocess.Popen[str]", pattern: str) -> str:
 
 
 @pytest.mark.parametrize("major", ["1", "2"])
-def test_the_typescript_sdk_does_the_same(place: Place, javascript: str, major: str) -> None:
+def test_the_typescript_sdk_logs_in_refreshes_and_is_revoked(place: Place, javascript: str, major: str) -> None:
     environment = {**os.environ, **place.environment, **PATIENCE, "PATH": javascript}
     command = ["node", str(JS / "oauth.mjs"), major, place.url]
     with subprocess.Popen(
@@ -145,8 +145,8 @@ def test_the_typescript_sdk_does_the_same(place: Place, javascript: str, major: 
     }  # fmt: skip
 
 
-def test_mcp_remote_does_the_same(place: Place, javascript: str, tmp_path: Path) -> None:
-    """It opens the browser by a program of the desktop's; there is none here, and it prints the address."""
+def test_mcp_remote_logs_in_refreshes_and_is_revoked(place: Place, javascript: str, tmp_path: Path) -> None:
+    """mcp-remote opens the browser with a desktop program; without one, it prints the address."""
     log = tmp_path / "mcp-remote.log"
     own = {"PATH": javascript, "MCP_REMOTE_CONFIG_DIR": str(tmp_path), "BROWSER": "true"}
     environment = {**os.environ, **place.environment, **PATIENCE, **own}

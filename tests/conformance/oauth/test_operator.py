@@ -27,9 +27,7 @@ def _grants(system: DevServer, *arguments: str) -> Any:
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr
 
 
-def test_an_operator_ends_what_somebody_has_let_their_clients_do(
-    system: DevServer, issuer: str, light: Chromium
-) -> None:
+def test_an_operator_can_end_a_person_s_grant_for_a_client(system: DevServer, issuer: str, light: Chromium) -> None:
     with callback() as listener:
         asked = address(system, issuer, listener.url)
         Person.at(system, light).allow(asked)
@@ -51,15 +49,15 @@ def test_an_operator_ends_what_somebody_has_let_their_clients_do(
     assert httpx.post(f"{issuer}/token", data=refreshed).json()["error"] == "invalid_grant"
 
 
-def test_commands_beside_it_know_how_callers_are_let_in(system: DevServer, issuer: str) -> None:
+def test_doctor_reports_the_authentication_of_the_running_dev(system: DevServer, issuer: str) -> None:
     command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", system.directory / "data"]
     checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     seen = {check["name"]: check["seen"] for check in checks}
     assert seen["authentication"] == f"oauth: {issuer} signs with 1 keys"
 
 
-def test_dev_says_that_clients_log_in_and_commands_need_a_key(system: DevServer) -> None:
+def test_dev_prints_that_clients_log_in_and_commands_need_a_key(system: DevServer) -> None:
     printed = system.printed()
     assert "Clients log in in a browser, with a code that is printed here. Commands need an API key" in printed
-    assert "MNEMOSYNE_TOKEN=mnk_… " in printed, "before the lines to paste"
-    assert f'{{"mcpServers": {{"mnemosyne": {{"url": "{system.url}"}}}}}}' in printed, "Cursor logs in by itself"
+    assert "MNEMOSYNE_TOKEN=mnk_… " in printed, "the key is created before the commands that use it"
+    assert f'{{"mcpServers": {{"mnemosyne": {{"url": "{system.url}"}}}}}}' in printed, "Cursor logs in with OAuth"

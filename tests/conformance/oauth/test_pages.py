@@ -1,4 +1,4 @@
-"""The pages in a real browser: no scripts, in no frame, in light and dark, and on to the client."""
+"""The authorization server's pages in a real browser: no scripts, no frames, light and dark, redirect to the client."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ def light() -> Iterator[Chromium]:
 
 
 def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
-    """The address that a client which has just registered opens."""
+    """Register a client, and return the address that it opens in the browser."""
     registration = {"client_name": "Notes <script>alert(1)</script>", "redirect_uris": [redirect_uri]}
     client = httpx.post(f"{issuer}/register", json=registration).json()["client_id"]
     asked = {
@@ -40,8 +40,10 @@ def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
     return f"{issuer}/authorize?{urlencode(asked)}"
 
 
-def test_who_has_agreed_before_goes_on_from_the_log_in(system: DevServer, issuer: str, light: Chromium) -> None:
-    """Chromium holds a form's redirections to form-action too, so that the page of the log-in must name the client."""
+def test_after_earlier_consent_the_log_in_redirects_to_the_client(
+    system: DevServer, issuer: str, light: Chromium
+) -> None:
+    """Chromium applies form-action to redirects after a form, so the log-in page's policy must allow the client."""
     asked = address(system, issuer, "https://client.example/callback")
     Person.at(system, light).allow(asked)
     first = light.url
@@ -66,7 +68,9 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
     assert [said for said in light.console() if "favicon" not in said] == []
 
 
-def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chromium, dark: Chromium) -> None:
+def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(
+    issuer: str, light: Chromium, dark: Chromium
+) -> None:
     seen = []
     for browser in (light, dark):
         browser.open(f"{issuer}/account")
@@ -78,8 +82,8 @@ def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chrom
     ]
 
 
-def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chromium) -> None:
-    """A frame around the button that says Allow would have it pressed unseen."""
+def test_other_pages_cannot_frame_these_pages(system: DevServer, issuer: str, light: Chromium) -> None:
+    """In a hidden frame, a person could be tricked into pressing the button Allow."""
     asked = address(system, issuer, "https://client.example/callback")
     with page_elsewhere(f'<iframe src="{asked.replace("&", "&amp;")}"></iframe>') as elsewhere:
         light.console()

@@ -1,4 +1,4 @@
-"""The Python SDK after a restart: it sends a refresh token to no other host, so no redirection of ours can help it."""
+"""The Python SDK after a restart requests tokens only from the server's own host, so a redirect cannot help."""
 
 import asyncio
 import time
@@ -47,10 +47,10 @@ async def _requests(status: int, *, knows_expiry: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [307, 308, 404])
-def test_a_restarted_client_asks_the_memory_s_host_alone_for_tokens(status: int) -> None:
+def test_a_restarted_client_requests_tokens_only_from_the_server_s_host(status: int) -> None:
     sent = asyncio.run(_requests(status, knows_expiry=True))
     assert sent == ["POST https://memory.example/token", f"POST {MEMORY}"]
 
 
-def test_a_restarted_client_that_does_not_know_the_expiry_asks_for_no_token() -> None:
+def test_a_restarted_client_without_a_known_expiry_requests_no_token() -> None:
     assert asyncio.run(_requests(307, knows_expiry=False)) == [f"POST {MEMORY}"]

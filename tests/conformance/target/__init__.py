@@ -1,1 +1,1 @@
-"""The fixtures of the official conformance suite, behind our hosting, edge, access and streams."""
+"""The fixtures of the official conformance suite, served by this project's HTTP layers."""

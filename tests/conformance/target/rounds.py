@@ -1,4 +1,4 @@
-"""Tools that ask for input and are called again with it, for the suite's input-required scenarios."""
+"""Tools that request input and are called again with the answer, for the suite's input-required scenarios."""
 
 import hashlib
 import hmac
@@ -14,12 +14,12 @@ KEY = secrets.token_bytes(32)
 
 
 def sealed(state: str) -> str:
-    """State that its holder cannot change unnoticed."""
+    """Return a signed state, so that the client cannot change it unnoticed."""
     return f"{state}.{hmac.new(KEY, state.encode(), hashlib.sha256).hexdigest()}"
 
 
 def opened(token: str | None) -> str:
-    """The state; raises MCPError where somebody has changed it."""
+    """Return the verified state. Raises MCPError if it was changed."""
     state = (token or "").rpartition(".")[0]
     if not token or not hmac.compare_digest(sealed(state), token):
         raise MCPError(types.INVALID_PARAMS, "requestState is not as it was given out")
@@ -33,7 +33,7 @@ def form(message: str, name: str, kind: str = "string") -> types.ElicitRequest:
 
 
 def sample(message: str, tokens: int) -> types.CreateMessageRequest:
-    """A question to the client's model."""
+    """A request to the client's model."""
     said = types.SamplingMessage(role="user", content=text(message))
     return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[said], max_tokens=tokens))
 
@@ -61,7 +61,7 @@ SECOND = {"step2": form("Step 2: What is your favorite color?", "color")}
 
 
 def ask(requests: dict[str, Any], state: str | None = None) -> types.InputRequiredResult:
-    """The result that asks."""
+    """The result that requests the input."""
     return types.InputRequiredResult(result_type="input_required", input_requests=requests, request_state=state)
 
 

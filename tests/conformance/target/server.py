@@ -1,4 +1,4 @@
-"""The suite's fixtures as a server, and `python -m tests.conformance.target.server PORT`: our own app around it."""
+"""The suite's fixtures served by this project's app: `python -m tests.conformance.target.server PORT`."""
 
 import sys
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ async def _call_tool(
             await anyio.sleep(0.05)
     elif name == "test_missing_capability":
         raise MCPError(MISSING_CAPABILITY, "sampling is needed", {"requiredCapabilities": {"sampling": {}}})
-    elif name in OTHERS:  # the others ask the client within a call, which is impossible without a session
+    elif name in OTHERS:  # other fixtures request input within a call, which needs a session
         error = "This tool intentionally returns an error for testing"
         return types.CallToolResult(content=[fixtures.text(error)], is_error=True)
     else:
@@ -109,7 +109,7 @@ async def _set_level(context: Context, params: types.SetLevelRequestParams) -> t
 
 
 def serve(services: object, *, database: object) -> Server[Any]:
-    """The fixtures in the place of our own tools."""
+    """Dispatch to the fixtures instead of the product's tools."""
     return Server(
         "conformance",
         version="1",
@@ -135,7 +135,7 @@ def _streams(posted: Any) -> bool:
 
 
 def app() -> Starlette:
-    """Our own app, with the suite's fixtures for a server."""
+    """The product's app with the suite's fixtures."""
     return build_app(
         FakeServices(),
         threads=4,

@@ -1,1 +1,1 @@
-"""The Google APIs that an operator's gcloud calls, spoken on loopback."""
+"""Fakes of the Google APIs that an operator's gcloud calls."""

@@ -15,7 +15,7 @@ REGION = "europe-west1"
 
 
 def succeeded(result: Any) -> dict[str, Any]:
-    """How an execution ends well: its result is JSON text."""
+    """Result of a successful execution: JSON text."""
     return {"state": "SUCCEEDED", "result": json.dumps(result), "status": _LAST_STEP}
 
 
@@ -31,7 +31,7 @@ _LAST_STEP = {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}
 
 
 class GoogleApis(OrganizationApis, ServiceApis):
-    """One project on the APIs that gcloud calls. Set its state before, read state and `calls` afterwards."""
+    """A project on the APIs that gcloud calls. Tests set its state first, and read state and `calls` afterwards."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class GoogleApis(OrganizationApis, ServiceApis):
         return 200, self.compute_operation(project, name, "removePeering", target, status)
 
     def compute_operation(self, project: str, name: str, kind: str, target: str, status: str) -> dict[str, Any]:
-        """An operation, for faults too: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
+        """Return an operation: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
         base = f"{self.url}/compute/v1/"
         link = f"{base}projects/{project}/global/operations/{name}"
         shown = {"kind": "compute#operation", "name": name, "operationType": kind, "status": status, "selfLink": link}

@@ -1,4 +1,4 @@
-"""What answers each call of a fake of Google's APIs: a fault, or the method that is routed to."""
+"""Base of the fakes of Google's APIs: it answers a call with a fault or with the routed method."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ NOW = "2026-01-01T00:00:00.000Z"
 
 
 class Call(NamedTuple):
-    """A call as it was made: the path without its query."""
+    """A recorded call; `path` has no query."""
 
     method: str
     path: str
@@ -57,7 +57,7 @@ class RoutedServer(JsonServer):
         split = urlsplit(path)
         call = Call(method, path if method == "CONNECT" else split.path, None if body == b"" else body)
         self.calls.append(call)
-        if method == "CONNECT":  # to anywhere else: see the proxy in `gcloud_environment`
+        if method == "CONNECT":  # a call to another host: see the proxy in `gcloud_environment`
             return refused(403, f"Tests reach no {path}")
         if "authorization" not in headers:
             return refused(401, "Request had invalid authentication credentials.", "UNAUTHENTICATED")
@@ -67,7 +67,7 @@ class RoutedServer(JsonServer):
             return refused(400, f"The fake failed at {method} {path}: {exc!r}")
 
     def routed(self, call: Call, query: Mapping[str, str]) -> Answer:
-        """The answer from the state."""
+        """Return the answer of the routed method."""
         for method, pattern, handler in self.routes:
             if method == call.method and (matched := pattern.fullmatch(call.path)):
                 given = {name: unquote(value) for name, value in matched.groupdict().items()}

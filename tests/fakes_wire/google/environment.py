@@ -1,4 +1,4 @@
-"""The environment that makes the real gcloud speak to a fake of Google's APIs on loopback, and to nothing else."""
+"""The environment variables that make the real gcloud call only a fake of Google's APIs on loopback."""
 
 import os
 from pathlib import Path
@@ -21,8 +21,9 @@ ENDPOINTS = {
 def gcloud_environment(host: str, home: Path) -> dict[str, str]:
     """Variables for a gcloud that keeps its configuration in `home` and calls the fake at `host`.
 
-    Cloud Run's commands put the region before the host name, which no loopback address survives: they are given a name
-    that does not exist and the fake as their proxy. So is all else that would leave the machine: the fake refuses it.
+    Cloud Run's commands put the region before the host name, which is impossible with a loopback address: they get a
+    name that does not exist, and the fake as their proxy. All other calls to other machines also go to the fake, which
+    refuses them.
     """
     token = home / "token"
     token.write_text("a-token")
