@@ -21,7 +21,9 @@ STATIC = Path(__file__).parent / "static"
 FORMER = ("/newest", "/store", "/files")
 """Addresses of the former pages. The script leads to the pages that replaced them."""
 PAGES = {
-    **dict.fromkeys(("/", "/add", "/tags", "/activity", "/overview", "/import", "/connect", *FORMER), "index.html"),
+    **dict.fromkeys(
+        ("/", "/add", "/tags", "/activity", "/overview", "/import", "/forget", "/connect", *FORMER), "index.html"
+    ),
     **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
     "/console/callback": "callback.html",
 }

@@ -6,6 +6,7 @@ import { Activity } from "./activity.js";
 import { Add } from "./add.js";
 import { Connect } from "./connect.js";
 import { Edit } from "./edit.js";
+import { Forget } from "./forget.js";
 import { deletedIds } from "./deletions.js";
 import { Heading } from "./components.js";
 import { isReachable, loadPerson } from "./health.js";
@@ -27,7 +28,11 @@ const PAGES = [
   { path: "/import", name: "Import & export", icon: "transfer", page: Transfer, tool: "export_memories" },
 ];
 const ADD = { path: "/add", page: Add, tool: "ingest_memory" };
-const OTHERS = [ADD, { path: "/connect", page: Connect, tool: "list_memories" }];
+const OTHERS = [
+  ADD,
+  { path: "/connect", page: Connect, tool: "list_memories" },
+  { path: "/forget", page: Forget, tool: "forget_memories" },
+];
 const MEMORY = { page: Memory, tool: "get_memory" };
 const EDIT = { page: Edit, tool: "update_memory" };
 // Addresses of the former console.

@@ -1,0 +1,43 @@
+"""The page Forget: what would go is listed, and is gone after a confirmation."""
+
+from tests.chromium import Chromium
+from tests.console.person import find, follow, press, shows
+from tests.dev import DevServer
+
+LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
+
+
+def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
+    site: str, browser: Chromium, system: DevServer
+) -> None:
+    browser.open(f"{site}/import")
+    follow(browser, "Choose what to forget")
+    press(browser, "Show what would be forgotten")
+    shows(browser, "Choose tags, a session or a time, or all memories.")
+    find(browser, "#forget-tags").send_keys("tea,")
+    press(browser, "Show what would be forgotten")
+    shows(browser, "2 memories would be forgotten")
+    assert [line[:12] for line in browser.driver.execute_script(LISTED)] == ["TITLE: Note ", "TITLE: Note "]
+    press(browser, "Forget 2 memories")
+    shows(browser, "This cannot be undone.")
+    press(browser, "Cancel")
+    assert system.call("memory_stats", {})["memories"] == 3
+    press(browser, "Forget 2 memories")
+    find(browser, "dialog .btn.danger").click()
+    shows(browser, "2 memories forgotten. The receipt: mnemosyne receipt show ")
+    assert system.call("memory_stats", {})["memories"] == 1
+
+
+def test_nothing_is_forgotten_if_a_memory_was_added_after_the_list(
+    site: str, browser: Chromium, system: DevServer
+) -> None:
+    system.outcome(system.ingest("Ada rows on Sundays.", session="rowing"))
+    browser.open(f"{site}/forget")
+    find(browser, "#forget-session").send_keys("rowing")
+    press(browser, "Show what would be forgotten")
+    shows(browser, "1 memory would be forgotten")
+    system.outcome(system.ingest("Bob rows on Mondays.", session="rowing"))
+    press(browser, "Forget 1 memory")
+    find(browser, "dialog .btn.danger").click()
+    shows(browser, "dry run")
+    assert system.call("memory_stats", {})["memories"] == 3
