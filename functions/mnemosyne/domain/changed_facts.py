@@ -1,12 +1,12 @@
 """Find earlier memories that state a different value of a fact than a new memory. Pure.
 
-The rules give no hint rather than a wrong hint. They compare sentences, not whole memories: docs/decisions/0033. A new
+In doubtful cases the rules give no hint. They compare sentences, not whole memories: docs/decisions/0033. A new
 sentence states another value if it
 
 - negates the earlier one, or
 - says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
-- differs from it in one value only, a number, a name or a word that follows the subject; and it says that something has
-  changed ("now"), or both state something lasting ("is", "costs").
+- differs from it in only one value (a number, a name, or a word that follows the subject), and either says that
+  something has changed ("now"), or both sentences describe a lasting state ("is", "costs").
 """
 
 import re
@@ -114,7 +114,7 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 
 
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
-    """Whether one statement negates the other, or switches it on or off, and all other words are the same."""
+    """Whether one statement negates the other, or one says "on" and the other "off", and all other words are equal."""
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
         return False
     if new.is_negated != old.is_negated:
@@ -157,7 +157,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _shares_definite(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # the same change in other words
+        return False  # the same fact in other words
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind

@@ -26,8 +26,8 @@ BEGIN
 END
 $$;
 
--- Let memories that were sent again live as long as the new requests ask for. p_sent is
--- [{"content_hash": …, "expires_at": …, "pinned": …}, …]. A request never shortens the life of a memory.
+-- Extend the expiry of memories whose content was sent again with a later expiry. p_sent is [{"content_hash": …,
+-- "expires_at": …, "pinned": …}, …]. A request never moves an expiry to an earlier time.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -97,7 +97,8 @@ END
 $$;
 
 -- Compute the expiry of at most p_limit memories of the namespace again, after a change of its lifetimes. The memories
--- after p_after, by id, are looked at. Return the last id, or null at the end, and the number of changed memories.
+-- are read in the order of their ids, after the id p_after. Return the last id, or null at the end, and the number of
+-- changed memories.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

@@ -1,8 +1,9 @@
 -- Detect the language of a text from its script and its function words. The language determines the stemmer for the
 -- text's words.
 
--- The function words and special letters of each language (ISO 639-1 code). A word in `sure` counts twice. A word in
--- `maybe` counts once, because it is also a word of another language or a part of names (Los Angeles, La Plata).
+-- The function words and special letters of each language (ISO 639-1 code). A word in the column `sure` counts twice. A
+-- word in the column `maybe` counts once, because it is also a word of another language or a part of names (Los
+-- Angeles, La Plata).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -111,15 +112,15 @@ RETURN (
     ) AS counted
 );
 
--- If p_english is true, the words that indicate English, alone or together with other languages. If p_english is
--- false, the words that indicate only other languages.
+-- The function words that indicate English, alone or together with other languages, if p_english is true. The function
+-- words that indicate only other languages, if p_english is false.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- The language in p_languages with the most function words in the text. The result is English unless another language
--- has more than 1.5 times as many function words as English. The result is null if the text has fewer than two
--- function words, and 'und' (undetermined) if two languages other than English have the same number.
+-- The language in p_languages with the most function words in the text. The result is English if no other language has
+-- more than 1.5 times as many function words as English. The result is null if the text has fewer than two function
+-- words, and 'und' (undetermined) if two languages other than English have the same number.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

@@ -4,7 +4,7 @@
 -- Earlier memories that were deleted or have expired are not kept, so some times cannot be answered. For each namespace
 -- the table incomplete_periods has these times.
 
--- Refuse a time at which the memories are not known. p_known_from is when the incomplete period ends.
+-- Raise the error for a time at which not all memories are known. p_known_from is the end of the incomplete period.
 CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from timestamptz) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -19,8 +19,8 @@ CREATE OR REPLACE FUNCTION utc_text(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
--- Record a period in which the memories of the namespace are not completely known. Overlapping periods become one, but
--- a period that another transaction is changing stays as it is.
+-- Record a period in which not all memories of the namespace are known. Overlapping periods are merged, except a period
+-- that another transaction is changing.
 CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 
--- Refuse a time at which the memories of the namespace are not completely known. Such a time is also one at which a
--- memory was visible that has expired since and whose row is not removed yet.
+-- Refuse a time at which not all memories of the namespace are known. These are the times in the recorded periods, and
+-- the times at which a memory was visible that has expired since then and whose row is not removed yet.
 CREATE OR REPLACE FUNCTION require_complete(p_namespace text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -148,25 +148,26 @@ BEGIN
 END
 $$;
 
--- Keep the state of a memory before it changes. At most a thousand states of a memory are kept; before the first of
--- these, the namespace is not completely known.
+-- Keep the state of a memory before it changes. At most the latest thousand states of a memory are kept. The time
+-- before the oldest kept state is recorded as an incomplete period of the namespace.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     most CONSTANT integer := 1000;
-    -- Later than the change before, even if this transaction began before that change.
+    -- A transaction may begin before the memory's last change and commit after it. The time of its change must still be
+    -- later than the time of the last change.
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- An import of an export gives memories an earlier time of creation. Their states since then are not known.
+    -- A restored export sets an earlier time of creation. The states of the memory since that time are not known.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, NEW.created_at, at);
         NEW.changed_at := at;
         RETURN NEW;
     END IF;
-    -- Changes of the transaction that stored the memory, or after the first one of a transaction, are one change. A new
-    -- expiry is not a change, unless the memory had expired.
+    -- Keep no state in three cases: this transaction stored the memory, this transaction has changed the memory before,
+    -- or only the expiry changes and the memory has not expired.
     IF OLD.created_at >= now()
         OR EXISTS (SELECT FROM earlier_states e WHERE e.memory_id = OLD.id AND e.changed_in = pg_current_xact_id())
         OR (is_unexpired(OLD.expires_at) AND ROW (OLD.title, OLD.tags, OLD.metadata, OLD."timestamp", OLD.superseded_by)
@@ -203,7 +204,7 @@ BEGIN
 END
 $$;
 
--- Record that removed memories are missing from the time at which they were stored.
+-- Record the lifetimes of removed memories as periods in which not all memories are known.
 CREATE OR REPLACE FUNCTION note_missing_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- Legal holds. Triggers on `memories` enforce them, whatever deletes or changes a memory. The error has the SQLSTATE MH001.
 
--- The hold that keeps a memory, or null. Most namespaces have no hold, which one look into an index tells.
+-- The hold that keeps a memory, or null. For most namespaces, which have no hold, this is one lookup in an index.
 CREATE OR REPLACE FUNCTION hold_on(m memories) RETURNS holds
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

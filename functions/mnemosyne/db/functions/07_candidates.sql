@@ -4,10 +4,10 @@
 -- If the best plan of a function depends on the filters, the function forces a custom plan. All other functions force
 -- a generic plan, which saves planning time.
 
--- Whether the filters contain keys that a GIN index can look up. The indexes have only the current tags and metadata, so
--- the filter `as_of` makes them useless. Such keys include a hash of the namespace. With such
--- keys, the queries compare `namespace || ''` instead of the plain column. With the plain column, the planner would
--- treat the namespace and the keys as independent conditions, and also scan the whole index of the namespace.
+-- Whether the filters contain keys that a GIN index can look up. The indexes have only the current tags and metadata,
+-- so they cannot be used with the filter `as_of`. The keys include a hash of the namespace. With such keys, the queries
+-- compare `namespace || ''` instead of the plain column. With the plain column, the planner would treat the namespace
+-- and the keys as independent conditions, and also scan the whole index of the namespace.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$

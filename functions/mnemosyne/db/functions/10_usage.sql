@@ -142,7 +142,7 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Two results: the languages of the namespace's sampled memories with the number of memories in each, and the language of
+-- The languages of the namespace's sampled memories with the number of memories in each language, and the language of
 -- p_text.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text

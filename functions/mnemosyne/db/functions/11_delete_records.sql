@@ -85,7 +85,8 @@ BEGIN
             SET memory_id = latest.memory_id, version_at = latest.version_at, version_published = latest.version_published
             WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
             UPDATE memories m SET superseded_by = NULL WHERE m.id = latest.memory_id AND m.superseded_by IS NOT NULL;
-            -- If the deleted version and an earlier version have the same content, they have the same memory. It stays.
+            -- If the deleted version and an earlier version have the same content, they share a memory. This memory is
+            -- kept.
             IF latest.memory_id <> record_key.memory_id THEN
                 PERFORM supersede(record_key.memory_id, latest.memory_id);
             END IF;

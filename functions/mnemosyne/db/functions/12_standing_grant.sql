@@ -1,5 +1,5 @@
--- Look up a valid grant: it is not revoked and not expired, and neither its person nor its client is blocked. The service `mcp` has no
--- other access to the tables of the authorization server.
+-- Look up a valid grant: it is neither revoked nor expired, and neither its person nor its client is blocked. The
+-- service `mcp` has no other access to the tables of the authorization server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (
     subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz,

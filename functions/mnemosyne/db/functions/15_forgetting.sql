@@ -1,5 +1,5 @@
--- Forgetting: delete the memories of a selection and their texts everywhere in this database, and keep messages that were
--- published before from storing them again.
+-- A forgetting deletes the memories of a selection and their texts everywhere in this database. It also prevents
+-- messages published before it from storing these memories again.
 --
 -- begin_forgetting fixes the set of memories. forget_some deletes a part of it in each transaction, so a forgetting can be
 -- interrupted and continued. 15_forgotten_messages.sql is about messages.
@@ -13,7 +13,8 @@ AS $$
     FROM selected_ids(p_namespace, p_selection) AS id
 $$;
 
--- The set of a selection: token and number of memories, the holds on it, and a page of memories by time.
+-- The memories of a selection: their token and number, the holds on them, and one page of the memories in order of
+-- time.
 CREATE OR REPLACE FUNCTION preview_forgetting(
     p_namespace text, p_selection jsonb, p_after timestamptz, p_after_id uuid, p_limit integer
 ) RETURNS jsonb
@@ -45,7 +46,7 @@ $$;
 
 -- Begin a forgetting, if the selection still has the set of p_token. Return the number of memories. The SQLSTATEs are
 -- MF001 if the set has changed, and MH001 if a hold keeps a memory of the set. All memories of a namespace cannot be
--- forgotten while it has a hold, because messages that are on their way may be under it.
+-- forgotten while it has a hold, because the hold may also select messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -129,7 +130,7 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- Memories that a deleted memory superseded are superseded by its successor, as after delete_memory.
+    -- If a deleted memory had superseded others, its successor now supersedes them, as after delete_memory.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
@@ -176,7 +177,7 @@ BEGIN
 END
 $$;
 
--- Record the last dead letter that a forgetting has looked at.
+-- Record the last dead letter that a forgetting has checked.
 CREATE OR REPLACE FUNCTION letters_looked_at(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -186,8 +187,8 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if none of its memories is left. If it is of all memories, the texts of all requests without a memory
--- go, too.
+-- End a forgetting, if none of its memories is left. If it is a forgetting of all memories, also clear the texts of all
+-- requests without a memory.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -216,8 +217,8 @@ BEGIN
 END
 $$;
 
--- Compute the statistics of the memories again, of expression indexes too, so that they have no names or parts of
--- forgotten memories. It has no effect on an empty table.
+-- Compute PostgreSQL's statistics of the memories and of expression indexes again, so that they contain no tags,
+-- sessions or words of forgotten memories. This has no effect on an empty table.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -226,7 +227,7 @@ BEGIN
 END
 $$;
 
--- A forgetting with the number of its memories and of those that are left; null if there is none with this id.
+-- A forgetting with the number of its memories and the number of memories not deleted yet. Null if the id is unknown.
 CREATE OR REPLACE FUNCTION read_forgetting(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

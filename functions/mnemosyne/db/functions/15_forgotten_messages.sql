@@ -1,15 +1,16 @@
--- What a forgetting means for messages that were published before it began: requests on their way, and dead letters.
+-- Effects of a forgetting on messages published before it began: requests that are not stored yet, and dead letters.
 
--- Key of the lock that lets a transaction that stores memories and one that begins a forgetting run one after the other.
--- Either the forgetting sees the stored memories, or the storing transaction sees the forgetting. The storing
--- transaction does not wait for the lock, because it would hold a pooled connection.
+-- The key of an advisory lock. A transaction that stores memories and a transaction that begins a forgetting both take
+-- this lock, so they run one after the other. Either the forgetting sees the stored memories, or the storing
+-- transaction sees the forgetting. The storing transaction does not wait for the lock, because it would hold a pooled
+-- connection.
 CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);
 
--- The forgettings of the namespace: {"forgettings": number, "forgotten_before": begin of the latest, "all_before": begin of
--- the latest of all memories}; the times may be null. Takes the shared lock, so that no further one begins in this
--- transaction.
+-- The forgettings of the namespace: {"forgettings": number, "forgotten_before": begin of the latest, "all_before":
+-- begin of the latest of all memories}; the times may be null. Takes the lock as a shared lock, so that no forgetting
+-- begins before the end of this transaction.
 CREATE OR REPLACE FUNCTION standing_forgettings(p_namespace text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -57,9 +58,10 @@ CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'its memory was forgotten: ingest it again, a record with a later timestamp, to store it';
 
--- The requests among p_records that a forgetting covers: published before it began, and of its contents or selection, and
--- not held by an earlier hold. p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …,
--- "tag_keys": …, "metadata": …, "session": …}, …]. If p_id is not null, only that forgetting counts.
+-- The requests among p_records that a forgetting covers. Such a request was published before the forgetting began, and
+-- it has the content of a forgotten memory or matches the selection. An earlier hold excludes a request. p_records is
+-- [{"request_id": …, "published": …, "content_hash": …, "timestamp": …, "tag_keys": …, "metadata": …, "session": …},
+-- …]. If p_id is not null, only that forgetting counts.
 CREATE OR REPLACE FUNCTION forgotten_requests(p_namespace text, p_records jsonb, p_id uuid) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

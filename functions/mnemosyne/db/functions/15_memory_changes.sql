@@ -11,7 +11,8 @@ RETURN coalesce((
     SELECT f.enabled FROM change_feeds f WHERE f.namespace IN (p_namespace, '') ORDER BY f.namespace DESC LIMIT 1
 ), false);
 
--- The kind of one event for two changes in one transaction. p_superseded_by is that of the memory after both.
+-- The kind of the event for two changes of a memory in one transaction. p_superseded_by is the memory's successor after
+-- both changes.
 CREATE OR REPLACE FUNCTION merged_kind(p_earlier text, p_later text, p_superseded_by uuid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -37,8 +38,8 @@ BEGIN
 END
 $$;
 
--- What an event shows of its memory. Null if the feed has no contents, or if the memory was removed or has expired. The
--- contents are those at the time of reading.
+-- The fields of the memory that an event shows. Null if the feed has no contents, or if the memory was removed or has
+-- expired. The fields have their values at the time of reading.
 CREATE OR REPLACE FUNCTION event_contents(p_namespace text, p_memory_id uuid) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -64,8 +65,8 @@ BEGIN
 END
 $$;
 
--- The setting mnemosyne.removal of the transaction says that memories are forgotten. A row whose expiry has passed is
--- removed because it has expired, whichever statement removes it.
+-- A forgetting sets mnemosyne.removal in its transaction. In other transactions, the kind is `expired` if the expiry of
+-- the row has passed, whichever statement removes the row.
 CREATE OR REPLACE FUNCTION note_removed_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -125,8 +126,8 @@ CREATE OR REPLACE TRIGGER note_created AFTER INSERT ON memories REFERENCING NEW 
     FOR EACH STATEMENT EXECUTE FUNCTION note_created_memories();
 CREATE OR REPLACE TRIGGER note_removed AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_removed_memories();
--- A trigger with transition tables cannot name columns, so it would also copy each row whose last_seen_at or embedding
--- changes. This trigger does not run for those.
+-- A trigger with transition tables cannot list columns, so it would also copy each row whose last_seen_at or embedding
+-- changes. This trigger lists its columns and does not run for such rows.
 CREATE OR REPLACE TRIGGER note_updated
     AFTER UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, pinned ON memories
     FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags
