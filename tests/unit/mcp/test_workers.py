@@ -1,0 +1,106 @@
+"""Threads that run functions for the event loop."""
+
+import gc
+import threading
+import weakref
+from contextvars import ContextVar
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from mnemosyne.mcp.workers import Workers
+
+_name: ContextVar[str] = ContextVar("name", default="")
+
+
+def test_a_function_has_the_context_of_its_caller() -> None:
+    async def call() -> tuple[str, threading.Thread]:
+        _name.set("ada")
+        return await Workers(1).run(lambda: (_name.get(), threading.current_thread()))
+
+    name, thread = anyio.run(call)
+    assert name == "ada"
+    assert thread is not threading.current_thread()
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), SystemExit(1)], ids=repr)
+def test_an_error_is_raised_in_the_caller(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    async def call() -> None:
+        workers = Workers(1)
+        with pytest.raises(type(error)) as caught:
+            await workers.run(fail)
+        assert caught.value is error
+        assert await workers.run(lambda: "next") == "next"
+
+    anyio.run(call)
+
+
+def test_threads_are_started_on_demand_and_at_most_so_many() -> None:
+    async def call() -> set[int]:
+        workers, idents = Workers(2), set()
+        barrier = threading.Barrier(2)
+
+        def note(together: bool) -> None:
+            idents.add(threading.get_ident())
+            if together:
+                barrier.wait(20)
+
+        await workers.run(note, False)
+        await workers.run(note, False)
+        assert len(idents) == 1
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(workers.run, note, True)
+        return idents
+
+    assert len(anyio.run(call)) == 2
+
+
+def test_cancellation_waits_for_the_function() -> None:
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        assert release.wait(20)
+        ended.set()
+
+    async def cancel() -> None:
+        workers = Workers(2)
+        async with anyio.create_task_group() as group:
+            group.start_soon(workers.run, hold)
+            await workers.run(begun.wait, 20)
+            group.cancel_scope.cancel()
+            release.set()
+        assert ended.is_set()
+
+    anyio.run(cancel)
+
+
+def test_the_threads_end_with_their_object() -> None:
+    async def thread_of() -> threading.Thread:
+        return await Workers(1).run(threading.current_thread)
+
+    thread = anyio.run(thread_of)
+    gc.collect()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_an_idle_thread_keeps_no_arguments_alive() -> None:
+    class Argument:
+        pass
+
+    async def call() -> None:
+        workers, argument = Workers(1), Argument()
+        alive = weakref.ref(argument)
+        await workers.run(lambda taken: None, argument)
+        del argument
+        await workers.run(lambda: None)
+        gc.collect()
+        assert alive() is None
+
+    anyio.run(call)
