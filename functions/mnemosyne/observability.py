@@ -81,6 +81,9 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
         _current.reset(token)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":"))
+
+
 class JsonFormatter(logging.Formatter):
     """Format a log record as a line of JSON for Cloud Logging."""
 
@@ -105,7 +108,7 @@ class JsonFormatter(logging.Formatter):
             entry["logging.googleapis.com/trace"] = name
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
-        return json.dumps(entry, ensure_ascii=False, default=str, separators=(",", ":"))
+        return _ENCODER.encode(entry)
 
 
 def grouped(cause: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from starlette.responses import Response
 
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
@@ -234,7 +235,7 @@ def test_a_slow_body_without_a_credential_does_not_occupy_a_request_slot(app_of:
 
         scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
         with anyio.fail_after(2):  # the limit for callers without a credential
-            await McpMiddleware(app_behind, **edge.kwargs)(scope, receive, send)
+            await McpMiddleware(app_behind, **edge.kwargs | {"transport": app_behind})(scope, receive, send)
         return answered
 
     assert anyio.run(drip)[0]["status"] == 401
@@ -302,13 +303,13 @@ def test_requests_of_a_principal_beyond_its_running_and_waiting_limits_are_refus
         access.concurrency = ConcurrencyLimits(seconds=3600)
         at_once = access.concurrency.at_once + access.concurrency.waiting
 
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            begun.set()
-            await release.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+        class Slow:
+            async def answer(self, posted: Any, headers: Any) -> Response:
+                begun.set()
+                await release.wait()
+                return Response()
 
-        transport = httpx.ASGITransport(McpMiddleware(slow, **edge.kwargs))
+        transport = httpx.ASGITransport(McpMiddleware(app, **edge.kwargs | {"exchanges": Slow()}))
         async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
 
             async def post(token: str) -> None:

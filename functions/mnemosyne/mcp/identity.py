@@ -17,6 +17,7 @@ class IdentifiedServer(Server[Any]):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
+        self.middleware.clear()  # the SDK's spans: no tracer is configured, so they would cost CPU time for nothing
         self.add_request_handler("server/discover", mcp_types.RequestParams, self._discovered)
 
     @property

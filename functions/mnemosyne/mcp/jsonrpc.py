@@ -22,10 +22,11 @@ def read(text: str | bytes) -> Any:
         raise InvalidRequest(f"Parse error: {exc}") from exc
 
 
-def problem(posted: Any, *, escaped: bool = True) -> str | None:
+def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
     """Return why the JSON is not a valid JSON-RPC message, or None if it is valid.
 
-    A text without escapes (`escaped`) is not searched for lone surrogates, because UTF-8 cannot encode them.
+    A text without escapes (`escaped`) is not searched for lone surrogates, because UTF-8 cannot encode them. The depth
+    of a text with few opening `brackets` is not measured.
     """
     if isinstance(posted, list):
         return None
@@ -41,7 +42,7 @@ def problem(posted: Any, *, escaped: bool = True) -> str | None:
     params = posted.get("params")
     if reason := _params_problem(posted.get("method"), {} if params is None else params):
         return reason
-    if _depth(posted) > DEPTH:
+    if brackets > DEPTH and _depth(posted) > DEPTH:
         return f"it must be nested at most {DEPTH} levels deep"
     return _surrogate_problem(posted) if escaped else None
 

@@ -45,6 +45,8 @@ class Result(BaseModel):
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Not annotated, because a return type would replace the fields in the output schema."""
         values = serialize(self)
+        if None not in values.values():
+            return values
         fields = type(self).model_fields
         return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
 

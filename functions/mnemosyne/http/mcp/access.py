@@ -7,6 +7,7 @@ import hashlib
 import ipaddress
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -263,7 +264,11 @@ def _units(call: Any) -> float:
 
 
 def _on_loopback(scope: AsgiScope) -> bool:
-    address = (scope.get("server") or ("", 0))[0]
+    return _is_loopback((scope.get("server") or ("", 0))[0])
+
+
+@lru_cache(maxsize=16)
+def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:  # a socket file, or a test

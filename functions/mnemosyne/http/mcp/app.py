@@ -8,7 +8,6 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -22,7 +21,9 @@ from mnemosyne.http.common.health import health_routes, is_deep, report
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, Access
 from mnemosyne.http.mcp.cors import Cors
+from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.http.mcp.middleware import MCP_PATH, McpMiddleware
+from mnemosyne.http.mcp.reply import compressing
 from mnemosyne.http.mcp.streams import Streamable, wants_stream
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.thread_limiter import Turns
@@ -30,10 +31,6 @@ from mnemosyne.ports.services import Services
 
 LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
 """Where clients look for an authorization server if the metadata names none."""
-COMPRESSED_BYTES = 4_096
-"""Smallest response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9 kB."""
-COMPRESSION = 4
-"""zlib's compression level. It takes a third of the time of the default level."""
 SCHEMA_PATH = "/schemas/message.v1.json"
 """JSON schema of the topic's messages, the same as in docs."""
 
@@ -58,14 +55,23 @@ def build_app(
     database = Turns(threads)
     # McpMiddleware validates Host and Origin.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    streamable = Streamable(serve(services, database=database), security)
-    routes = [Route(MCP_PATH, streamable), *health_routes(_health_handler(access, examine)), *_metadata_routes(access)]
+    server = serve(services, database=database)
+    streamable = Streamable(server, security)
+    routes = [*health_routes(_health_handler(access, examine)), *_metadata_routes(access)]
     routes += [*site.routes(access.issuer), *([canary] if canary else [])]
     handlers = {404: _not_served, 405: _not_served}
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
     app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
-    app.add_middleware(McpMiddleware, access=access, database=database, streams=streams, origins=allowed_origins)
-    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
+    app.add_middleware(compressing)
+    app.add_middleware(
+        McpMiddleware,
+        exchanges=Exchanges(server),
+        transport=streamable,
+        access=access,
+        database=database,
+        streams=streams,
+        origins=allowed_origins,
+    )
     app.add_middleware(Cors, origins=allowed_origins)
     warm()
     return app

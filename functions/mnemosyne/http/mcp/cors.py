@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REQUEST_HEADERS = (
     "authorization",
@@ -32,6 +32,7 @@ class Cors:
     """Middleware over the whole app."""
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
+        self._app = app
         ports = "|".join(re.escape(origin[:-1]) + "[0-9]{1,5}" for origin in origins if origin.endswith(":*"))
         self._public = CORSMiddleware(
             app, allow_origins=("*",), allow_headers=("mcp-protocol-version",), max_age=SECONDS
@@ -48,5 +49,18 @@ class Cors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a preflight, or pass the request on and add the CORS headers to its response."""
-        public = scope["type"] == "http" and scope["path"].startswith(PUBLIC)
-        await (self._public if public else self._own)(scope, receive, send)
+        if scope["type"] != "http" or all(name != b"origin" for name, _ in scope["headers"]):
+            await self._app(scope, receive, _varying_by_origin(send))
+            return
+        await (self._public if scope["path"].startswith(PUBLIC) else self._own)(scope, receive, send)
+
+
+def _varying_by_origin(send: Send) -> Send:
+    """Return a `send` that tells caches that another Origin gets another response."""
+
+    async def vary(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (b"vary", b"Origin")]
+        await send(message)
+
+    return vary

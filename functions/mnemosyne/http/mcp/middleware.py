@@ -13,7 +13,7 @@ import mcp_types
 from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import Principal
@@ -24,6 +24,8 @@ from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.mcp import request_headers
 from mnemosyne.http.mcp.access import Access, needs_database
 from mnemosyne.http.mcp.batch import Batches
+from mnemosyne.http.mcp.exchange import DEFAULT_REVISION, Exchanges
+from mnemosyne.http.mcp.reply import Reply
 from mnemosyne.http.mcp.streams import STREAMS
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.record import site_context
@@ -36,7 +38,6 @@ PARSERS = 2
 """Threads that parse large bodies. More would not be faster, because parsing holds the GIL."""
 LONGEST_WAIT_SECONDS = 2.0
 """Longest expected wait for a database thread. A call that would wait longer gets 429 at once."""
-_DEFAULT_REVISION = "2025-03-26"  # of a request without MCP-Protocol-Version, according to the protocol
 
 
 class McpMiddleware:
@@ -45,17 +46,22 @@ class McpMiddleware:
     def __init__(
         self,
         app: ASGIApp,
+        *,
+        exchanges: Exchanges,
+        transport: ASGIApp,
         access: Access,
         database: Turns,
         streams: Callable[[Any], bool],
         origins: Sequence[str] = (),
     ) -> None:
         self._app = app
+        self._exchanges = exchanges
+        self._transport = transport
         self._access = access
         self._database = database
         self._streams = streams
         self._origins = request_headers.Origins(origins)
-        self._batches = Batches(app)
+        self._batches = Batches(transport)
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,13 +78,13 @@ class McpMiddleware:
                 response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
                 arrived = _Arrived(scope["headers"], receive)
-                await self._serve(principal, served, headers, arrived, _Counted(send))
+                await self._serve(principal, served, headers, arrived, Reply(send))
                 return
             await bodies.drain(receive)
         await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
 
     async def _serve(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", reply: Reply
     ) -> None:
         """Serve an authenticated request, and charge its response bytes even if the client disconnects."""
         try:
@@ -92,18 +98,18 @@ class McpMiddleware:
                 if response is not None:
                     await bodies.drain(arrived.receive)
                 else:
-                    response = await self._answer(principal, scope, headers, arrived, send)
+                    response = await self._answer(principal, scope, headers, arrived, reply)
                 if response is not None:
-                    await response(scope, arrived.receive, send)
+                    await reply.send(response, scope, arrived.receive)
         finally:
             if self._access.limits(principal):
-                self._access.budgets.charge(principal.id, send.bytes // rate_limit.BYTES_OUT)
+                self._access.budgets.charge(principal.id, reply.bytes // rate_limit.BYTES_OUT)
 
     def _place(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
         return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
 
     async def _answer(
-        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", reply: Reply
     ) -> Response | None:
         """Return an error or batch response; None if the MCP server has sent the response."""
         try:
@@ -136,19 +142,26 @@ class McpMiddleware:
             return restricted
         with principal_context(principal), site_context(self._access.origin(scope, headers)):
             if isinstance(posted, list):
-                revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
-                return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
-            await self._hand_on(scope, headers, posted, bodies.replay(body, arrived.receive), send)
-            return None
+                revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
+                return await self._batches.answer(scope, revision, posted, arrived.receive, reply.add)
+            return await self._pass_on(scope, headers, posted, bodies.replay(body, arrived.receive), reply)
 
-    async def _hand_on(self, scope: Scope, headers: Headers, posted: Any, receive: Receive, send: Send) -> None:
+    async def _pass_on(
+        self, scope: Scope, headers: Headers, posted: Any, receive: Receive, reply: Reply
+    ) -> Response | None:
         """Pass the request to the MCP server. It responds with a stream if the client wants or accepts only that."""
-        accept = headers.get("accept", "").lower()
-        only_stream = request_headers.takes_streams_only(accept)
-        if only_stream:
+        accepted = request_headers.accepted_types(headers.get("accept", ""))
+        accepts_json = not accepted.isdisjoint(request_headers.JSON_TYPES)
+        accepts_stream = request_headers.STREAM in accepted
+        streamed = accepts_stream and (not accepts_json or self._streams(posted))
+        if accepts_json and not streamed:
+            response = await self._exchanges.answer(posted, headers)
+            if response is not None:
+                return response
+        if not accepts_json and accepts_stream:
             scope = {**scope, "headers": request_headers.with_json(headers)}
-        streamed = only_stream or ("text/event-stream" in accept and self._streams(posted))
-        await self._app({**scope, STREAMS: streamed}, receive, send)
+        await reply.send(self._transport, {**scope, STREAMS: streamed}, receive)
+        return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
         """Return the JSON and its problem. Large bodies are parsed in a thread, so that the event loop stays free."""
@@ -171,25 +184,10 @@ class _Arrived:
         return len(self._headers) != self._before
 
 
-class _Counted:
-    """An ASGI `send` that counts the bytes of the response."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.bytes = 0
-
-    def add(self, size: int) -> None:
-        """Count a response whose client has disconnected."""
-        self.bytes += size
-
-    async def __call__(self, message: Message) -> None:
-        self.bytes += len(message.get("body", b""))
-        await self._send(message)
-
-
 def _parse(body: bytes) -> tuple[Any, str | None]:
     posted = jsonrpc.read(body)
-    return posted, jsonrpc.problem(posted, escaped=b"\\u" in body)
+    brackets = body.count(b"{") + body.count(b"[")
+    return posted, jsonrpc.problem(posted, escaped=b"\\u" in body, brackets=brackets)
 
 
 def _unsupported(headers: Headers, posted: Any) -> Response | None:
@@ -197,7 +195,7 @@ def _unsupported(headers: Headers, posted: Any) -> Response | None:
 
     Requests with `_meta` name the version there, and the SDK validates it.
     """
-    revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+    revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
     if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
         return None
     supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)

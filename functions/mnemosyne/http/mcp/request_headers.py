@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -22,6 +24,9 @@ SINGLETON_HEADERS = (
     b"mcp-name",
 )
 """Headers that may be sent once. A repeated header is an attempt at request smuggling, or came as a trailer."""
+JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
+"""Media types in Accept that admit JSON."""
+STREAM = "text/event-stream"
 JSON_AND_STREAM = b"application/json, text/event-stream"
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 
@@ -52,6 +57,24 @@ def _pattern(origin: str) -> str:
     return f"{re.escape(origin[:-1])}[0-9]{{1,5}}" if origin.endswith(":*") else re.escape(origin)
 
 
+class IndexedHeaders(Headers):
+    """Headers with an index of first values. Starlette's search the list of all headers at each access."""
+
+    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
+        super().__init__(raw=raw)
+        self._first = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(raw)}
+
+    def __getitem__(self, key: str) -> str:
+        return self._first[key.lower()]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key.lower() in self._first
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the first value of a header, or the default."""
+        return self._first.get(key.lower(), default)
+
+
 def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
     """Trim the values, drop the session id, and add an Accept header if there is none.
 
@@ -60,13 +83,13 @@ def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
     headers = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
     if not any(name == b"accept" for name, _ in headers):
         headers.append((b"accept", JSON_AND_STREAM))
-    return Headers(raw=headers)
+    return IndexedHeaders(headers)
 
 
-def takes_streams_only(accept: str) -> bool:
-    """Whether an Accept header admits a stream and no JSON."""
-    types = {media_range.split(";")[0].strip().lower() for media_range in accept.split(",")}
-    return "text/event-stream" in types and types.isdisjoint({"application/json", "application/*", "*/*"})
+@lru_cache(maxsize=64)
+def accepted_types(accept: str) -> frozenset[str]:
+    """Return the media types of an Accept header, without their parameters."""
+    return frozenset(media_range.split(";")[0].strip().lower() for media_range in accept.split(","))
 
 
 def with_json(headers: Headers) -> list[tuple[bytes, bytes]]:

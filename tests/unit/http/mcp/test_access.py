@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from mcp.server.lowlevel.server import Server
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.health import Check
@@ -16,6 +17,7 @@ from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.common.rate_limit import Budgets
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
+from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.streams import wants_stream
 from mnemosyne.mcp.thread_limiter import Turns
@@ -326,7 +328,15 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
 
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
-    anyio.run(McpMiddleware(never_called, access, Turns(1), wants_stream), scope, drip, send)
+    middleware = McpMiddleware(
+        never_called,
+        exchanges=Exchanges(Server("unused")),
+        transport=never_called,
+        access=access,
+        database=Turns(1),
+        streams=wants_stream,
+    )
+    anyio.run(middleware, scope, drip, send)
     assert sent[0]["status"] == 408
 
 

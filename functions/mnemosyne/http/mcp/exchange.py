@@ -1,0 +1,124 @@
+"""Answer a request with one JSON message: the SDK's server without the SDK's transport.
+
+The SDK's transport would start tasks and streams for each request, parse the body a second time, and repeat the checks
+of the middleware. That is most of its CPU time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import mcp_types
+from mcp.server.connection import Connection
+from mcp.server.lowlevel.server import Server
+from mcp.server.runner import ServerRunner, modern_error_data
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    classify_inbound_request,
+    validate_mcp_param_headers,
+)
+from mcp.shared.transport_context import TransportContext
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from pydantic_core import to_json
+from starlette.responses import Response
+
+DEFAULT_REVISION = "2025-03-26"
+"""Revision of a request without MCP-Protocol-Version, according to the protocol."""
+SUBSCRIPTION = "subscriptions/listen"
+"""The only method whose response is always a stream."""
+_TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
+
+
+@dataclass(frozen=True)
+class Client:
+    """What a request tells about its client."""
+
+    revision: str
+    capabilities: mcp_types.ClientCapabilities | None
+
+
+class Exchanges:
+    """Passes single requests to the SDK's server."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+
+    async def answer(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> Response | None:
+        """Return the response to a request; None if the SDK's transport must respond.
+
+        The SDK's transport responds to notifications and to requests that contradict their headers.
+        """
+        if "id" not in posted or "method" not in posted or posted["method"] == SUBSCRIPTION:
+            return None
+        client = self.client(posted, headers)
+        if client is None:
+            return None
+        exchange, status = _Exchange(posted["id"]), 200
+        connection = Connection(exchange, protocol_version=client.revision)
+        connection.client_capabilities = client.capabilities
+        connection.initialized.set()
+        message = {"jsonrpc": "2.0", "id": posted["id"]}
+        try:
+            runner = ServerRunner(self._server, connection, {})
+            message["result"] = await runner.on_request(exchange, posted["method"], posted.get("params"))
+        except Exception as exc:  # noqa: BLE001 - the SDK logs and classifies it
+            error = modern_error_data(exc)
+            message["error"] = error.model_dump(by_alias=True, mode="json", exclude_none=True)
+            if client.revision not in HANDSHAKE_PROTOCOL_VERSIONS:
+                status = ERROR_CODE_HTTP_STATUS.get(error.code, 200)
+        return Response(to_json(message), status, media_type="application/json")
+
+    def client(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
+        """Return what the server knows about the client; None if the request contradicts its headers."""
+        revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
+        if revision in HANDSHAKE_PROTOCOL_VERSIONS:
+            return Client(revision, None)
+        route = classify_inbound_request(posted, headers=headers)
+        if isinstance(route, InboundLadderRejection) or not self._has_param_headers(posted, headers):
+            return None
+        try:
+            capabilities = mcp_types.ClientCapabilities.model_validate(route.client_capabilities, by_name=False)
+        except ValidationError:  # the SDK rejects the request when it validates `_meta`
+            capabilities = None
+        return Client(route.protocol_version, capabilities)
+
+    def _has_param_headers(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
+        """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments, if the tool's schema wants them."""
+        find_schema = self._server.get_tool_input_schema
+        if posted["method"] != "tools/call" or find_schema is None:
+            return True
+        params = posted["params"]
+        schema = find_schema(params["name"])
+        return schema is None or validate_mcp_param_headers(schema, params.get("arguments") or {}, headers) is None
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """The SDK's context of one request. Nothing can be sent to the client before the response."""
+
+    request_id: mcp_types.RequestId
+    transport: TransportContext = _TRANSPORT
+    message_metadata: None = None
+    can_send_request: bool = False
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """An event that is never set: to cancel a request, the client closes the connection."""
+        return anyio.Event()
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        """Reject a request to the client."""
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        """Drop a notification."""
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Drop a report of progress."""

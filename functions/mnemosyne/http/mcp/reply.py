@@ -1,0 +1,45 @@
+"""Send the response of a request: count its bytes, and compress it if it is large."""
+
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COMPRESSED_BYTES = 4_096
+"""Smallest response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9 kB."""
+COMPRESSION = 4
+"""zlib's compression level. It takes a third of the time of the default level."""
+
+
+def compressing(app: ASGIApp) -> ASGIApp:
+    """Return the app with compressed responses."""
+    return GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
+
+
+class Reply:
+    """Sends responses of one request. `bytes` is their size before compression."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.bytes = 0
+
+    def add(self, size: int) -> None:
+        """Count a response whose client has disconnected."""
+        self.bytes += size
+
+    async def send(self, response: ASGIApp, scope: Scope, receive: Receive) -> None:
+        """Send a response, or the response of an app."""
+        if isinstance(response, Response) and len(response.body) < COMPRESSED_BYTES:
+            self.bytes += len(response.body)
+            await response(scope, receive, self._send)
+        else:
+            await compressing(self._counted(response))(scope, receive, self._send)
+
+    def _counted(self, app: ASGIApp) -> ASGIApp:
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            async def count(message: Message) -> None:
+                self.bytes += len(message.get("body", b""))
+                await send(message)
+
+            await app(scope, receive, count)
+
+        return counted

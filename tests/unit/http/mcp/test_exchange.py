@@ -1,0 +1,119 @@
+"""A single exchange gets the response that the SDK's own transport gives."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from starlette.testclient import TestClient
+
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.http.mcp.exchange import Exchanges
+from mnemosyne.mcp.server import build_server
+from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.service.authenticate import NoAuthenticator
+from tests.fakes import FakeServices
+
+REVISIONS = (None, *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
+HANDSHAKE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "0"},
+}
+REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
+    "handshake": ("initialize", HANDSHAKE),
+    "ping": ("ping", None),
+    "list": ("tools/list", {}),
+    "invalid cursor": ("tools/list", {"cursor": 5}),
+    "refused cursor": ("tools/list", {"cursor": "x"}),
+    "call": ("tools/call", {"name": "who_am_i", "arguments": {}}),
+    "call with null": ("tools/call", {"name": "who_am_i", "arguments": {"unknown": None}}),
+    "call without arguments": ("tools/call", {"name": "who_am_i"}),
+    "tool error": ("tools/call", {"name": "get_memory", "arguments": {"id": "\u00fc"}}),
+    "unknown tool": ("tools/call", {"name": "nope"}),
+    "unknown resource": ("resources/read", {"uri": "memory://nope"}),
+    "unknown prompt": ("prompts/get", {"name": "nope"}),
+    "unknown method": ("nope/nope", {"x": 1}),
+    "discovery": ("server/discover", {}),
+    "subscription": ("subscriptions/listen", {"notifications": {}}),
+    "invalid log level": ("tools/list", {"_meta": {"io.modelcontextprotocol/logLevel": "x"}}),
+}
+
+
+def _headers(revision: str | None, method: str, params: dict[str, Any]) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "Mcp-Method": method}
+    named = params.get("uri" if method == "resources/read" else "name")
+    return headers | ({"MCP-Protocol-Version": revision} if revision else {}) | ({"Mcp-Name": named} if named else {})
+
+
+def _meta(revision: str) -> dict[str, Any]:
+    return {
+        PROTOCOL_VERSION_META_KEY: revision,
+        CLIENT_CAPABILITIES_META_KEY: {},
+        CLIENT_INFO_META_KEY: {"name": "test", "version": "0"},
+    }
+
+
+def _content(response: Any) -> Any:
+    return response.json() if response.content else None
+
+
+@pytest.fixture(scope="module")
+def clients() -> Iterator[tuple[TestClient, TestClient]]:
+    services = FakeServices()
+    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",))
+    ours = build_app(services, threads=2, access=access, allowed_origins=(), warm=lambda: None, examine=list)
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server = build_server(services, database=Turns(2), principal=LOCAL)
+    sdk = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
+    with TestClient(ours) as first, TestClient(sdk) as second:
+        yield first, second
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_the_response_is_the_sdk_s(
+    clients: tuple[TestClient, TestClient], revision: str | None, request_: tuple[str, dict[str, Any] | None]
+) -> None:
+    method, params = request_
+    if revision in MODERN_PROTOCOL_VERSIONS:
+        params = {**(params or {}), "_meta": _meta(str(revision)) | (params or {}).get("_meta", {})}
+    posted = {"jsonrpc": "2.0", "id": "\u00fc", "method": method} | ({} if params is None else {"params": params})
+    ours, theirs = (
+        client.post("/mcp", json=posted, headers=_headers(revision, method, params or {})) for client in clients
+    )
+    assert (ours.status_code, ours.headers.get("content-type")) == (
+        theirs.status_code,
+        theirs.headers.get("content-type"),
+    )
+    assert _content(ours) == _content(theirs)
+
+
+@pytest.mark.parametrize(
+    "fault", [{"Mcp-Method": "ping"}, {"Mcp-Name": "nope"}, {"MCP-Protocol-Version": "2099-01-01"}]
+)
+def test_headers_that_contradict_the_request_are_rejected_as_by_the_sdk(
+    clients: tuple[TestClient, TestClient], fault: dict[str, str]
+) -> None:
+    params = {"name": "who_am_i", "_meta": _meta("2026-07-28")}
+    posted = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = _headers("2026-07-28", "tools/call", params) | fault
+    ours, theirs = (client.post("/mcp", json=posted, headers=headers) for client in clients)
+    assert ours.status_code == 400
+    assert (ours.status_code, ours.json()) == (theirs.status_code, theirs.json())
+
+
+def test_an_argument_without_its_header_is_rejected() -> None:
+    schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    server = build_server(FakeServices(), database=Turns(1), principal=LOCAL)
+    server.get_tool_input_schema = {"who_am_i": schema}.get
+    params = {"name": "who_am_i", "arguments": {"region": "eu"}, "_meta": _meta("2026-07-28")}
+    posted = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {name.lower(): value for name, value in _headers("2026-07-28", "tools/call", params).items()}
+    exchanges = Exchanges(server)
+    assert exchanges.client(posted, headers) is None
+    assert exchanges.client(posted, headers | {"mcp-param-region": "eu"}) is not None
