@@ -1,7 +1,8 @@
 """Compare the CPU time of a tool call with the SDK's low-level and high-level servers, in two protocol versions.
 
 The services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK's tool does
-nothing. Each round sends the same requests to each, one after the other.
+nothing. Each round sends the same requests to each, one after the other. The event loop is that of the deployed
+functions.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import mcp_types
+import uvloop
 from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -110,7 +112,7 @@ def _app(server: Any) -> Starlette:
 def figures(rounds: int) -> list[Figure]:
     """Measure both protocol versions."""
     configure_logging("INFO", io.StringIO())
-    return asyncio.run(measured(rounds))
+    return uvloop.run(measured(rounds))
 
 
 async def measured(rounds: int) -> list[Figure]:

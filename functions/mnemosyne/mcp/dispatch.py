@@ -1,11 +1,11 @@
 """Run a tool: parse its arguments, convert errors for the agent, mark stored text, and log the call."""
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import mcp_types
+from pydantic_core import to_json
 
 from mnemosyne.domain import audit
 from mnemosyne.domain.parsing import parse
@@ -138,7 +138,7 @@ def _trace_id() -> str:
 def success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
     """Build the result with text and structure. A text of `stored` memories is followed by a notice that says so."""
     structured = reply.result.model_dump(mode="json")
-    text = reply.text if reply.text is not None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+    text = reply.text if reply.text is not None else to_json(structured).decode()
     blocks = [text]
     if stored:
         blocks.append("\n".join([stored_by_someone(text), *reply.notes]))

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import anyio
 
 ResultT = TypeVar("ResultT")
-_Outcome = tuple[Any, BaseException | None]
 
 
 class Workers:
@@ -27,49 +26,68 @@ class Workers:
     async def run(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Run a function in a thread, with the context variables of the caller.
 
-        Cancellation by anyio waits until the function has ended, because a thread cannot be stopped.
+        Cancellation waits until the function has ended, because a thread cannot be stopped.
         """
-        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-        ended: asyncio.Future[_Outcome] = loop.create_future()
-
-        def call() -> None:
-            outcome = _outcome(context, function, arguments)
-            try:
-                loop.call_soon_threadsafe(_settle, ended, outcome)
-            except RuntimeError:  # the event loop has been closed, so nobody waits
-                return
-
         if self._busy >= self._started < self._threads:
             self._started += 1
             threading.Thread(target=_work, args=(self._calls,), name="tool", daemon=True).start()
+        call = _Call(function, arguments)
         self._busy += 1
         try:
-            self._calls.put(call)
+            self._calls.put(call.run)
+            await call.ended
+        except asyncio.CancelledError:
+            # Only here, because entering a scope takes as much CPU time as the switch to the thread.
             with anyio.CancelScope(shield=True):
-                result, error = await ended
+                await call.end()
+            raise
         finally:
             self._busy -= 1
-        if error is not None:
-            raise error
-        return result  # type: ignore[no-any-return]
+        if call.error is not None:
+            raise call.error
+        return call.result  # type: ignore[no-any-return]
+
+
+class _Call:
+    """A function's call in another thread. `ended` is done when `result` or `error` is set."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._function = function
+        self._arguments = arguments
+        self._context = contextvars.copy_context()
+        self._loop = asyncio.get_running_loop()
+        self._has_ended = False
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Call the function in the current thread."""
+        try:
+            self.result = self._context.run(self._function, *self._arguments)
+        except BaseException as exc:  # noqa: BLE001 - raised in the event loop
+            self.error = exc
+        try:
+            self._loop.call_soon_threadsafe(self._settle)
+        except RuntimeError:  # the event loop has been closed, so nobody waits
+            return
+
+    async def end(self) -> None:
+        """Wait for the end after `ended` was cancelled."""
+        if not self._has_ended:
+            self.ended = self._loop.create_future()
+            await self.ended
+
+    def _settle(self) -> None:
+        self._has_ended = True
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
 def _work(calls: "SimpleQueue[Callable[[], None] | None]") -> None:
     while (call := calls.get()) is not None:
         call()
         del call  # an idle thread must not keep the arguments alive
-
-
-def _outcome(context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Outcome:
-    try:
-        return context.run(function, *arguments), None
-    except BaseException as exc:  # noqa: BLE001 - raised in the event loop
-        return None, exc
-
-
-def _settle(ended: "asyncio.Future[_Outcome]", outcome: _Outcome) -> None:
-    if not ended.done():  # the event loop has cancelled the caller
-        ended.set_result(outcome)
 
 
 def _stop(calls: "SimpleQueue[Callable[[], None] | None]", threads: int) -> None:
