@@ -29,7 +29,7 @@ def system() -> Iterator[DevServer]:
 
 @pytest.fixture(scope="module")
 def site(system: DevServer) -> str:
-    """The console's address, without its last slash."""
+    """The console's address, without the final slash."""
     return f"http://127.0.0.1:{system.port}"
 
 
@@ -42,7 +42,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def picture() -> Callable[[Chromium, str], None]:
-    """Keeps a picture of the whole page, to be looked at."""
+    """Function that saves a picture of the complete page."""
 
     def keep(browser: Chromium, name: str) -> None:
         if ARTEFACTS:
@@ -58,6 +58,6 @@ def picture() -> Callable[[Chromium, str], None]:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The source of axe-core, which looks for what people with disabilities cannot use."""
+    """The source of axe-core, a checker of accessibility."""
     install_javascript()
     return (JS / "node_modules/axe-core/axe.min.js").read_text()

@@ -29,7 +29,7 @@ def shows(browser: Chromium, text: str) -> None:
 
 
 def _settled(look: Callable[[], bool]) -> bool:
-    """The result of `look`; false if the page has changed in the meantime."""
+    """Return the result of `look`, or false if the page has changed in the meantime."""
     try:
         return look()
     except StaleElementReferenceException:
@@ -37,7 +37,7 @@ def _settled(look: Callable[[], bool]) -> bool:
 
 
 def find(browser: Chromium, selector: str) -> WebElement:
-    """The first visible element of a CSS selector, once it is there."""
+    """Wait for the first visible element of a CSS selector, and return it."""
     found: list[WebElement] = []
 
     def is_there() -> bool:
@@ -61,7 +61,7 @@ def type_into(browser: Chromium, id_: str, text: str) -> None:
 
 
 def press(browser: Chromium, label: str, kind: str = "button") -> None:
-    """Press the visible button that says so."""
+    """Press the visible button with this text."""
     path = f"//{kind}[normalize-space()='{label}']"
 
     def is_pressed() -> bool:
@@ -74,7 +74,7 @@ def press(browser: Chromium, label: str, kind: str = "button") -> None:
 
 
 def follow(browser: Chromium, label: str) -> None:
-    """Follow the visible link that says so."""
+    """Follow the visible link with this text."""
     press(browser, label, "a")
 
 
@@ -84,13 +84,13 @@ def page(browser: Chromium, name: str) -> None:
 
 
 def keys(browser: Chromium, *pressed: str) -> None:
-    """Press keys wherever the focus is."""
+    """Press keys at the element with the focus."""
     for key in pressed:
         ActionChains(browser.driver).send_keys(key).perform()
 
 
 def titles(browser: Chromium) -> list[str]:
-    """The names of the listed memories, all read at one moment, because the page may change between two reads."""
+    """Return the names of the listed memories, read in one step, because the page may change between two reads."""
     named: list[str] = browser.driver.execute_script(TITLES)
     return named
 

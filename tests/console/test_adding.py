@@ -43,7 +43,9 @@ def _paste(browser: Chromium, text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "said"), [(PARAGRAPHS, "2 paragraphs"), (LIST, "3 list items")])
-def test_a_pasted_text_with_several_parts_asks(add: Chromium, text: str, said: str) -> None:
+def test_pasting_a_text_with_several_parts_asks_whether_it_is_several_memories(
+    add: Chromium, text: str, said: str
+) -> None:
     _paste(add, text)
     shows(add, f"One memory or several? The text has {said}.")
 
@@ -69,7 +71,7 @@ def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> No
     assert system.call("get_memory", {"id": id_})["content"] == PARAGRAPHS
 
 
-def test_a_text_that_is_typed_or_has_one_part_asks_nothing(add: Chromium) -> None:
+def test_a_typed_text_or_a_pasted_text_with_one_part_asks_no_question(add: Chromium) -> None:
     find(add, "#content").send_keys(PARAGRAPHS)
     shows(add, f"{len(PARAGRAPHS)} of 100,000 characters")
     assert "One memory or several?" not in add.text
@@ -79,7 +81,7 @@ def test_a_text_that_is_typed_or_has_one_part_asks_nothing(add: Chromium) -> Non
     assert "One memory or several?" not in add.text
 
 
-def test_a_file_that_is_dropped_is_imported_and_the_text_is_kept(system: DevServer, add: Chromium) -> None:
+def test_a_dropped_file_is_imported_and_the_typed_text_is_kept(system: DevServer, add: Chromium) -> None:
     field = find(add, "#content")
     field.send_keys("Half a thought")
     add.driver.execute_script(DROP, field, "jo.md", "# Jo\n\nJo keeps bees.")

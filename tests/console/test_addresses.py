@@ -1,4 +1,4 @@
-"""The page requests and shows the values in its address or form: tags with commas, the time zone, the latest."""
+"""Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
 from selenium.webdriver.common.by import By
 
@@ -8,7 +8,7 @@ from tests.dev import DevServer
 from tests.waiting import wait_until
 
 GO = "history.pushState(null, '', arguments[0]); dispatchEvent(new PopStateEvent('popstate'));"
-# The first search's answer is kept back until it is let go.
+# The answer of the first search waits until the test releases it.
 HOLD_FIRST_SEARCH = """
 const real = window.fetch;
 let held = false;
@@ -30,7 +30,7 @@ letGo().then(() => requestAnimationFrame(() => requestAnimationFrame(() => told(
 """
 
 
-def test_an_address_that_is_no_text_is_answered_as_one_that_names_no_memory(site: str, browser: Chromium) -> None:
+def test_an_address_with_an_invalid_id_shows_an_error(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/memories/%")
     shows(browser, "id must be a whole UUID")
 
@@ -46,7 +46,7 @@ def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: st
     assert titles(browser) == ["Note 2"]
 
 
-def test_a_search_that_is_left_leaves_nothing_behind(site: str, browser: Chromium) -> None:
+def test_a_search_that_is_left_shows_nothing_on_the_next_page(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=oolong")
     wait_until(lambda: "Note 1" in titles(browser), "it is found")
     page(browser, "Memories")
@@ -58,13 +58,13 @@ def test_a_search_that_is_left_leaves_nothing_behind(site: str, browser: Chromiu
     shows(browser, "time_expr 'blorp' is not understood")
 
 
-def test_who_comes_back_to_a_long_list_is_where_they_were(site: str, system: DevServer, browser: Chromium) -> None:
+def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system: DevServer, browser: Chromium) -> None:
     many = [{"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)]
     for start in (0, 60):
         system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
     browser.open(f"{site}/newest?after=2024-05-01&before=2024-05-01")
     wait_until(lambda: len(titles(browser)) == 50, "the first page is there")
-    assert browser.url.startswith(f"{site}/?after"), "the former address leads here"
+    assert browser.url.startswith(f"{site}/?after"), "the former address shows this page"
     press(browser, "Load more")
     wait_until(lambda: len(titles(browser)) == 100, "the second page is there")
     row = browser.driver.find_elements(By.CSS_SELECTOR, ".row-link")[80]
@@ -82,9 +82,7 @@ def test_who_comes_back_to_a_long_list_is_where_they_were(site: str, system: Dev
     wait_until(lambda: browser.driver.execute_script(focus) == address, "the focus is on the row")
 
 
-def test_a_list_that_is_come_back_to_does_not_show_what_was_deleted(
-    system: DevServer, site: str, browser: Chromium
-) -> None:
+def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site: str, browser: Chromium) -> None:
     system.outcome(system.ingest("TITLE: Soon gone\nDeleted at once.", timestamp="2024-04-01T00:00:00Z"))
     browser.open(f"{site}/?after=2024-04-01&before=2024-04-01")
     lists(browser, "Soon gone")
@@ -94,7 +92,7 @@ def test_a_list_that_is_come_back_to_does_not_show_what_was_deleted(
     shows(browser, "No memories match")
 
 
-def test_the_link_of_the_page_that_is_shown_asks_for_it_anew(system: DevServer, site: str, browser: Chromium) -> None:
+def test_the_link_to_the_shown_page_loads_it_again(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "Note 1")
     system.outcome(system.ingest("TITLE: Just now\nStored elsewhere.", timestamp="2026-11-01T00:00:00Z"))
@@ -102,17 +100,17 @@ def test_the_link_of_the_page_that_is_shown_asks_for_it_anew(system: DevServer, 
     shows(browser, "Just now")
 
 
-def test_a_window_is_called_as_the_memory_that_it_shows(site: str, browser: Chromium) -> None:
+def test_the_window_s_title_is_the_title_of_the_shown_memory(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=shelf+7&mode=exact")
     lists(browser, "Note 2")
     find(browser, ".row-link").click()
     wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window is called so")
-    assert browser.driver.switch_to.active_element.tag_name == "h1", "the keyboard is at the heading"
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
     page(browser, "Overview")
     wait_until(lambda: browser.driver.title == "Overview · Mnemosyne", "the window is called so")
 
 
-def test_what_is_typed_to_be_stored_stays_while_another_page_is_looked_at(site: str, browser: Chromium) -> None:
+def test_a_typed_text_is_kept_while_another_page_is_shown(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/store")
     type_into(browser, "content", "Half a thought")
     assert browser.url == f"{site}/add"
@@ -122,7 +120,7 @@ def test_what_is_typed_to_be_stored_stays_while_another_page_is_looked_at(site: 
     assert find(browser, "#content").get_property("value") == "Half a thought"
 
 
-def test_a_time_that_the_address_names_is_marked_on_the_strip(site: str, browser: Chromium) -> None:
+def test_a_time_in_the_address_is_marked_on_the_timeline(site: str, browser: Chromium) -> None:
     width = "return document.querySelector('.strip .sel')?.getBoundingClientRect().width ?? 0"
     browser.open(f"{site}/?after=2026-05-02T00:00:00Z&before=2026-05-02T23:59:59Z")
     wait_until(lambda: browser.driver.execute_script(width) > 0, "the time is marked")

@@ -31,7 +31,7 @@ HTML = "<script>document.title='owned'</script><img src=x onerror=\"parent.docum
 
 
 class _Host(BaseHTTPRequestHandler):
-    """Serves the host's page, and passes its calls on to the server as a desktop host does: from no web page."""
+    """Serves the host's page, and forwards its calls to the server without an Origin, like a desktop host."""
 
     def __init__(self, mcp: str, script: bytes, *given: Any) -> None:
         self._mcp, self._script = mcp, script
@@ -60,7 +60,7 @@ class _Host(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -102,16 +102,18 @@ def _sizes(browser: Chromium) -> list[int]:
     return sizes
 
 
-def test_what_a_search_found_is_shown_and_read_whole(host: str, browser: Chromium, picture: Keep) -> None:
+def test_search_results_are_shown_and_a_memory_can_be_read_completely(
+    host: str, browser: Chromium, picture: Keep
+) -> None:
     seen = _open(browser, host, "memory_search", query="oolong")
     assert seen["uri"].startswith("ui://") and seen["mimeType"] == "text/html;profile=mcp-app"
     assert seen["meta"]["ui"]["prefersBorder"] is True
-    assert "oolong" in seen["model"][0]["text"], "a model, and a host without views, is given the text as before"
+    assert "oolong" in seen["model"][0]["text"], "hosts without views get the text"
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
     _says(browser, "Back to results")
     assert browser.driver.find_element(By.TAG_NAME, "pre").text.endswith("Ada prefers oolong to coffee.")
-    assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on at the heading"
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
     browser.driver.find_element(By.XPATH, "//button[.='Back to results']").click()
     _says(browser, "The oolong is on shelf 7.")
     browser.driver.switch_to.default_content()
@@ -134,17 +136,17 @@ def test_each_result_has_its_confidence_in_words(
     assert ("Nothing close was found" in browser.text) is noted
 
 
-def test_one_memory_is_shown_whole(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
+def test_a_single_memory_is_shown_completely(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
     memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
     _open(browser, host, "get_memory", theme="dark", id=memory_id)
     _says(browser, "The oolong is on shelf 7.")
-    assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "nothing stands behind it"
+    assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "there is no list to return to"
     assert browser.driver.execute_script("return document.documentElement.className") == "dark"
     browser.driver.switch_to.default_content()
     picture(browser, "app-memory-dark")
 
 
-def test_an_error_is_told_as_the_tool_said_it(host: str, browser: Chromium) -> None:
+def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium) -> None:
     _open(browser, host, "get_memory", id="01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
     _says(browser, "no memory has the id")
 
@@ -160,7 +162,7 @@ def test_an_error_is_told_as_the_tool_said_it(host: str, browser: Chromium) -> N
         ({"another": 1}, "as a text"),
     ],
 )
-def test_a_result_of_another_version_is_shown_as_far_as_it_is_understood(
+def test_a_result_of_another_version_is_shown_in_part_or_as_text(
     host: str, browser: Chromium, structured: Any, said: str
 ) -> None:
     result = {"content": [{"type": "text", "text": "as a text"}], "structuredContent": structured}
@@ -173,7 +175,7 @@ def test_a_result_of_another_version_is_shown_as_far_as_it_is_understood(
     [HTML, "\u202eright to left\u202c", "\x1b[31mred", "long " * 20_000],
     ids=["html", "bidi", "ansi", "long"],
 )
-def test_what_is_stored_is_shown_as_it_is_within_500_pixels(
+def test_stored_text_is_shown_as_text_within_500_pixels(
     system: DevServer, host: str, browser: Chromium, content: str
 ) -> None:
     memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z"))["memory_id"]
@@ -186,7 +188,7 @@ def test_what_is_stored_is_shown_as_it_is_within_500_pixels(
     system.call("delete_memory", {"id": memory_id})
 
 
-def test_a_host_is_told_a_height_once_however_it_gets_there(host: str, browser: Chromium) -> None:
+def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium) -> None:
     _open(browser, host, "memory_search", query="oolong")
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
@@ -198,8 +200,8 @@ def test_a_host_is_told_a_height_once_however_it_gets_there(host: str, browser: 
     browser.driver.execute_async_script(settled)
     sizes = _sizes(browser)
     assert len(sizes) > 1
-    assert [two for one, two in pairwise(sizes) if one == two] == [], "a host that animates is resized for ever by it"
-    assert browser.driver.execute_script("return window.seen.width") is None, "how wide it is is the host's to say"
+    assert [two for one, two in pairwise(sizes) if one == two] == [], "a repeated size is not reported"
+    assert browser.driver.execute_script("return window.seen.width") is None, "the host decides the width"
 
 
 def test_axe_finds_nothing_in_the_view(host: str, browser: Chromium, axe: str) -> None:

@@ -39,7 +39,7 @@ def _width(browser: Chromium, width: int) -> None:
 
 
 def _open(browser: Chromium, site: str, system: DevServer, path: str) -> str:
-    """Open a page, wait until all of it is there, and return its name."""
+    """Open a page, wait until it is complete, and return its name."""
     first = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
     browser.open(f"{site}{path.replace('FIRST', first)}")
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
@@ -48,7 +48,7 @@ def _open(browser: Chromium, site: str, system: DevServer, path: str) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_and_nothing_is_beyond_the_edge(
+def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str], picture: Keep
 ) -> None:
     browser, theme = themed
@@ -77,7 +77,7 @@ DIALOGS = {
 
 
 @pytest.mark.parametrize("path", DIALOGS)
-def test_axe_finds_nothing_in_dialogs(
+def test_axe_reports_no_problem_in_dialogs(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str]
 ) -> None:
     browser, _ = themed
@@ -95,7 +95,7 @@ def test_axe_finds_nothing_in_dialogs(
         wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog[open]"), "it is closed")
 
 
-def test_forced_colours_and_reduced_motion_are_served(
+def test_forced_colours_and_reduced_motion_are_supported(
     system: DevServer, site: str, themed: tuple[Chromium, str]
 ) -> None:
     browser, _ = themed
@@ -105,12 +105,14 @@ def test_forced_colours_and_reduced_motion_are_served(
     _open(browser, site, system, "/")
     browser.driver.find_element(By.CSS_SELECTOR, ".row .pick input").click()
     style = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1]).trim()"
-    assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "colour alone says nothing"
+    assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "not marked by colour only"
     assert browser.driver.execute_script(style, ":root", "--calm") == "0ms"
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_fingers_reach_everything_on_a_phone(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
+def test_each_control_is_large_enough_for_touch_on_a_phone(
+    system: DevServer, site: str, themed: tuple[Chromium, str]
+) -> None:
     browser, _ = themed
     _width(browser, 375)
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
@@ -127,7 +129,7 @@ def test_fingers_reach_everything_on_a_phone(system: DevServer, site: str, theme
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
-def test_the_tab_bar_leads_to_every_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
+def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
     browser, _ = themed
     _width(browser, 375)
     _open(browser, site, system, "/")

@@ -1,4 +1,4 @@
-"""A newcomer's five tasks, with the number of clicks that each takes. Typing is not counted."""
+"""Five tasks of a new user, with the number of clicks for each. Typing is not counted."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The console in Debian's Firefox: each page shows what it is for, and a memory can be added and found."""
+"""The console in Debian's Firefox: each page is shown, and a memory can be added and found."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def fox() -> Iterator[Firefox]:
         ("/add", "Add a memory"),
     ],
 )
-def test_each_page_shows_what_it_is_for(fox: Firefox, site: str, path: str, text: str) -> None:
+def test_each_page_shows_its_main_content(fox: Firefox, site: str, path: str, text: str) -> None:
     fox.open(f"{site}{path}")
     fox.shows(text)
 
@@ -41,7 +41,7 @@ def test_a_memory_is_added_and_found(fox: Firefox, site: str) -> None:
     fox.shows("leaves the hangar at dawn")
 
 
-def test_a_hit_leads_to_its_memory(fox: Firefox, site: str) -> None:
+def test_a_hit_opens_its_memory(fox: Firefox, site: str) -> None:
     fox.open(f"{site}/?q=oolong+shelf")
     fox.has(".row-link")
     fox.run("document.querySelector('.row-link').click()")

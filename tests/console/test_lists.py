@@ -53,7 +53,7 @@ def _picked(browser: Chromium) -> list[str]:
     return names
 
 
-def test_a_list_is_walked_and_picked_by_keyboard(browser: Chromium, four: dict[str, str]) -> None:
+def test_items_of_a_list_are_visited_and_selected_by_keyboard(browser: Chromium, four: dict[str, str]) -> None:
     keys(browser, "j", "j")
     assert focused(browser).startswith("C")
     keys(browser, "x", "j", "j", "X")
@@ -71,7 +71,7 @@ def test_a_list_is_walked_and_picked_by_keyboard(browser: Chromium, four: dict[s
     lists(browser, "D", "C", "B", "A")
 
 
-def test_picked_memories_are_tagged_together(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
+def test_selected_memories_are_tagged_together(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
     press(browser, "Pick")
     boxes = browser.driver.find_elements(By.CSS_SELECTOR, ".row .pick input")
     boxes[0].click()
@@ -86,7 +86,7 @@ def test_picked_memories_are_tagged_together(system: DevServer, browser: Chromiu
     assert len(browser.driver.find_elements(By.LINK_TEXT, "letters")) == 3
 
 
-def test_picked_memories_are_exported(browser: Chromium, four: dict[str, str], downloads: Path) -> None:
+def test_selected_memories_are_exported(browser: Chromium, four: dict[str, str], downloads: Path) -> None:
     keys(browser, "j", "x", "j", "x")
     press(browser, "Export")
     shows(browser, "2 memories exported.")
@@ -95,7 +95,7 @@ def test_picked_memories_are_exported(browser: Chromium, four: dict[str, str], d
     assert {json.loads(line)["title"] for line in file.read_text().splitlines()} == {"C", "D"}
 
 
-def test_a_deletion_is_undone_by_a_key_and_survives_other_pages(
+def test_a_deletion_can_be_undone_by_a_key_even_from_another_page(
     system: DevServer, browser: Chromium, four: dict[str, str]
 ) -> None:
     keys(browser, "j", "x", "j", "x", Keys.DELETE)
@@ -110,7 +110,9 @@ def test_a_deletion_is_undone_by_a_key_and_survives_other_pages(
     assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
 
 
-def test_a_deletion_ends_when_the_next_one_begins(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
+def test_a_deletion_is_final_when_the_next_one_begins(
+    system: DevServer, browser: Chromium, four: dict[str, str]
+) -> None:
     keys(browser, "j", Keys.DELETE)
     lists(browser, "C", "B", "A")
     keys(browser, "j", Keys.DELETE)
@@ -124,7 +126,7 @@ def test_a_deletion_ends_when_the_next_one_begins(system: DevServer, browser: Ch
     lists(browser, "C", "B", "A")
 
 
-def test_who_closes_the_page_keeps_the_memory(
+def test_closing_the_page_before_a_deletion_is_final_keeps_the_memory(
     system: DevServer, site: str, browser: Chromium, four: dict[str, str]
 ) -> None:
     keys(browser, "j", Keys.DELETE)
@@ -134,7 +136,7 @@ def test_who_closes_the_page_keeps_the_memory(
     assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
 
 
-def test_letters_do_nothing_while_somebody_types(browser: Chromium, four: dict[str, str]) -> None:
+def test_keyboard_shortcuts_do_nothing_in_a_text_field(browser: Chromium, four: dict[str, str]) -> None:
     keys(browser, "/")
     keys(browser, "j", "x", "a")
     assert find(browser, "#query").get_property("value") == "jxa"
@@ -143,7 +145,7 @@ def test_letters_do_nothing_while_somebody_types(browser: Chromium, four: dict[s
     assert find(browser, "#query").get_property("value") == ""
 
 
-def test_new_memories_appear_without_losing_the_place(
+def test_new_memories_appear_without_a_change_of_the_scroll_position(
     system: DevServer, browser: Chromium, four: dict[str, str]
 ) -> None:
     keys(browser, "j", "j")
@@ -168,7 +170,9 @@ def _tags(system: DevServer, ids: list[str]) -> list[list[str]]:
     return [system.call("get_memory", {"id": id_})["tags"] for id_ in ids]
 
 
-def test_tags_that_look_like_one_are_merged(system: DevServer, site: str, browser: Chromium, tagged: list[str]) -> None:
+def test_similar_tags_are_offered_for_merging(
+    system: DevServer, site: str, browser: Chromium, tagged: list[str]
+) -> None:
     browser.open(f"{site}/tags")
     press(browser, "Merge into how-to")
     press(browser, "Merge")
@@ -176,7 +180,7 @@ def test_tags_that_look_like_one_are_merged(system: DevServer, site: str, browse
     assert _tags(system, tagged) == [["how-to"], ["how-to"], ["how-to"]]
 
 
-def test_picked_tags_are_merged_into_the_chosen_one(
+def test_selected_tags_are_merged_into_the_chosen_one(
     system: DevServer, site: str, browser: Chromium, tagged: list[str]
 ) -> None:
     browser.open(f"{site}/tags")
@@ -213,6 +217,6 @@ def test_titles_are_listed_with_the_first_words_and_end_with_a_whole_word(
     id_ = system.outcome(system.ingest(text, timestamp="2024-01-05T00:00:00Z"))["memory_id"]
     browser.open(f"{site}/?after=2024-01-05&before=2024-01-05")
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".line.cut")), "the line is marked as cut")
-    assert titles(browser)[0].startswith("Extraordinarily uninterrupted"), "the title that was cut is not shown"
+    assert titles(browser)[0].startswith("Extraordinarily uninterrupted"), "a truncated title is not shown"
     assert browser.driver.find_elements(By.CSS_SELECTOR, ".line b") == []
     system.call("delete_memory", {"id": id_})

@@ -51,13 +51,13 @@ def _downloaded(downloads: Path, name: str) -> bytes:
     return (downloads / name).read_bytes()
 
 
-def test_a_time_that_is_selected_on_the_strip_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
+def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
     browser.open(f"{site}/")
     strip = find(browser, ".strip svg")
     assert (strip.aria_role, strip.accessible_name[:21]) == ("image", "3 memories by the day")
     bars = browser.driver.execute_script(BAR_TITLES)
     assert bars == ["May 1, 2026: 1 memory", "May 2, 2026: 1 memory", "May 3, 2026: 1 memory"]
-    # The notes are of three days: the middle third of the strip is the second.
+    # The notes are of three days; the middle third of the timeline is the second day.
     actions = ActionChains(browser.driver).move_to_element_with_offset(strip, -strip.size["width"] // 10, 0)
     actions.click_and_hold().move_by_offset(strip.size["width"] // 5, 0).release().perform()
     lists(browser, "Note 2")
@@ -67,7 +67,7 @@ def test_a_time_that_is_selected_on_the_strip_filters_the_list(site: str, browse
     picture(browser, "home")
 
 
-def test_tags_in_the_rail_filter_the_list(site: str, browser: Chromium) -> None:
+def test_tags_in_the_side_bar_filter_the_list(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     find(browser, ".rail .facet a").click()
     lists(browser, "Note 2", "Note 1")
@@ -76,9 +76,7 @@ def test_tags_in_the_rail_filter_the_list(site: str, browser: Chromium) -> None:
     lists(browser, "Note 3", "Note 2", "Note 1")
 
 
-def test_a_file_that_is_dropped_is_imported_line_by_line(
-    site: str, browser: Chromium, downloads: Path, picture: Keep
-) -> None:
+def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, downloads: Path, picture: Keep) -> None:
     good = [{"content": f"Fact {n}.", "timestamp": f"2026-03-0{n}T00:00:00Z", "mood": "x"} for n in range(1, 4)]
     lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
     browser.open(f"{site}/import")
@@ -98,7 +96,7 @@ def test_a_file_that_is_dropped_is_imported_line_by_line(
     assert sorted(one["line"] for one in outcomes) == [1, 2, 3, 4, 5]
 
 
-def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
+def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     system: DevServer, site: str, browser: Chromium
 ) -> None:
     lines = "".join(f'{{"content": "Row {n} of a long file.", "timestamp": "2025-01-01"}}\n' for n in range(20_000))
@@ -108,10 +106,10 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
     shows(browser, "Importing …")
     page(browser, "Overview")
     shows(browser, "Most used tags")
-    assert find(browser, ".import-progress").text.startswith("long.jsonl"), "its progress is seen from any page"
+    assert find(browser, ".import-progress").text.startswith("long.jsonl"), "each page shows its progress"
     find(browser, ".import-progress").click()
     shows(browser, "Import & export")
-    assert browser.driver.execute_script(CLOSE) is True, "who closes the tab is asked first"
+    assert browser.driver.execute_script(CLOSE) is True, "closing the tab asks for a confirmation"
     press(browser, "Stop")
     shows(browser, "Stopped.")
     assert browser.driver.execute_script(CLOSE) is False
@@ -120,10 +118,10 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
     assert 0 < done < 20_000
     shows(browser, f"{done:,} stored")
     there = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
-    assert there["memories"], "what was handed over is stored"
+    assert there["memories"], "the records sent before the stop are stored"
 
 
-def test_an_import_waits_for_a_server_that_is_away(system: DevServer, site: str, browser: Chromium) -> None:
+def test_an_import_waits_while_the_server_is_unavailable(system: DevServer, site: str, browser: Chromium) -> None:
     lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
@@ -136,7 +134,7 @@ def test_an_import_waits_for_a_server_that_is_away(system: DevServer, site: str,
     assert "not stored" not in browser.text and "unknown" not in browser.text
 
 
-def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:
+def test_a_corrected_file_can_be_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:
     file = tmp_path / "mended.jsonl"
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
@@ -154,14 +152,16 @@ def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tm
         ("wrong.pdf", "x", "wrong.pdf cannot be read: its name must end in .jsonl"),
     ],
 )
-def test_files_are_imported_by_their_endings(site: str, browser: Chromium, name: str, text: str, said: str) -> None:
+def test_the_format_of_an_imported_file_comes_from_its_extension(
+    site: str, browser: Chromium, name: str, text: str, said: str
+) -> None:
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
     drop(browser, name, text)
     wait_until(lambda: said in browser.text, f"{said} of {browser.text}", seconds=60)
 
 
-def test_the_export_has_the_memories_of_the_command_s(
+def test_the_export_has_the_same_memories_as_the_export_command(
     system: DevServer, site: str, browser: Chromium, downloads: Path
 ) -> None:
     hostile = 'a "quote", a \u2028, \u202e, 😀 and <b>'
@@ -180,7 +180,7 @@ def test_the_export_has_the_memories_of_the_command_s(
     assert [json.loads(line) for line in _downloaded(downloads, "memories.jsonl").splitlines()] == memories
 
 
-def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
+def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     system: DevServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
     asked = request("Dana sings in a choir.")
@@ -240,7 +240,7 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
         services.memories_of("default").drop_dead_letters(["2"])
 
 
-def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str, browser: Chromium) -> None:
+def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, browser: Chromium) -> None:
     memories = [{"content": f"One of many: {n}.", "timestamp": "2026-01-02T00:00:00Z"} for n in range(60)]
     system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
     browser.open(f"{site}/activity?state=stored")
@@ -267,7 +267,7 @@ def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_pat
     system.call("delete_memory", {"ids": [one["id"] for one in found]})
 
 
-def test_failed_lines_of_an_import_are_seen_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
+def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
     lines = ["not json", *(json.dumps({"content": f"Seen {n}.", "timestamp": "2024-08-01"}) for n in range(2))]
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
@@ -284,7 +284,7 @@ def test_failed_lines_of_an_import_are_seen_in_activity(site: str, browser: Chro
     system.call("delete_memory", {"ids": [one["id"] for one in found]})
 
 
-def test_more_results_are_loaded(system: DevServer, site: str, browser: Chromium) -> None:
+def test_more_results_can_be_loaded(system: DevServer, site: str, browser: Chromium) -> None:
     numbered = [{"content": f"Parcel {n} is blue.", "timestamp": "2025-02-01"} for n in range(30)]
     system.outcomes(system.call("ingest_memories", {"memories": numbered})["request_ids"])
     browser.open(f"{site}/?q=is+blue.&mode=exact")

@@ -1,4 +1,4 @@
-"""The note of an outage, and errors of the field for an API key."""
+"""The notice of an outage, and errors of the field for an API key."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def _is_offline(browser: Chromium, is_offline: bool) -> None:
     browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
 
-def test_an_outage_is_said_on_the_page_which_tries_again(site: str, browser: Chromium) -> None:
+def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     lists(browser, "Note 3", "Note 2", "Note 1")
     _is_offline(browser, True)
@@ -37,7 +37,7 @@ def test_an_outage_is_said_on_the_page_which_tries_again(site: str, browser: Chr
     assert "No connection" not in browser.text
 
 
-def test_an_outage_ends_without_a_click(site: str, browser: Chromium) -> None:
+def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/overview")
     shows(browser, "Memories by month")
     _is_offline(browser, True)
@@ -64,7 +64,7 @@ def guarded() -> Iterator[DevServer]:
     ],
     ids=["unknown", "cut"],
 )
-def test_a_wrong_key_is_refused_at_its_field(guarded: DevServer, key: str, said: str) -> None:
+def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, key: str, said: str) -> None:
     with chromium() as browser:
         browser.open(f"http://127.0.0.1:{guarded.port}/")
         find(browser, "#key").send_keys(key)
@@ -74,4 +74,4 @@ def test_a_wrong_key_is_refused_at_its_field(guarded: DevServer, key: str, said:
         field = find(browser, "#key")
         assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
         assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")
-        assert not browser.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page is shown"
+        assert not browser.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page of the console is shown"

@@ -1,4 +1,4 @@
-"""A person's search, reading and writing in the console, and the display of content that others have stored."""
+"""Search, reading and writing in the console, and the display of content that other people have stored."""
 
 from collections.abc import Callable
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 Keep = Callable[[Chromium, str], None]
 
 
-def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, picture: Keep) -> None:
+def test_a_search_finds_by_meaning_and_explains_each_result(site: str, browser: Chromium, picture: Keep) -> None:
     browser.open(f"{site}/")
     shows(browser, "3 memories")
     type_into(browser, "query", "what does Ada like to drink?" + Keys.ENTER)
@@ -48,7 +48,7 @@ def test_results_are_grouped_by_confidence(site: str, browser: Chromium, query: 
         shows(browser, "None of the 3 memories is about this.")
 
 
-def test_weak_results_are_folded_below_better_ones(site: str, browser: Chromium) -> None:
+def test_weak_results_are_collapsed_below_better_ones(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q={quote('The oolong is on shelf 7.')}")
     shows(browser, "1 strong match")
     before = len(titles(browser))
@@ -56,7 +56,7 @@ def test_weak_results_are_folded_below_better_ones(site: str, browser: Chromium)
     wait_until(lambda: len(titles(browser)) > before, "the weak ones are shown")
 
 
-def test_nothing_close_leads_to_adding_it(site: str, browser: Chromium, picture: Keep) -> None:
+def test_if_nothing_close_is_found_the_page_offers_to_add_the_text(site: str, browser: Chromium, picture: Keep) -> None:
     browser.open(f"{site}/?q=zzqqx+gibberish")
     shows(browser, "Nothing close was found")
     picture(browser, "none")
@@ -77,12 +77,12 @@ def test_a_search_names_the_memories_that_it_leaves_out(site: str, browser: Chro
     system.call("delete_memory", {"ids": ids})
 
 
-def test_words_of_time_and_tags_filter_the_list(site: str, browser: Chromium) -> None:
+def test_time_expressions_and_tags_filter_the_list(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     press(browser, "Any time")
     type_into(browser, "time", "on 2 May 2026" + Keys.ENTER)
     lists(browser, "Note 2")
-    assert find(browser, ".chip.on").text.startswith("May 2"), "the chip has the date that was understood"
+    assert find(browser, ".chip.on").text.startswith("May 2"), "the label of the filter has the recognized date"
     find(browser, ".chip.on").click()
     press(browser, "Any tag")
     find(browser, ".choices button").click()
@@ -92,7 +92,7 @@ def test_words_of_time_and_tags_filter_the_list(site: str, browser: Chromium) ->
     lists(browser, "Note 3", "Note 2", "Note 1")
 
 
-def test_the_order_is_turned(site: str, browser: Chromium) -> None:
+def test_the_order_can_be_reversed(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     press(browser, "Newest first")
     lists(browser, "Note 1", "Note 2", "Note 3")
@@ -163,7 +163,7 @@ def _edits(browser: Chromium) -> None:
 
 
 def _rates(browser: Chromium, system: DevServer, id_: str) -> None:
-    """Rate, rate otherwise and withdraw."""
+    """Rate, change the rating and withdraw it."""
 
     def ratings() -> list[int]:
         return [one["rating"] for one in system.call("memory_history", {"id": id_})["ratings"]]
@@ -172,13 +172,13 @@ def _rates(browser: Chromium, system: DevServer, id_: str) -> None:
     shows(browser, "Helped once")
     keys(browser, "-")
     shows(browser, "Misled once")
-    assert ratings() == [-1], "a person has one rating"
+    assert ratings() == [-1], "each person has only one rating"
     press(browser, "It misled")
     wait_until(lambda: "Misled once" not in browser.text, "it is withdrawn")
     assert ratings() == []
 
 
-def test_the_source_is_one_key_away(system: DevServer, site: str, browser: Chromium) -> None:
+def test_one_key_shows_the_source_text(system: DevServer, site: str, browser: Chromium) -> None:
     id_ = system.outcome(system.ingest("TITLE: Marks\n# One\n- two", timestamp="2026-02-01T00:00:00Z"))["memory_id"]
     browser.open(f"{site}/memories/{id_}")
     assert find(browser, ".read h2").text == "One"
@@ -189,7 +189,7 @@ def test_the_source_is_one_key_away(system: DevServer, site: str, browser: Chrom
     system.call("delete_memory", {"id": id_})
 
 
-def test_a_memory_is_replaced_by_one_that_is_searched_for(
+def test_a_memory_is_replaced_by_one_found_in_a_search(
     system: DevServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
     ids = [
@@ -238,7 +238,7 @@ def test_a_correction_replaces_the_memory_that_it_corrects(system: DevServer, si
     system.call("delete_memory", {"ids": [old, new]})
 
 
-def test_the_neighbours_in_the_session_are_beside_a_memory(system: DevServer, site: str, browser: Chromium) -> None:
+def test_a_memory_is_shown_with_its_neighbours_in_the_session(system: DevServer, site: str, browser: Chromium) -> None:
     ids = [
         system.outcome(
             system.ingest(f"TITLE: Step {n}\nDone.{n}", timestamp=f"2026-04-0{n}T12:00:00Z", session="desk")
@@ -254,7 +254,7 @@ def test_the_neighbours_in_the_session_are_beside_a_memory(system: DevServer, si
     system.call("delete_memory", {"ids": ids})
 
 
-def test_what_is_known_already_is_said_while_it_is_typed(system: DevServer, site: str, browser: Chromium) -> None:
+def test_similar_memories_are_shown_while_a_text_is_typed(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/add")
     type_into(browser, "content", "TITLE: Note 3\nBob rows.")
     shows(browser, "This is stored already")
@@ -277,7 +277,7 @@ def _current(system: DevServer) -> dict[str, str]:
     return {one["title"]: one["id"] for one in listed}
 
 
-def test_an_error_keeps_what_was_typed(site: str, browser: Chromium) -> None:
+def test_an_error_keeps_the_typed_text(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/add")
     type_into(browser, "content", "Fay sails.")
     find(browser, "details.fold summary").click()
@@ -300,7 +300,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("content", HOSTILE, ids=["html", "markdown", "image", "ansi", "bidi", "100,000 characters"])
-def test_what_is_stored_is_shown_and_does_nothing(
+def test_stored_markup_and_control_characters_have_no_effect(
     system: DevServer, site: str, browser: Chromium, content: str
 ) -> None:
     memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z", tags=["<b>x</b>"]))["memory_id"]
@@ -320,7 +320,7 @@ def test_what_is_stored_is_shown_and_does_nothing(
     system.call("delete_memory", {"id": memory_id})
 
 
-def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
+def test_each_control_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     lists(browser, "Note 3", "Note 2", "Note 1")
     reached: list[str] = []
@@ -331,7 +331,7 @@ def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> 
     assert any(one.startswith("Note 2") for one in reached) and "tea" in reached
     browser.driver.find_element(By.LINK_TEXT, "Overview").send_keys(Keys.ENTER)
     shows(browser, "Most used tags")
-    assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on from the new page's heading"
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the new page's heading has the focus"
 
 
 def test_help_and_appearance_are_in_the_account_menu(site: str, browser: Chromium) -> None:
@@ -345,7 +345,9 @@ def test_help_and_appearance_are_in_the_account_menu(site: str, browser: Chromiu
     press(browser, "Appearance: as the system")
     assert browser.driver.execute_script("return document.documentElement.dataset.theme") == "light"
     browser.open(f"{site}/overview")
-    assert browser.driver.execute_script("return document.documentElement.dataset.theme") == "light", "it is kept"
+    assert browser.driver.execute_script("return document.documentElement.dataset.theme") == "light", (
+        "the choice is kept"
+    )
     shows(browser, "Memories by month")
     for label in ("Appearance: light", "Appearance: dark"):
         find(browser, "[aria-label='Account and appearance']").click()

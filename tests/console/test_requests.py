@@ -1,4 +1,4 @@
-"""Several requests on Activity are picked, and retried or deleted together."""
+"""Several requests on the page Activity are selected, and retried or deleted together."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ CAUSE = "the embedder was away"
 
 @pytest.fixture
 def given_up(system: DevServer, site: str, browser: Chromium) -> Iterator[list[IngestRequest]]:
-    """Three requests that were given up, shown on Activity."""
+    """Three dead-lettered requests, shown on the page Activity."""
     browser.driver.set_window_size(*DESKTOP)
     requests = [request(f"Picked request {n}.") for n in range(3)]
     with open_services(str(system.directory / "data")) as services:
@@ -61,7 +61,7 @@ def _states(system: DevServer, requests: list[IngestRequest]) -> list[str]:
     return [one["state"] for one in system.call("ingest_status", {"request_ids": ids})["requests"]]
 
 
-def test_picked_requests_are_retried_together(
+def test_selected_requests_are_retried_together(
     system: DevServer, browser: Chromium, given_up: list[IngestRequest]
 ) -> None:
     _pick(browser, 0, 2)
@@ -72,7 +72,7 @@ def test_picked_requests_are_retried_together(
     assert "picked" not in browser.text
 
 
-def test_picked_requests_are_deleted_after_a_question(
+def test_selected_requests_are_deleted_after_a_confirmation(
     system: DevServer, browser: Chromium, given_up: list[IngestRequest]
 ) -> None:
     _pick(browser, 0, 1)
@@ -89,7 +89,7 @@ def test_picked_requests_are_deleted_after_a_question(
     wait_until(lambda: browser.text.count("Message ") == 1, "the list of dead letters is loaded again")
 
 
-def test_only_requests_that_were_given_up_can_be_picked(site: str, browser: Chromium) -> None:
+def test_only_dead_lettered_requests_can_be_selected(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/activity?state=stored")
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".table .state.stored")), "they are listed")
     assert not browser.driver.find_elements(By.CSS_SELECTOR, ".pick-request")

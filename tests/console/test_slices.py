@@ -70,7 +70,7 @@ def test_a_restored_list_adds_a_bounded_number_of_rows_per_frame(many: Chromium)
     assert max(added) <= SLICE
 
 
-def test_walking_through_a_list_renders_two_rows_again(many: Chromium) -> None:
+def test_moving_the_selection_in_a_list_renders_only_two_rows_again(many: Chromium) -> None:
     keys(many, "j")
     many.driver.execute_script(WATCH)
     keys(many, "j")

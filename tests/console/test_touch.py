@@ -70,7 +70,7 @@ def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, s
     shows(finger, "The letter B.")
 
 
-def test_picked_memories_are_tagged_and_deleted_with_an_undo(
+def test_selected_memories_are_tagged_and_deleted_with_an_undo(
     system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
 ) -> None:
     finger.open(f"{site}/?after={DAY}&before={DAY}")
@@ -186,7 +186,7 @@ def _tags(system: DevServer, stored: dict[str, str]) -> set[str]:
     return {tag for id_ in stored.values() for tag in system.call("get_memory", {"id": id_})["tags"]}
 
 
-def test_requests_are_filtered_picked_and_retried(system: DevServer, site: str, finger: Chromium) -> None:
+def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str, finger: Chromium) -> None:
     asked = request("Retried by touch.")
     data, attributes = encode("default", [asked], "")
     letter = DeadLetter(
@@ -227,7 +227,7 @@ def test_files_are_chosen_by_touch(site: str, finger: Chromium) -> None:
         wait_until(lambda name=name: finger.driver.execute_script("return window.opened") == name, f"{label} opens")  # type: ignore[misc]
 
 
-def test_the_overview_leads_on(site: str, finger: Chromium) -> None:
+def test_the_overview_links_to_other_pages(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/overview")
     shows(finger, "Most used tags")
     tap(finger, "main a[href^='/?tags=']")

@@ -48,7 +48,7 @@ def _marked(browser: Chromium) -> set[str]:
     return {mark.text for mark in browser.driver.find_elements(By.CSS_SELECTOR, ".passage mark")}
 
 
-def test_an_incomplete_word_finds_memories_and_the_page_says_how(home: Chromium) -> None:
+def test_an_incomplete_word_finds_memories_and_the_page_explains_the_search(home: Chromium) -> None:
     keys(home, "o", "o", "l")
     shows(home, "2 memories found by words while you type. Press Enter to search by meaning too.")
     assert set(titles(home)) == {"Note 1", "Note 2"}
@@ -72,7 +72,7 @@ def test_a_later_text_aborts_the_request_of_an_earlier_one(home: Chromium) -> No
     assert "cannot be reached" not in home.text
 
 
-def test_a_refused_search_pauses_typing_but_not_enter(home: Chromium) -> None:
+def test_after_a_refused_search_typing_does_not_search_for_a_while_but_enter_does(home: Chromium) -> None:
     home.driver.execute_script("window.refusal = true")
     keys(home, "o", "o")
     shows(home, "You have searched often in this minute. Press Enter to search.")
@@ -84,19 +84,19 @@ def test_a_refused_search_pauses_typing_but_not_enter(home: Chromium) -> None:
     assert len(_searches(home)) == sent
 
 
-def test_without_a_text_the_list_is_there_again(home: Chromium) -> None:
+def test_clearing_the_text_shows_the_list_again(home: Chromium) -> None:
     keys(home, "o", "o", "l")
     shows(home, "found by words")
     find(home, "[aria-label=Clear]").click()
     lists(home, "Note 3", "Note 2", "Note 1")
 
 
-def test_words_that_no_memory_has_lead_to_the_search_by_meaning(home: Chromium) -> None:
+def test_for_words_in_no_memory_the_page_offers_the_search_by_meaning(home: Chromium) -> None:
     keys(home, *"zzqqx")
     shows(home, "No memory has these words. Press Enter to search by meaning too.")
 
 
-def test_back_from_a_memory_leads_to_the_whole_search(home: Chromium) -> None:
+def test_going_back_from_a_memory_shows_the_complete_search(home: Chromium) -> None:
     keys(home, *"rows")
     shows(home, "1 memory found by words")
     find(home, ".hit a").click()
@@ -106,7 +106,7 @@ def test_back_from_a_memory_leads_to_the_whole_search(home: Chromium) -> None:
     wait_until(lambda: "Note 3" in titles(home), "its results are shown")
 
 
-def test_filters_apply_while_somebody_types(system: DevServer, site: str, browser: Chromium) -> None:
+def test_filters_apply_during_typing(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?tags=tea")
     lists(browser, "Note 2", "Note 1")
     keys(browser, "/", *"no")

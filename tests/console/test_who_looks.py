@@ -17,7 +17,7 @@ from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
 
-# The token that is in use is no longer taken, as one that has expired; every other is.
+# The server refuses the token in use, like an expired one, and accepts every other token.
 REFUSE_ONE_TOKEN = """
 const real = window.fetch;
 let expired;
@@ -40,7 +40,7 @@ window.fetch = (address, asked) => {
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[DevServer]:
-    """`mnemosyne dev --auth-mode oauth`, where people log in and keys go on working."""
+    """`mnemosyne dev --auth-mode oauth`, where people log in and API keys also work."""
     with serving("--auth-mode", "oauth") as server:
         yield server
 
@@ -71,18 +71,18 @@ def _use(browser: Chromium, key: str) -> None:
 
 
 def _kept(browser: Chromium) -> str:
-    """Whatever the browser keeps of the page: its address, both storages, its cookies."""
+    """Return all that the browser stores for the page: the address, both storages and the cookies."""
     script = "return JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, document.cookie])"
     return str(browser.driver.execute_script(script))
 
 
-def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: DevServer, fresh: Chromium) -> None:
     key = _key(guarded, "read")
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, key)
     _shows(fresh, "No memories yet")
     assert "Overview" in fresh.text
-    assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "it may only read"
+    assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "the key has only the scope read"
     assert key not in _kept(fresh)
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _shows(fresh, "API key")
@@ -91,7 +91,7 @@ def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevSe
 
 
 def _log_in(guarded: DevServer, fresh: Chromium) -> None:
-    """Log in from the page that is open, in the window that it opens, and come back."""
+    """Log in from the open page, in the window that it opens, and return to the page."""
     terminal = Terminal(guarded.printed)
     wait_until(lambda: bool(fresh.driver.find_elements(By.XPATH, "//button[.='Log in']")), "a log-in is offered")
     console = fresh.driver.current_window_handle
@@ -111,7 +111,7 @@ def _stored(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
 
 
-def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevServer, fresh: Chromium) -> None:
+def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _log_in(guarded, fresh)
     type_into(fresh, "content", "Dee logged in.")
@@ -129,7 +129,9 @@ def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevS
     )
 
 
-def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_page(
+    guarded: DevServer, fresh: Chromium
+) -> None:
     key = _key(guarded, "read", "write")
     fresh.open(f"http://127.0.0.1:{guarded.port}/add")
     _use(fresh, key)
@@ -149,12 +151,12 @@ def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServ
     _shows(fresh, "the key is not known, expired or revoked")
     _use(fresh, _key(guarded, "read", "write"))
     assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
-    assert "Added just now" not in fresh.text, "who has logged in may be somebody else"
+    assert "Added just now" not in fresh.text, "another person may have logged in"
     press(fresh, "Add")
     _stored(fresh)
 
 
-def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chromium) -> None:
+def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:
     eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")
     _use(fresh, eve)
@@ -174,7 +176,7 @@ def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chr
     assert guarded.call("list_memories", {})["memories"] == []
 
 
-def test_who_logs_in_next_is_shown_no_list_of_the_one_before(guarded: DevServer, fresh: Chromium) -> None:
+def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarded: DevServer, fresh: Chromium) -> None:
     ann, ben = (_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
     guarded.client.headers["Authorization"] = f"Bearer {ann}"
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
@@ -191,7 +193,7 @@ def test_who_logs_in_next_is_shown_no_list_of_the_one_before(guarded: DevServer,
     assert "Of Ann" not in fresh.text
 
 
-def test_a_wrong_key_is_an_error_and_another_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
+def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, "mnk_wrong")
     _shows(fresh, "the key is not known")
@@ -199,7 +201,7 @@ def test_a_wrong_key_is_an_error_and_another_can_be_typed(guarded: DevServer, fr
     find(fresh, "#query")
 
 
-def test_who_may_only_store_begins_there(guarded: DevServer, fresh: Chromium) -> None:
+def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, _key(guarded, "write"))
     find(fresh, "#content")
@@ -207,7 +209,7 @@ def test_who_may_only_store_begins_there(guarded: DevServer, fresh: Chromium) ->
     _shows(fresh, "Your key does not have the scope for this page.")
 
 
-def test_a_token_that_is_no_longer_taken_is_renewed_unseen(guarded: DevServer, fresh: Chromium) -> None:
+def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _log_in(guarded, fresh)
     find(fresh, "#query")
@@ -219,7 +221,9 @@ def test_a_token_that_is_no_longer_taken_is_renewed_unseen(guarded: DevServer, f
     assert fresh.driver.execute_script("return window.refreshed") == 1
 
 
-def test_another_namespace_s_address_gives_the_page_of_one_that_never_was(guarded: DevServer, fresh: Chromium) -> None:
+def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown_memory(
+    guarded: DevServer, fresh: Chromium
+) -> None:
     theirs, own = (_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
     guarded.client.headers["Authorization"] = f"Bearer {theirs}"
     stored = guarded.outcome(guarded.ingest("The vault is behind the oak."))
@@ -235,7 +239,9 @@ def test_another_namespace_s_address_gives_the_page_of_one_that_never_was(guarde
     assert "ID" in shown[0] and "oak" not in shown[0]
 
 
-def test_another_page_can_neither_frame_it_nor_call(system: DevServer, site: str, fresh: Chromium) -> None:
+def test_another_site_can_neither_frame_the_console_nor_call_the_server(
+    system: DevServer, site: str, fresh: Chromium
+) -> None:
     call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     page = f"""<iframe src="{site}/"></iframe><p id="said">waiting</p><script>
       fetch("{system.url}", {{method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{call}'}})

@@ -1,4 +1,4 @@
-"""A finger on a phone: taps and swipes as the browser gets them from a touch screen."""
+"""Touch input on a phone: taps and swipes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

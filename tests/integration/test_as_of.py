@@ -1,4 +1,4 @@
-"""Searches and reads with `as_of` give what a search or read gave at that time, or are refused."""
+"""Searches and reads with `as_of` have the results of that time, or are refused."""
 
 import os
 import random
@@ -43,7 +43,7 @@ SEARCHES: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the searches found at a time, and the record of each memory."""
+    """The results of searches at a time, and the record of each memory."""
 
     at: datetime
     found: list[dict[UUID, tuple[object, ...]]]
@@ -124,7 +124,7 @@ class Namespace:
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
-def test_each_search_and_read_gives_what_it_gave_at_that_time(
+def test_searches_and_reads_with_as_of_have_the_results_of_that_time(
     seed: int, memories: PostgresMemories, shared_database: SharedDatabase
 ) -> None:
     namespace = Namespace(seed, memories, shared_database)
@@ -177,7 +177,7 @@ def expire(database: SharedDatabase, memory_id: UUID, then: str) -> None:
 
 
 @pytest.mark.parametrize("removal", REMOVALS)
-def test_a_search_is_refused_exactly_for_times_of_a_memory_that_is_gone(
+def test_a_search_is_refused_exactly_for_times_at_which_a_removed_memory_existed(
     removal: str, services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     kept = store_content(services.memories, "oolong")
@@ -194,7 +194,7 @@ def test_a_search_is_refused_exactly_for_times_of_a_memory_that_is_gone(
     assert services.memories.fetch(kept, during)
 
 
-def test_a_refused_time_of_one_namespace_is_answered_in_another(
+def test_a_time_refused_in_one_namespace_is_accepted_in_another(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     store_content(services.memories_of("other"), "assam")
@@ -204,7 +204,9 @@ def test_a_refused_time_of_one_namespace_is_answered_in_another(
     assert len(search(services.memories_of("other"), None, filters=Filters(as_of=during))) == 1
 
 
-def test_removals_in_any_order_leave_few_periods(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_removals_in_any_order_are_recorded_as_few_merged_periods(
+    services: FakeServices, shared_database: SharedDatabase
+) -> None:
     ids = [store_content(services.memories, f"leaf {n}") for n in range(20)]
     for memory_id in random.Random(1).sample(ids, 20):
         services.memories.delete(memory_id)
@@ -220,7 +222,7 @@ def test_earlier_states_count_towards_the_quota_until_the_memory_is_deleted(serv
     assert services.memories.quota().bytes == 0
 
 
-def test_of_a_thousand_changes_and_more_the_first_states_are_refused(
+def test_after_more_than_1_000_changes_the_first_states_are_refused(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     memory_id = store_content(services.memories, "oolong")
@@ -241,7 +243,7 @@ def test_of_a_thousand_changes_and_more_the_first_states_are_refused(
     assert known.title == "second change"
 
 
-def test_the_tools_take_a_time_or_the_end_of_a_day(services: FakeServices, shared_database: SharedDatabase) -> None:
+def test_a_date_as_as_of_means_the_end_of_the_day(services: FakeServices, shared_database: SharedDatabase) -> None:
     memory_id = store_content(services.memories, "oolong", title="first")
     shared_database.owner.run("UPDATE memories SET created_at = now() - interval '9 days'")
     shared_database.owner.run("DELETE FROM incomplete_periods")
@@ -265,7 +267,9 @@ def test_the_tools_take_a_time_or_the_end_of_a_day(services: FakeServices, share
         ({"as_of": "2001-01-01"}, "at 2001-01-01T23:59:59.999999Z: omit as_of"),
     ],
 )
-def test_other_times_are_refused_by_name(arguments: dict[str, object], message: str, services: FakeServices) -> None:
+def test_invalid_values_of_as_of_are_refused_by_name(
+    arguments: dict[str, object], message: str, services: FakeServices
+) -> None:
     memory_id = store_content(services.memories, "oolong")
     assert message in error_of(services, "get_memory", id=str(memory_id), **arguments)
 

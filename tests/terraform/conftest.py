@@ -1,4 +1,4 @@
-"""The real terraform binary against the provider's real schema and rules, offline."""
+"""Fixtures with the real terraform binary and the provider's schema and rules, offline."""
 
 import json
 import os
@@ -43,7 +43,7 @@ EVERYTHING = {
 
 
 class Plan:
-    """Terraform's plan for an empty project, and the archive that it built."""
+    """Terraform's plan for an empty project, and the source archive that Terraform built."""
 
     def __init__(self, text: str, archive: Path) -> None:
         self.text = text

@@ -1,6 +1,6 @@
-"""An operator at a clone of the repository, with the real gcloud and the real terraform, on a fake of Google's APIs.
+"""An operator with a clone of the repository, the real gcloud and the real terraform, on a fake of Google's APIs.
 
-gcloud and Terraform's state backend speak to one server on loopback; Terraform's provider is the checker's.
+gcloud and Terraform's state backend call one server on loopback; Terraform uses the checker's provider.
 """
 
 import json
@@ -53,14 +53,14 @@ class Operator:
         }
 
     def make(self, target: str, *variables: str, answer: str = "") -> subprocess.CompletedProcess[str]:
-        """Run `make TARGET PROJECT=my-project …`, and answer its question."""
+        """Run `make TARGET PROJECT=my-project …`, and answer its confirmation."""
         command = ["make", target, f"PROJECT={PROJECT}", *variables]
         return subprocess.run(
             command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
         )
 
     def deploy(self, *variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `make deploy` without a question."""
+        """Run `make deploy` without a confirmation."""
         return self.make("deploy", "ARGS=-auto-approve", *variables)
 
     def preflight(self, *variables: str) -> subprocess.CompletedProcess[str]:
@@ -68,7 +68,7 @@ class Operator:
         return self.make("deploy", "ARGS=-auto-approve -target=module.mnemosyne.random_id.database", *variables)
 
     def fail(self, **messages: str) -> None:
-        """Let each apply of these resource types fail with a message; without any, none fails."""
+        """Make each apply of these resource types fail with a message; without types, none fails."""
         self._failures.write_text(json.dumps(messages))
 
     def state_of(self, deployment: str = "mnemosyne") -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Evaluate the log metrics and alert conditions of Terraform against log lines and metric points, without a cloud.
 
 Logs: https://cloud.google.com/logging/docs/view/logging-query-language. Metrics:
-https://cloud.google.com/monitoring/api/v3/filters. Only the parts of both languages that the module uses are known.
+https://cloud.google.com/monitoring/api/v3/filters. Only the parts of both languages that the module uses are
+implemented.
 """
 
 import json

@@ -18,7 +18,7 @@ LOG_FIELDS = (
 """Fields of log events that the sections name as columns."""
 
 
-def test_each_event_of_an_alert_s_command_or_filter_is_in_the_manual_and_is_logged(monitoring: Monitoring) -> None:
+def test_each_event_in_an_alert_s_command_or_filter_is_in_the_runbook_and_is_logged(monitoring: Monitoring) -> None:
     code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
     for title, command in monitoring.commands.items():
         for events in re.findall(r"jsonPayload\.event=(\([^)]*\)|\"\w+\")", command):
@@ -28,7 +28,9 @@ def test_each_event_of_an_alert_s_command_or_filter_is_in_the_manual_and_is_logg
                 assert f"`{event}`" in MANUAL, event
 
 
-def test_each_event_of_a_table_of_an_alert_s_section_is_shown_by_its_command(monitoring: Monitoring) -> None:
+def test_each_event_in_the_table_of_an_alert_s_section_is_shown_by_the_section_s_command(
+    monitoring: Monitoring,
+) -> None:
     for title, section in SECTIONS.items():
         if title != CERTIFICATE and "| event |" in section:
             table = section.partition("| event |")[2].partition("\n\n")[0]
@@ -66,8 +68,8 @@ def test_the_text_of_each_alert_names_the_instance_of_the_database_and_the_label
                     assert f"${{{label}}}" in text
 
 
-def test_an_event_for_which_an_operator_is_called_has_the_severity_error(monitoring: Monitoring) -> None:
-    """As the runbook says: ERROR means an operator."""
+def test_an_event_that_needs_an_operator_has_the_severity_error(monitoring: Monitoring) -> None:
+    """The runbook defines ERROR as a fault that needs an operator."""
     code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
     (events,) = re.findall(r"jsonPayload\.event=\(([^)]*)\)", monitoring.commands["An operator must act"])
     for event in re.findall(r'"(\w+)"', events):

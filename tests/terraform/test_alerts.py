@@ -18,7 +18,7 @@ GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 
 
 def as_if_domain_only(directory: Path) -> None:
-    """Let the alert on the certificate exist without domain_only."""
+    """Configure the alert on the certificate so that it exists without domain_only."""
     file = directory / "modules" / "mnemosyne" / "alerts.tf"
     text = file.read_text()
     assert " && var.domain_only" in text
@@ -45,7 +45,7 @@ def test_a_deployment_counts_the_events_of_its_own_functions_only(monitoring: Mo
     assert counted(other) == set()
 
 
-def test_the_metric_s_functions_are_the_functions_of_the_deployment(monitoring: Monitoring) -> None:
+def test_the_log_metric_covers_exactly_the_functions_of_the_deployment(monitoring: Monitoring) -> None:
     deployed = {function["name"] for function in monitoring.of("google_cloudfunctions2_function")}
     named = set(re.findall(r'"(mem-[a-z-]+)"', monitoring.event_filter))
     assert deployed | {"mem-auth"} == named  # auth exists with auth_mode = "oauth" only
@@ -63,7 +63,7 @@ def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitorin
     assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
 
 
-def test_alerts_on_the_database_and_on_mcp_name_them_in_full(monitoring: Monitoring) -> None:
+def test_alerts_on_the_database_and_on_mcp_have_their_full_names(monitoring: Monitoring) -> None:
     (database,) = monitoring.of("google_sql_database_instance")
     for condition in monitoring.thresholds:
         used = condition["condition_threshold"][0]["filter"]
@@ -109,13 +109,13 @@ def test_each_filter_of_events_reads_the_deployment_s_own_metric(monitoring: Mon
             assert set(re.findall(r"metric\.labels\.(\w+)", used)) <= keys
 
 
-def test_everybody_who_is_named_is_notified_of_each_alert(monitoring: Monitoring) -> None:
+def test_each_configured_recipient_is_notified_of_each_alert(monitoring: Monitoring) -> None:
     (channel,) = monitoring.of("google_monitoring_notification_channel")
     for policy in monitoring.of("google_monitoring_alert_policy"):
         assert policy["notification_channels"] == [channel["id"], "projects/p/notificationChannels/1"]
 
 
-def test_each_alert_names_a_section_of_the_manual_that_exists(monitoring: Monitoring) -> None:
+def test_each_alert_names_an_existing_section_of_the_runbook(monitoring: Monitoring) -> None:
     sections = set(re.findall(r"^### (.+)$", MANUAL, re.MULTILINE))
     for policy in monitoring.of("google_monitoring_alert_policy"):
         title = policy["display_name"].removeprefix("Mnemosyne: ")
@@ -125,21 +125,21 @@ def test_each_alert_names_a_section_of_the_manual_that_exists(monitoring: Monito
         assert re.match(r"First command:\n\n    (gcloud|terraform) ", text)
 
 
-def test_each_section_of_the_manual_s_alerts_is_an_alert(monitoring: Monitoring) -> None:
+def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monitoring) -> None:
     part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
     titles = {policy["display_name"].removeprefix("Mnemosyne: ") for policy in
               monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
     assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles | {CERTIFICATE}
 
 
-def test_the_guide_counts_the_billed_conditions_as_they_are(monitoring: Monitoring) -> None:
+def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Monitoring) -> None:
     found = re.search(r"(\d+) alert conditions, (\d+) with buckets", GUIDE)
     assert found
     count = len(monitoring.conditions)
     assert (int(found[1]), int(found[2])) == (count - 1, count)
 
 
-def test_a_failed_backup_is_read_from_the_database_s_own_system_events(monitoring: Monitoring) -> None:
+def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
     (condition,) = [one for one in monitoring.conditions if one["condition_matched_log"]]
     assert 'resource.labels.job_name="mem-migrate"' in condition["condition_matched_log"][0]["filter"]
     used = condition["condition_matched_log"][0]["filter"]
@@ -148,7 +148,7 @@ def test_a_failed_backup_is_read_from_the_database_s_own_system_events(monitorin
     assert 'protoPayload.methodName="cloudsql.instances.automatedBackup"' in used
 
 
-def test_without_anybody_to_notify_no_condition_is_billed() -> None:
+def test_without_recipients_no_alert_condition_is_created() -> None:
     made = applied(**ENTRIES)
     assert made.conditions == []
     assert made.of("google_monitoring_uptime_check_config") == []
@@ -162,13 +162,13 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("variables", PRIVATE.values(), ids=PRIVATE)
-def test_no_uptime_check_knocks_where_google_turns_it_away(variables: dict[str, object]) -> None:
+def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers(variables: dict[str, object]) -> None:
     made = applied(**NOTIFIED, **variables)
     assert made.of("google_monitoring_uptime_check_config") == []
     assert not [one for one in made.thresholds if "uptime_check" in one["condition_threshold"][0]["filter"]]
 
 
-def test_the_uptime_check_has_mcp_store_and_find_a_canary(monitoring: Monitoring) -> None:
+def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
     (check,) = monitoring.of("google_monitoring_uptime_check_config")
     assert check["monitored_resource"][0]["labels"]["host"] == "mem-mcp-123456789012.europe-west1.run.app"
     (request,) = check["http_check"]
@@ -191,14 +191,14 @@ def test_the_uptime_check_has_mcp_store_and_find_a_canary(monitoring: Monitoring
 
 
 @pytest.mark.parametrize("channel", ["ada@example.com", "notificationChannels/1", "projects/p/notificationChannels/x"])
-def test_a_channel_that_is_no_channel_s_name_is_refused(channel: str) -> None:
+def test_an_invalid_name_of_a_notification_channel_is_refused(channel: str) -> None:
     with workspace() as own:
         planned = own.plan(notification_channels=[channel])
     assert planned.status == 1
     assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())
 
 
-def test_the_certificate_of_a_domain_alone_is_watched(monitoring: Monitoring) -> None:
+def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitoring) -> None:
     """A fake of public DNS is missing, so the condition on domain_only is removed from the copy."""
     assert not [one for one in monitoring.thresholds if "ssl_cert" in one["condition_threshold"][0]["filter"]]
     made = applied(as_if_domain_only, **NOTIFIED)
@@ -213,13 +213,13 @@ def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> 
     assert {topic["message_retention_duration"] for topic in topics} == {"604800s"}
 
 
-def test_the_budget_is_sent_to_the_same_people() -> None:
+def test_budget_notifications_go_to_the_same_recipients() -> None:
     made = applied(alert_emails=[f"{name}@example.com" for name in "abcdef"], billing_account="000000-000000-000000")
     (budget,) = made.of("google_billing_budget")
     assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5
 
 
-def test_the_check_calls_each_function_with_the_audience_that_it_expects(monitoring: Monitoring) -> None:
+def test_the_check_workflow_calls_each_function_with_the_expected_audience(monitoring: Monitoring) -> None:
     (workflow,) = [one for one in monitoring.of("google_workflows_workflow") if one["name"] == "mem-check"]
     steps = yaml.safe_load(workflow["source_contents"])["main"]["steps"]
     checks = {check["name"]: check for check in steps[0]["begin"]["assign"][2]["checks"]}

@@ -1,4 +1,4 @@
-"""The source archive that Terraform builds, and the build and the start of the runtime's buildpack.
+"""The source archive that Terraform builds, and a build and start like those of the runtime's buildpack.
 
 The steps follow GoogleCloudPlatform/buildpacks at 21f28de, in cmd/python/functions_framework/lib/lib.go,
 cmd/python/uv/lib/lib.go, pkg/python/python.go and pkg/python/requirements.go, under the deployed Python: compile every
@@ -106,7 +106,8 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str]) ->
 
 
 def _index_of_pip() -> dict[str, str]:
-    """pip's package indexes as uv's variables; like pip, uv then takes each version from whichever index has it."""
+    """Return pip's package indexes as variables for uv; like pip, uv then takes each version from any index that has
+    it."""
     asked = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
     settings = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", asked.stdout, re.MULTILINE))
     names = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS"}
@@ -122,7 +123,7 @@ def built(plan: Plan) -> Iterator[Built]:
         compiled = one.run("-m", "compileall", "-f", "-q", ".")
         assert compiled.returncode == 0, compiled.stdout
         pip_configuration = Path.home() / ".config" / "pip"
-        if pip_configuration.exists():  # which index there is, on this machine
+        if pip_configuration.exists():  # the package index of this machine
             shutil.copytree(pip_configuration, one.layer / ".config" / "pip")
         installed = one.run("-m", "pip", "install", "--requirement", "requirements.txt", *PIP_OPTIONS)
         assert installed.returncode == 0, installed.stderr[-2000:]
@@ -147,7 +148,7 @@ def built_by_uv(plan: Plan) -> Iterator[BuiltByUv]:
         yield one
 
 
-def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
+def test_the_archive_contains_only_the_files_that_the_functions_need(plan: Plan) -> None:
     names = zipfile.ZipFile(plan.archive).namelist()
     assert {
         "main.py",
@@ -165,20 +166,20 @@ def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
     assert {name for name in names if name.endswith(".sql")} == schema
 
 
-def test_its_requirements_have_no_development_dependency(plan: Plan) -> None:
+def test_the_archive_s_requirements_have_no_development_dependency(plan: Plan) -> None:
     requirements = zipfile.ZipFile(plan.archive).read("requirements.txt").decode().casefold()
     for name in ("pytest", "mypy", "ruff", "hypothesis", "pixeltable", "wordllama", "psutil", "time-machine"):
         assert f"\n{name}" not in requirements
 
 
-def test_each_of_its_requirements_has_hashes(plan: Plan) -> None:
+def test_each_requirement_of_the_archive_has_hashes(plan: Plan) -> None:
     requirements = zipfile.ZipFile(plan.archive).read("requirements.txt").decode()
     entries = re.split(r"\n(?=\S)", requirements.strip())
     assert len(entries) > 50
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-def test_what_is_deployed_is_what_the_repository_pins(plan: Plan) -> None:
+def test_the_archive_s_requirements_are_the_versions_pinned_by_the_repository(plan: Plan) -> None:
     assert zipfile.ZipFile(plan.archive).read("requirements.txt") == (ROOT / "functions/requirements.txt").read_bytes()
 
 
@@ -224,29 +225,29 @@ def _changed_requirements(source: Path, directory: Path, changed: Callable[[str]
     return file
 
 
-def test_what_is_installed_fits_together(built: Built, built_by_uv: BuiltByUv) -> None:
+def test_the_installed_packages_are_compatible(built: Built, built_by_uv: BuiltByUv) -> None:
     checked = built.run("-m", "pip", "check")
     assert checked.returncode == 0, checked.stdout
     checked = built_by_uv.run("pip", "check")
     assert checked.returncode == 0, checked.stderr
 
 
-def test_an_entry_point_answers_from_what_uv_installed(built_by_uv: BuiltByUv) -> None:
+def test_an_entry_point_works_with_the_packages_installed_by_uv(built_by_uv: BuiltByUv) -> None:
     assert _answer(built_by_uv, "ingest", SETTINGS, "/health").status_code == 200
 
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)
-def test_every_entry_point_answers(built: Built, target: str) -> None:
+def test_each_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
     answer = _answer(built, target, SETTINGS | (OAUTH if target == "auth" else {}), "/health")
     assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
 
 
-def test_mcp_asks_who_calls(built: Built) -> None:
+def test_the_deployed_mcp_refuses_a_call_without_a_credential(built: Built) -> None:
     assert _answer(built, "mcp", SETTINGS, "/mcp", LIST).status_code == 401
 
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)
-def test_without_settings_it_starts_and_says_that_it_is_misconfigured(built: Built, target: str) -> None:
+def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
     """An instance that exits would be a deployment that fails without a reason."""
     answer = _answer(built, target, {}, "/health")
     assert answer.status_code == 500

@@ -114,14 +114,14 @@ def test_each_variable_is_changed_in_these_tests() -> None:
     assert set(FLIPS) == _names(TERRAFORM / "variables.tf")
 
 
-def test_the_root_passes_each_variable_of_the_module_on() -> None:
+def test_the_root_module_passes_each_variable_to_the_module() -> None:
     assert _names(TERRAFORM / "variables.tf") == _names(MODULE / "variables.tf")
     passed = re.findall(r"^  (\w+)\s+= var\.(\w+)$", (TERRAFORM / "main.tf").read_text(), re.MULTILINE)
     assert {one for pair in passed for one in pair} == _names(TERRAFORM / "variables.tf")
 
 
 def test_a_second_plan_is_empty(deployed: Workspace) -> None:
-    """Although the API omits zeros, adds variables, and answers short names."""
+    """The fake API omits zeros, adds variables and returns short names, like the real one."""
     again = deployed.plan()
     assert again.status == 0, again.printed
 
@@ -151,7 +151,7 @@ REPRESENTED = {"database_instance_name", "kms_key", "network", "project", "psc"}
         for group, variables in GROUPS.items()
     ],
 )
-def test_no_variable_makes_anew_what_holds_data(deployed: Workspace, variables: list[str]) -> None:
+def test_no_change_of_a_variable_replaces_a_resource_with_data(deployed: Workspace, variables: list[str]) -> None:
     given = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
     given |= {variable: FLIPS[variable][0][variable] for variable in variables}
     if "source_dir" in given:
@@ -171,7 +171,7 @@ def test_no_variable_makes_anew_what_holds_data(deployed: Workspace, variables: 
 
 
 @pytest.mark.parametrize("cidr", ["10.20.0.0/24", "10.10.0.0/25"], ids=["another", "narrower"])
-def test_a_subnetwork_in_use_is_widened_and_nothing_else(deployed: Workspace, cidr: str) -> None:
+def test_a_subnetwork_in_use_can_only_be_widened(deployed: Workspace, cidr: str) -> None:
     refused = deployed.plan(subnetwork_cidr=cidr)
     assert refused.status == 1
     assert FIXED in " ".join(refused.printed.split())
@@ -179,7 +179,7 @@ def test_a_subnetwork_in_use_is_widened_and_nothing_else(deployed: Workspace, ci
     assert deployed.changes()["module.mnemosyne.google_compute_subnetwork.functions[0]"] == ["update"]
 
 
-def test_another_domain_has_its_certificate_before_the_old_one_goes() -> None:
+def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_deleted() -> None:
     with workspace() as own:
         own.apply(domain="memory.example.com")
         own.plan(domain="other.example.com")
@@ -187,7 +187,7 @@ def test_another_domain_has_its_certificate_before_the_old_one_goes() -> None:
         assert list(changed.values()) == [["create", "delete"]]
 
 
-def test_an_optional_part_of_each_kind_plans_twice() -> None:
+def test_a_second_plan_with_each_optional_part_is_empty() -> None:
     given: dict[str, object] = {
         "domain": "memory.example.com",
         "alert_emails": ["ada@example.com"],
@@ -206,7 +206,7 @@ def test_an_optional_part_of_each_kind_plans_twice() -> None:
         assert own.plan(**given).status == 0
 
 
-def test_one_major_version_of_the_provider_is_accepted_from_the_tested_schema_on() -> None:
+def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:
     examples = [one / "main.tf" for one in (TERRAFORM / "examples").iterdir()]
     for file in (TERRAFORM / "versions.tf", MODULE / "versions.tf", *examples):
         ranges = re.findall(r'source  = "hashicorp/google(?:-beta)?"\n +version = "(.*)"', file.read_text())
@@ -227,14 +227,14 @@ def test_each_resource_names_the_project(deployed: Workspace) -> None:
     assert unnamed == []
 
 
-def test_the_number_of_the_project_stays_known_when_another_api_is_enabled(deployed: Workspace) -> None:
-    """An unknown number would replace each grant whose member contains it."""
+def test_the_project_number_is_known_in_a_plan_that_enables_another_api(deployed: Workspace) -> None:
+    """With an unknown number, Terraform would replace each grant whose member contains it."""
     deployed.plan(iap=True, domain="memory.example.com")
     replaced = [address for address, actions in deployed.changes().items() if set(actions) == {"create", "delete"}]
     assert [address for address in replaced if "time_sleep" not in address] == []
 
 
-def test_a_bare_project_is_looked_up_after_its_api_was_enabled() -> None:
+def test_a_new_project_is_read_after_its_api_was_enabled() -> None:
     with workspace() as own:
         assert own.plan().status == 2
         address = "module.mnemosyne.data.google_project.this"
@@ -261,7 +261,7 @@ def test_the_example_plans_and_applies(example: str) -> None:
         assert 'module.memory.google_kms_crypto_key_iam_member.agents["sqladmin"]' in own.addresses()
 
 
-def test_everything_that_can_have_labels_has_them(deployed: Workspace) -> None:
+def test_each_resource_type_with_labels_has_labels(deployed: Workspace) -> None:
     deployed.plan(labels={"team": "memory"})
     unlabelled = []
     for change in deployed.planned()["resource_changes"]:
@@ -286,7 +286,7 @@ def test_everything_that_can_have_labels_has_them(deployed: Workspace) -> None:
         pytest.param("migrate", "google_cloud_run_v2_service_iam_member.migrate", marks=pytest.mark.nightly),
     ],
 )
-def test_a_function_that_is_replaced_gets_its_callers_again(deployed: Workspace, function: str, member: str) -> None:
+def test_the_invokers_of_a_replaced_function_are_granted_again(deployed: Workspace, function: str, member: str) -> None:
     name = "migrate" if function == "migrate" else f'serving["{function}"]'
     address = f"module.mnemosyne.google_cloudfunctions2_function.{name}"
     deployed.run("plan", "-input=false", "-lock=false", "-var=project=my-project", f"-replace={address}",
@@ -296,8 +296,8 @@ def test_a_function_that_is_replaced_gets_its_callers_again(deployed: Workspace,
     assert set(changes[f"module.mnemosyne.{member}"]) == {"delete", "create"}
 
 
-def test_secrets_are_named_by_their_version_and_images_go_where_they_are_cleaned_up(deployed: Workspace) -> None:
-    """An instance keeps the version that was the latest when it started."""
+def test_functions_use_secret_versions_by_number_and_a_repository_with_clean_up(deployed: Workspace) -> None:
+    """With the alias `latest`, an instance would keep the version that was the latest when it started."""
     values = deployed.values()
     (password,) = values["google_cloudfunctions2_function.migrate"]["service_config"][0]["secret_environment_variables"]
     assert password["version"] == values["google_secret_manager_secret_version.owner_password"]["version"] != "latest"
@@ -307,7 +307,7 @@ def test_secrets_are_named_by_their_version_and_images_go_where_they_are_cleaned
         assert build["docker_repository"] == values["google_artifact_registry_repository.images"]["id"]
 
 
-def test_a_budget_is_asked_for_under_a_project_of_ours(deployed: Workspace) -> None:
+def test_the_budget_is_created_with_the_deployment_s_quota_project(deployed: Workspace) -> None:
     """The API of budgets needs a quota project, and a person's credentials have none."""
     deployed.plan(billing_account="000000-000000-000000")
     provider = deployed.planned()["configuration"]["provider_config"]["google"]["expressions"]
@@ -315,7 +315,7 @@ def test_a_budget_is_asked_for_under_a_project_of_ours(deployed: Workspace) -> N
     assert provider["user_project_override"]["references"] == ["local.quota_project"]
 
 
-def test_whatever_refuses_to_be_destroyed_is_what_make_destroy_lifts() -> None:
+def test_make_destroy_removes_exactly_the_deletion_protections_that_exist() -> None:
     held = set()
     for file in MODULE.glob("*.tf"):
         for block in re.findall(r'(?ms)^resource "\w+" "\w+" \{.*?^\}', file.read_text()):

@@ -1,4 +1,4 @@
-"""The checker knows the provider's rules beyond its schema: otherwise the other tests would prove nothing."""
+"""The checker applies the provider's rules beyond its schema; the other tests depend on it."""
 
 from pathlib import Path
 
@@ -72,14 +72,16 @@ def _module(tmp_path: Path, body: str) -> Path:
     ],
     ids=["the private network taken away", "a narrower range", "another name"],
 )
-def test_what_forces_a_replacement_is_planned_as_one(tmp_path: Path, body: str, address: str) -> None:
+def test_a_change_that_forces_a_replacement_is_planned_as_a_replacement(
+    tmp_path: Path, body: str, address: str
+) -> None:
     with workspace(_module(tmp_path, body)) as own:
         own.apply()
         assert own.plan(value="x").status == 2
         assert own.changes() == {address: ["delete", "create"]}
 
 
-def test_what_conflicts_is_refused(tmp_path: Path) -> None:
+def test_conflicting_arguments_are_refused(tmp_path: Path) -> None:
     body = """
 resource "google_storage_bucket_object" "o" {
   name    = "o"
@@ -94,7 +96,7 @@ resource "google_storage_bucket_object" "o" {
     assert "only one of `content,source`" in planned.printed
 
 
-def test_a_zero_that_the_api_leaves_out_is_a_difference_for_ever(tmp_path: Path) -> None:
+def test_a_configured_zero_that_the_api_omits_is_a_difference_in_each_plan(tmp_path: Path) -> None:
     with workspace(_module(tmp_path, DASHBOARD)) as own:
         own.apply()
         assert own.plan().status == 2

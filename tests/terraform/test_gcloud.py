@@ -21,20 +21,20 @@ def migration_failure(deployment: str, timestamp: str, error: str) -> dict[str, 
     return {"timestamp": timestamp, "resource": resource, "jsonPayload": payload, "insertId": timestamp}
 
 
-def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> None:
+def test_a_deployment_is_created_gets_a_key_and_is_destroyed(operator: Operator) -> None:
     done = operator.deploy()
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     apis = operator.apis
     bucket = apis.buckets.known[BUCKET]
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
-    (check,) = apis.executions  # the migration is a job, and needs no gcloud
+    (check,) = apis.executions  # the migration is a job that needs no gcloud
     assert "/workflows/mnemosyne-check/" in check
     assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in done.stderr
     state = operator.state_of()
     assert state["resources"]
     assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
 
-    # A policy that came later does not remove the grant, so it stops nothing.
+    # A policy created later does not remove the grant, so the deployment continues.
     apis.org_policies["iam.managed.allowedPolicyMembers"] = [{"enforce": True}]
     again = operator.deploy()
     assert "No changes" in again.stdout, again.stdout[-2000:]
@@ -44,7 +44,7 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     assert key.stdout.startswith("mnk_")
     ((action, arguments),) = operator.operations
     assert (action, arguments["name"]) == ("key_create", "me")
-    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(arguments)  # only its hash leaves the machine
+    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(arguments)  # only the hash of the key is sent
 
     apis.peerings["mnemosyne"] = ["servicenetworking-googleapis-com"]
     destroyed = operator.make("destroy", "ARGS=-auto-approve", answer=f"{PROJECT}\n")
@@ -55,7 +55,7 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
 
 
 @pytest.mark.nightly
-def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Operator) -> None:
+def test_two_deployments_in_a_project_have_separate_states_and_keys(operator: Operator) -> None:
     for name in ("operate", "check"):
         operator.apis.workflows[f"other-{name}"] = operator.apis.workflows[f"mnemosyne-{name}"]
     # A label called name is not the deployment's name.
@@ -79,7 +79,9 @@ UNSOUND = 'RuntimeError: "These functions do not work: [\\"ingest\\"]"'
         pytest.param(None, id="it is missing", marks=pytest.mark.nightly),
     ],
 )
-def test_a_deployment_that_does_not_work_fails_and_says_how_to_roll_back(operator: Operator, works: Any) -> None:
+def test_make_deploy_fails_if_the_deployment_does_not_work_and_prints_how_to_roll_back(
+    operator: Operator, works: Any
+) -> None:
     if works is None:
         del operator.apis.workflows["mnemosyne-check"]
     else:
@@ -93,7 +95,7 @@ def test_a_deployment_that_does_not_work_fails_and_says_how_to_roll_back(operato
     )
 
 
-def test_what_a_killed_destroy_left_is_removed(operator: Operator) -> None:
+def test_a_second_destroy_removes_what_a_killed_one_left(operator: Operator) -> None:
     left = operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
     shutil.copy(operator.clone / "infra/deploy/allow_destroy.tf.txt", left)
     operator.apis.faults = lambda call: refused(403, "denied")
@@ -101,7 +103,7 @@ def test_what_a_killed_destroy_left_is_removed(operator: Operator) -> None:
     assert not left.exists()
 
 
-def test_a_name_where_it_would_not_be_read_is_refused(operator: Operator) -> None:
+def test_the_variable_name_is_refused_in_a_place_where_it_would_be_ignored(operator: Operator) -> None:
     (operator.clone / "terraform/more.auto.tfvars").write_text('name = "other"\n')
     done = operator.deploy()
     assert done.returncode != 0
@@ -109,14 +111,14 @@ def test_a_name_where_it_would_not_be_read_is_refused(operator: Operator) -> Non
     assert operator.apis.calls == []
 
 
-def test_nothing_is_destroyed_without_the_project_s_name(operator: Operator) -> None:
+def test_make_destroy_needs_the_project_s_name_as_confirmation(operator: Operator) -> None:
     done = operator.make("destroy", answer="yes\n")
     assert done.returncode != 0
     assert "Nothing was destroyed." in done.stderr
     assert operator.apis.calls == []
 
 
-def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_made(operator: Operator) -> None:
+def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(operator: Operator) -> None:
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")
     operator.apis.log = [
         migration_failure("mnemosyne", "2000-01-01T00:00:00Z", "earlier"),
@@ -134,7 +136,7 @@ def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_
 
 
 @pytest.mark.nightly
-def test_a_first_apply_that_failed_early_is_destroyed_without_making_anything(operator: Operator) -> None:
+def test_destroying_a_first_apply_that_failed_early_creates_no_resource(operator: Operator) -> None:
     operator.fail(google_project_service="SERVICE_DISABLED")
     done = operator.deploy()
     assert done.returncode != 0
@@ -155,7 +157,7 @@ def test_a_first_apply_that_failed_early_is_destroyed_without_making_anything(op
     ],
     ids=["the workflow fails", "there is no workflow"],
 )
-def test_a_key_that_could_not_be_kept_is_not_shown(operator: Operator, ending: Any, said: str) -> None:
+def test_a_key_that_could_not_be_stored_is_not_shown(operator: Operator, ending: Any, said: str) -> None:
     if ending is None:
         del operator.apis.workflows["mnemosyne-operate"]
     else:

@@ -63,7 +63,7 @@ def test_make_has_each_target_and_uses_each_variable(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", _commands("terraform"))
-def test_terraform_runs_in_a_directory_with_the_outputs_that_it_prints(command: str) -> None:
+def test_each_terraform_command_names_an_existing_directory_and_its_outputs(command: str) -> None:
     words = shlex.split(command)
     options = [word for word in words if word.startswith("-chdir=")]
     directory = ROOT / options[0].removeprefix("-chdir=") if options else TERRAFORM
@@ -82,7 +82,7 @@ def test_each_variable_that_the_guide_sets_exists() -> None:
     assert named <= variables | {"scopes", "namespace"}
 
 
-def test_each_link_leads_to_a_page_and_a_section() -> None:
+def test_each_link_points_to_an_existing_page_and_section() -> None:
     def anchors(text: str) -> set[str]:
         titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
         return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -95,7 +95,7 @@ def test_each_link_leads_to_a_page_and_a_section() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_each_file_that_the_guide_names_exists(page: str) -> None:
+def test_each_file_named_in_the_guide_exists(page: str) -> None:
     named = re.findall(r"`((?:terraform|infra|tests|docs)/[\w./-]+)`", PAGES[page])
     made_by_the_reader = {"terraform/cloud_override.tf", "terraform/.terraform.lock.hcl"}
     missing = [one for one in named if not (ROOT / one).exists() and one not in made_by_the_reader]
@@ -114,7 +114,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_of_ours_in_the_troubleshooting_table_is_one_that_is_printed(message: str) -> None:
+def test_each_own_message_in_the_troubleshooting_table_is_in_the_code(message: str) -> None:
     table = PAGES["deployment.md"].split("## Troubleshooting")[1]
     assert message in table
     assert message in MESSAGES[message].read_text()
@@ -127,14 +127,14 @@ def test_the_readme_and_the_guide_agree_on_the_cost() -> None:
     assert expected in " ".join((ROOT / "README.md").read_text().split())
 
 
-def test_the_pipeline_grants_the_roles_that_the_guide_counts() -> None:
+def test_the_pipeline_grants_as_many_roles_as_the_guide_says() -> None:
     text = (TERRAFORM / "modules/pipeline/main.tf").read_text()
     granted = re.findall(r'"roles/', text.split("granted_roles = [")[1].split("]")[0])
     assert len(granted) == 6
     assert "the six roles that a deployment grants" in " ".join(PAGES["deployment.md"].split())
 
 
-def test_the_workflow_of_github_reads_the_variables_that_its_head_names() -> None:
+def test_the_github_workflow_reads_the_variables_listed_in_its_head() -> None:
     file = DEPLOY / "github_actions.yaml"
     head = file.read_text().split("name: Deploy")[0]
     used = set(re.findall(r"(?:vars|secrets)\.([A-Z_]+)", file.read_text()))
@@ -142,13 +142,13 @@ def test_the_workflow_of_github_reads_the_variables_that_its_head_names() -> Non
     assert yaml.safe_load(file.read_text())["name"] == "Deploy"
 
 
-def test_each_test_that_the_page_of_the_platform_names_exists() -> None:
+def test_each_test_named_in_platform_md_exists() -> None:
     text = (ROOT / "tests" / "PLATFORM.md").read_text()
     found = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
     # Without the documents of packages, which tests install into hidden folders.
     ours = [file for file in found if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
     files: defaultdict[str, str] = defaultdict(str)
-    for file in ours:  # two files may have one name
+    for file in ours:  # two files may have the same name
         files[file.name] += file.read_text()
     named = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", text)
     runs = re.findall(r"`(\w+\.tftest\.hcl): (\w+)`", text)

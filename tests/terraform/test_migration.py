@@ -1,4 +1,4 @@
-"""The migration as part of an apply: it runs before the functions that serve are changed, and again after a failure."""
+"""The migration in an apply: it runs before serving functions are changed, and again after a failure."""
 
 import json
 import os
@@ -37,13 +37,13 @@ def _source(own: Workspace, function: str) -> str:
     return source
 
 
-def test_an_apply_needs_no_program_beside_terraform(tmp_path: Path) -> None:
+def test_an_apply_needs_no_other_program_than_terraform(tmp_path: Path) -> None:
     with workspace(environment={"PATH": str(tmp_path)}) as own:
         own.apply()
         assert SERVING.format("mcp") in own.values()
 
 
-def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_function(empty: Workspace) -> None:
+def test_the_job_has_the_image_and_settings_of_the_function_migrate(empty: Workspace) -> None:
     empty.apply()
     values = empty.values()
     job = values[JOB]
@@ -66,7 +66,7 @@ def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_funct
     assert len(f"{job['name']}-{job['run_execution_token']}") < 63
 
 
-def test_the_job_s_command_starts_from_the_archive_and_logs_why_it_fails(plan: Plan, tmp_path: Path) -> None:
+def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure(plan: Plan, tmp_path: Path) -> None:
     zipfile.ZipFile(plan.archive).extractall(tmp_path)
     text = (MODULE / "migrate.tf").read_text()
     arguments = json.loads(text.partition("args    = ")[2].partition("\n")[0])
@@ -80,7 +80,7 @@ def test_the_job_s_command_starts_from_the_archive_and_logs_why_it_fails(plan: P
     assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
-def test_a_failed_migration_of_a_first_apply_leaves_no_function_that_serves(empty: Workspace) -> None:
+def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function(empty: Workspace) -> None:
     empty.fail(google_cloud_run_v2_job=FAILURE)
     failed = empty.try_apply()
     assert failed.status == 1
@@ -92,14 +92,14 @@ def test_a_failed_migration_of_a_first_apply_leaves_no_function_that_serves(empt
     assert SERVING.format("mcp") in empty.values()
 
 
-def test_a_failed_migration_of_an_upgrade_changes_no_function_and_runs_again(empty: Workspace) -> None:
+def test_a_failed_migration_in_an_upgrade_changes_no_function_and_runs_again(empty: Workspace) -> None:
     empty.apply()
     before = _source(empty, "mcp")
     empty.change_source("a new version")
     empty.fail(google_cloud_run_v2_job=FAILURE)
     assert empty.try_apply().status == 1
     assert {_source(empty, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
-    # Nothing else changes, and still the migration runs again.
+    # The migration runs again although nothing else changes.
     assert empty.try_apply().status == 1
     empty.fail()
     empty.apply()
@@ -121,9 +121,7 @@ def test_a_failed_migration_of_an_upgrade_changes_no_function_and_runs_again(emp
     ],
     ids=",".join,
 )
-def test_the_migration_runs_again_when_what_it_works_with_changes(
-    deployed: Workspace, variables: dict[str, Any]
-) -> None:
+def test_the_migration_runs_again_when_its_inputs_change(deployed: Workspace, variables: dict[str, Any]) -> None:
     deployed.plan(**variables)
     assert set(deployed.changes()[IN_ROOT]) == {"delete", "create"}
 
@@ -134,19 +132,19 @@ def test_the_migration_does_not_run_for_other_changes(deployed: Workspace, varia
     assert IN_ROOT not in deployed.changes()
 
 
-def test_a_new_image_of_the_same_source_is_no_change(empty: Workspace) -> None:
+def test_a_new_image_of_the_same_source_does_not_run_the_migration(empty: Workspace) -> None:
     empty.apply()
     container = {"image": "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"}
     service = "data.google_cloud_run_v2_service mnemosyne-migrate"
     empty.drift({service: {"template": {"containers": container}}})
     assert empty.plan().status == 0
-    # The next migration runs on it.
+    # The next migration uses the new image.
     empty.change_source("a new version")
     empty.apply()
     assert empty.values()[JOB]["template"][0]["template"][0]["containers"][0]["image"] == container["image"]
 
 
-def test_with_gcloud_the_workflow_migrates_and_a_failure_runs_it_again(tmp_path: Path) -> None:
+def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(tmp_path: Path) -> None:
     calls, answer, program = tmp_path / "calls", tmp_path / "answer", tmp_path / "gcloud"
     program.write_text(GCLOUD.format(calls=calls, answer=answer))
     program.chmod(0o755)
@@ -164,7 +162,7 @@ def test_with_gcloud_the_workflow_migrates_and_a_failure_runs_it_again(tmp_path:
     assert '"path": ""' in first
 
 
-def test_operators_reach_one_url_that_is_also_the_audience(empty: Workspace) -> None:
+def test_the_url_of_migrate_for_operators_is_also_its_audience(empty: Workspace) -> None:
     empty.apply()
     values = empty.values()
     steps = yaml.safe_load(values["google_workflows_workflow.operate"]["source_contents"])

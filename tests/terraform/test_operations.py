@@ -28,7 +28,7 @@ def test_a_rollback_without_keep_traffic_is_undone_by_the_next_apply(own: Worksp
     assert own.changes() == {MCP: ["update"]}
 
 
-def test_with_keep_traffic_a_rollback_holds_when_nothing_and_when_the_source_changes(own: Workspace) -> None:
+def test_with_keep_traffic_a_rollback_is_kept_with_and_without_a_new_source(own: Workspace) -> None:
     own.drift(ROLLED_BACK)
     assert own.plan(keep_traffic=["mcp"]).status == 0
     own.change_source("a new version")
@@ -40,17 +40,17 @@ def test_with_keep_traffic_a_rollback_holds_when_nothing_and_when_the_source_cha
 
 
 @pytest.mark.nightly
-def test_without_keep_traffic_again_the_newest_revision_serves(own: Workspace) -> None:
+def test_when_keep_traffic_is_removed_the_newest_revision_serves(own: Workspace) -> None:
     own.drift(ROLLED_BACK)
     own.apply(keep_traffic=["mcp"])
     own.apply()
     (mcp,) = own.values()['google_cloudfunctions2_function.serving["mcp"]']["service_config"]
-    assert own.plan().status == 2  # the fake still answers as after the rollback
+    assert own.plan().status == 2  # the fake still returns the state after the rollback
     assert mcp["all_traffic_on_latest_revision"] is True
 
 
 def test_a_lost_database_is_replaced_under_another_name_without_editing_the_state(own: Workspace) -> None:
-    """A backup is then restored into the new instance; it brings the tables, the users and their passwords."""
+    """A backup is then restored into the new instance, with its tables, users and passwords."""
     lost = own.values()["google_sql_database_instance.this"]["name"]
     own.drift({f"google_sql_database_instance {lost}": None})
     own.apply(database_instance_name="mnemosyne-restored")
@@ -70,7 +70,7 @@ def test_a_change_of_the_name_variable_does_not_replace_the_existing_database(ow
 
 
 @pytest.mark.parametrize("example", sorted(file.name for file in (TERRAFORM / "environments").glob("*.example")))
-def test_the_variables_of_an_environment_s_example_can_be_planned(deployed: Workspace, example: str) -> None:
+def test_the_example_variables_of_an_environment_can_be_planned(deployed: Workspace, example: str) -> None:
     file = TERRAFORM / "environments" / example
     name = json.loads(file.read_text().partition("name ")[2].partition("=")[2].partition("\n")[0])
     planned = deployed.plan(f"-var-file={_as_tfvars(file, deployed.directory)}", "-refresh=false", name="mnemosyne")

@@ -1,4 +1,4 @@
-"""Resources are created after everything that the platform requires exists and has taken effect."""
+"""Each resource is created after its prerequisites exist and have taken effect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ def _before(address: str, resources: Resources) -> set[str]:
     return found
 
 
-def test_each_resource_that_encrypts_with_the_key_waits_until_the_grants_on_it_have_taken_effect(
+def test_each_resource_encrypted_with_the_key_waits_until_the_grants_on_the_key_have_taken_effect(
     resources: Resources,
 ) -> None:
     encrypted = [
@@ -72,11 +72,11 @@ def test_each_resource_that_encrypts_with_the_key_waits_until_the_grants_on_it_h
         ("google_pubsub_subscription.ingest", ["google_cloudfunctions2_function.serving"]),
     ],
 )
-def test_a_resource_waits_for_what_it_needs(address: str, earlier: list[str], resources: Resources) -> None:
+def test_a_resource_waits_for_its_prerequisites(address: str, earlier: list[str], resources: Resources) -> None:
     assert set(earlier) <= _before(address, resources)
 
 
-def test_no_grant_on_a_function_that_serves_comes_before_the_migration(resources: Resources) -> None:
+def test_grants_on_serving_functions_are_made_after_the_migration(resources: Resources) -> None:
     """Grants open a function to callers. Without a schema their requests would fail."""
     for address in ("mcp", "auth", "push"):
         before = _before(f"google_cloud_run_v2_service_iam_member.{address}", resources)

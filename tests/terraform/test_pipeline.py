@@ -1,4 +1,4 @@
-"""The pipeline's files: a commit that is tested as one account is deployed as another."""
+"""The pipeline's files: tests and deployments of a commit run as different accounts."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def test_tests_and_deploys_run_as_different_accounts() -> None:
     assert (_account(TEST), _account(DEPLOY)) == (accounts % "test", accounts % "deploy")
 
 
-def test_the_tests_get_no_secret_and_name_no_bucket() -> None:
+def test_the_build_of_the_tests_uses_no_secret_and_no_bucket() -> None:
     pipeline = _read(TEST)
     assert [step["id"] for step in pipeline["steps"]] == ["lint", "test"]
     assert "availableSecrets" not in pipeline
@@ -38,11 +38,11 @@ def test_the_tests_get_no_secret_and_name_no_bucket() -> None:
     assert set(re.findall(r"\$\{(\w+)\}", TEST.read_text())) == {"PROJECT_ID", "_TEST_ACCOUNT"}
 
 
-def test_a_test_that_was_not_run_fails_the_tests() -> None:
+def test_a_skipped_test_fails_the_build_of_the_tests() -> None:
     assert '"NOT TESTED"' in TEST.read_text()
 
 
-def test_the_deployment_tries_what_it_applied() -> None:
+def test_the_deployment_runs_a_smoke_test_after_the_apply() -> None:
     text = DEPLOY.read_text()
     assert [step["id"] for step in _read(DEPLOY)["steps"]] == ["tested", "configuration", "plan", "apply", "smoke"]
     names = {"_DEPLOY_ACCOUNT", "_STATE_BUCKET", "_SMOKE_KEY", "_DEPLOYMENT", "_TEST_TRIGGER", "_BUILD"}
@@ -50,7 +50,7 @@ def test_the_deployment_tries_what_it_applied() -> None:
     assert text.count("-lock-timeout=10m") == 2
 
 
-def test_no_code_of_the_repository_but_terraform_runs_before_the_apply() -> None:
+def test_before_the_apply_only_terraform_files_of_the_repository_are_used() -> None:
     steps = _read(DEPLOY)["steps"]
     before = steps[: [step["id"] for step in steps].index("apply") + 1]
     for step in before:
@@ -65,7 +65,7 @@ def test_every_image_is_named_by_tag_and_digest(file: Path) -> None:
     assert [image for image in images if not re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image)] == []
 
 
-def test_an_image_is_the_same_wherever_it_is_named() -> None:
+def test_an_image_has_the_same_digest_in_each_file() -> None:
     images = {step["name"] for file in (TEST, DEPLOY) for step in _read(file)["steps"]}
     assert len({image.split(":")[0] for image in images}) == len(images)
 
@@ -93,7 +93,7 @@ def _tested(directory: Path, said: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> tuple[Path, str]:
-    """A repository of one commit, and which it is."""
+    """A repository with one commit, and the hash of the commit."""
     for command in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "one")):
         subprocess.run([*GIT, *command], cwd=tmp_path, check=True)
     head = subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -107,7 +107,7 @@ def test_the_commit_that_was_tested_is_deployed(clone: tuple[Path, str]) -> None
 
 
 @pytest.mark.parametrize("said", ["FAILURE,t-1,HEAD", "SUCCESS,t-2,HEAD", f"SUCCESS,t-1,{'0' * 40}", ""])
-def test_what_was_not_tested_is_not_deployed(clone: tuple[Path, str], said: str) -> None:
+def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], said: str) -> None:
     directory, head = clone
     done = _tested(directory, said.replace("HEAD", head))
     assert done.returncode == 1

@@ -45,7 +45,7 @@ def _triggers(resources: Resources) -> dict[str, dict[str, Any]]:
     return {trigger["name"]: trigger for trigger in resources["google_cloudbuild_trigger"]}
 
 
-def test_each_trigger_runs_its_file_as_its_own_account(cloud_build: Resources) -> None:
+def test_each_trigger_runs_its_build_file_with_its_own_account(cloud_build: Resources) -> None:
     triggers = _triggers(cloud_build)
     accounts = {account["account_id"]: account["id"] for account in cloud_build["google_service_account"]}
     assert triggers["mnemosyne-test"]["service_account"] == accounts["mnemosyne-test"]
@@ -75,7 +75,7 @@ def test_a_deployment_starts_only_after_tests_that_succeeded(cloud_build: Resour
         "_TRIGGER": "$(body.message.data.buildTriggerId)",
     }
     (topic,) = cloud_build["google_pubsub_topic"]
-    assert topic["name"] == "cloud-builds"  # the only one that Cloud Build publishes to
+    assert topic["name"] == "cloud-builds"  # the only topic that Cloud Build publishes to
     assert deploy["pubsub_config"][0]["topic"] == topic["id"]
 
 
@@ -110,7 +110,7 @@ def test_the_account_that_deploys_may_grant_exactly_the_roles_of_a_deployment(
     assert allowed == set(re.findall(granted, plan.text, re.DOTALL))
 
 
-def test_with_github_nothing_of_cloud_build_is_created_and_no_key_exists(github: Resources) -> None:
+def test_with_github_no_cloud_build_resources_and_no_keys_are_created(github: Resources) -> None:
     for kind in ("google_cloudbuild_trigger", "google_pubsub_topic", "google_service_account_key"):
         assert kind not in github
     (account,) = github["google_service_account"]
@@ -179,7 +179,7 @@ def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) ->
     assert "workflow_run.event == 'push'" in jobs["apply"]["if"]
 
 
-def test_a_repository_s_number_protects_from_a_stranger_who_registers_its_name() -> None:
+def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_refused() -> None:
     with workspace(TERRAFORM / "modules" / "pipeline") as own:
         own.apply(repository=REPOSITORY, runner="github_actions", repository_id="42")
         shown = json.loads(own.run("show", "-json").printed)

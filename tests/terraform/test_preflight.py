@@ -1,4 +1,4 @@
-"""What `make deploy` checks before it builds anything, with the real gcloud on a fake of Google's APIs."""
+"""Checks of `make deploy` before it builds anything, with the real gcloud on a fake of Google's APIs."""
 
 import json
 import shutil
@@ -80,7 +80,7 @@ def checks(tmp_path: Path) -> Iterator[Checks]:
         yield Checks(tmp_path, apis)
 
 
-def test_apis_that_may_not_be_enabled_are_said_with_the_role_that_is_missing(operator: Operator) -> None:
+def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Operator) -> None:
     operator.apis.faults = lambda call: (
         enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None
     )
@@ -90,7 +90,7 @@ def test_apis_that_may_not_be_enabled_are_said_with_the_role_that_is_missing(ope
     assert not operator.apis.buckets.known
 
 
-def test_a_bucket_that_may_not_be_made_is_said_with_the_role_that_is_missing(operator: Operator) -> None:
+def test_if_the_state_bucket_cannot_be_created_the_error_names_the_missing_role(operator: Operator) -> None:
     def refuse(call: Call) -> Answer | None:
         return (
             refused(403, "storage.buckets.create denied")
@@ -104,7 +104,7 @@ def test_a_bucket_that_may_not_be_made_is_said_with_the_role_that_is_missing(ope
     assert "roles/storage.admin" in done.stderr
 
 
-def test_a_policy_that_refuses_everybody_stops_the_deployment_before_anything_is_built(operator: Operator) -> None:
+def test_a_policy_against_public_access_stops_the_deployment_before_the_build(operator: Operator) -> None:
     operator.apis.org_policies |= REFUSALS["managed constraint"]
     done = operator.deploy()
     assert done.returncode != 0
@@ -115,11 +115,15 @@ def test_a_policy_that_refuses_everybody_stops_the_deployment_before_anything_is
 @pytest.mark.parametrize(
     "refusal",
     [
-        name if name == "domain restriction" else pytest.param(name, marks=pytest.mark.nightly)  # each asks gcloud
+        name
+        if name == "domain restriction"
+        else pytest.param(name, marks=pytest.mark.nightly)  # each step calls gcloud
         for name in REFUSALS
     ],
 )
-def test_each_kind_of_policy_that_refuses_everybody_is_named_with_the_ways_out(checks: Checks, refusal: str) -> None:
+def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fixes(
+    checks: Checks, refusal: str
+) -> None:
     checks.apis.org_policies |= REFUSALS[refusal]
     checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
     done = checks.run("check_public_access")
@@ -130,7 +134,7 @@ def test_each_kind_of_policy_that_refuses_everybody_is_named_with_the_ways_out(c
     assert 'open_by = "no_invoker_check"' in done.stderr
 
 
-def test_all_policies_that_refuse_everybody_are_named_at_once(checks: Checks) -> None:
+def test_all_policies_against_public_access_are_named_in_one_error(checks: Checks) -> None:
     for refusal in REFUSALS.values():
         checks.apis.org_policies |= refusal
     checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam")]
@@ -138,7 +142,7 @@ def test_all_policies_that_refuse_everybody_are_named_at_once(checks: Checks) ->
     assert f"refuses allUsers in {PROJECT}: {named}." in checks.run("check_public_access").stderr
 
 
-def test_no_invoker_check_is_not_offered_where_a_policy_requires_it(checks: Checks) -> None:
+def test_disabling_the_invoker_check_is_not_suggested_if_a_policy_requires_the_check(checks: Checks) -> None:
     checks.apis.org_policies |= REFUSALS["managed constraint"]
     checks.apis.org_policies["run.managed.requireInvokerIam"] = [{"enforce": True}]
     done = checks.run("check_public_access")
@@ -159,7 +163,9 @@ HARMLESS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("policies", HARMLESS.values(), ids=HARMLESS)
-def test_a_policy_that_lets_everybody_in_stops_nothing(checks: Checks, policies: dict[str, Any]) -> None:
+def test_a_policy_that_allows_public_access_does_not_stop_the_deployment(
+    checks: Checks, policies: dict[str, Any]
+) -> None:
     checks.apis.org_policies |= policies
     checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
     done = checks.run("check_public_access")
@@ -174,19 +180,19 @@ def test_a_project_without_an_organization_has_no_custom_constraints(checks: Che
 
 
 @pytest.mark.parametrize("variable", ['auth_mode = "iam"\n', 'open_by   = "no_invoker_check"\n'])
-def test_a_deployment_that_grants_nothing_to_everybody_asks_no_policy(checks: Checks, variable: str) -> None:
+def test_a_deployment_without_public_access_does_not_read_policies(checks: Checks, variable: str) -> None:
     checks.tfvars.write_text(variable)
     assert checks.run("check_public_access").returncode == 0
     assert checks.apis.calls == []
 
 
-def test_an_operator_who_knows_of_an_exception_skips_the_check(checks: Checks) -> None:
+def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
     assert checks.run("check_public_access", SKIP_POLICY_CHECK="1").returncode == 0
     assert checks.apis.calls == []
 
 
 @pytest.mark.parametrize("part", ["getEffectivePolicy", "getAncestry", "customConstraints"])
-def test_a_policy_that_may_not_be_read_stops_nothing(checks: Checks, part: str) -> None:
+def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part: str) -> None:
     checks.apis.faults = lambda call: refused(403, "denied") if part in call.path else None
     done = checks.run("check_public_access")
     assert done.returncode == 0, done.stderr
@@ -195,7 +201,7 @@ def test_a_policy_that_may_not_be_read_stops_nothing(checks: Checks, part: str) 
 
 @pytest.mark.parametrize("target", ["deploy", "key", "destroy"])
 def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target: str) -> None:
-    """Bucket names are global, and a stranger can have created one of this name that everybody may use."""
+    """Bucket names are global, so another person may have created a public bucket with this name."""
     operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
     done = operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
     assert done.returncode != 0
@@ -211,7 +217,9 @@ def test_the_state_can_be_kept_in_another_bucket(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
-def test_a_region_in_which_google_may_restrict_builds_is_noted(checks: Checks, region: str, noted: bool) -> None:
+def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
+    checks: Checks, region: str, noted: bool
+) -> None:
     done = checks.run("check_build_region", REGION=region)
     assert done.returncode == 0, done.stderr
     assert (f"ask Google's support for builds in {region}" in done.stderr) is noted
@@ -232,7 +240,7 @@ def test_an_environment_has_its_own_variables_and_state(operator: Operator) -> N
 
 @pytest.mark.parametrize(("file", "said"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")])
 def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, file: str | None, said: str) -> None:
-    """In the same project, it would change the deployment of another environment."""
+    """Otherwise it would change the deployment of another environment in the same project."""
     if file is not None:
         (operator.clone / "terraform/environments/staging.tfvars").write_text(file)
     done = operator.deploy("ENV=staging")
@@ -242,6 +250,6 @@ def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, 
 
 
 @pytest.mark.nightly
-def test_a_variable_env_of_the_shell_names_no_environment(operator: Operator) -> None:
+def test_an_environment_variable_env_does_not_select_an_environment(operator: Operator) -> None:
     operator.environment["ENV"] = "/home/ada/.shrc"
     assert operator.preflight().returncode == 0

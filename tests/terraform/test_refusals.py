@@ -69,7 +69,7 @@ def _plans() -> list[dict[str, tuple[object, str]]]:
 
 
 @pytest.mark.parametrize("bad", _plans(), ids=lambda bad: f"{len(bad)} variables")
-def test_bad_values_are_refused_with_what_to_do(empty: Workspace, bad: dict[str, tuple[object, str]]) -> None:
+def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str, tuple[object, str]]) -> None:
     planned = empty.plan(**{variable: value for variable, (value, _) in bad.items()})
     assert planned.status == 1
     printed = " ".join(planned.printed.split())
@@ -98,7 +98,7 @@ def test_bad_values_are_refused_with_what_to_do(empty: Workspace, bad: dict[str,
     ],
     ids=lambda given: ",".join(given) if isinstance(given, dict) else "",
 )
-def test_variables_that_do_not_go_together_are_refused_with_what_to_do(
+def test_contradictory_variables_are_refused_with_the_fix(
     empty: Workspace, given: dict[str, object], sentence: str
 ) -> None:
     planned = empty.plan(**given)
@@ -106,7 +106,7 @@ def test_variables_that_do_not_go_together_are_refused_with_what_to_do(
     assert sentence in " ".join(planned.printed.split())
 
 
-def test_the_domain_alone_is_refused_until_it_leads_to_the_load_balancer(tmp_path: Path) -> None:
+def test_domain_only_is_refused_until_the_domain_resolves_to_the_load_balancer(tmp_path: Path) -> None:
     dns = tmp_path / "dns.json"
     dns.write_text(json.dumps({ASKED: json.dumps({"Status": 0, "Answer": [{"data": "192.0.2.1"}]})}))
     with workspace(environment={"TFCHECK_HTTP": str(dns)}) as own:
@@ -119,5 +119,5 @@ def test_the_domain_alone_is_refused_until_it_leads_to_the_load_balancer(tmp_pat
         assert own.plan(**DOMAIN).status == 2
         assert own.changes() == {
             'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]': ["update"],
-            "module.mnemosyne.google_workflows_workflow.check": ["update"],  # it calls mcp at its domain
+            "module.mnemosyne.google_workflows_workflow.check": ["update"],  # the check calls mcp at its domain
         }

@@ -16,7 +16,7 @@ from tests.terraform.conftest import ROOT, Plan, tfcheck
 from tests.terraform.workspace import MODULE as TERRAFORM
 from tests.terraform.workspace import write_small_source
 
-# Settings that only other environments than Google Cloud have a use for, or that Cloud Run sets itself.
+# Settings that are used only outside of Google Cloud, or that Cloud Run sets itself.
 NOT_DEPLOYED = {"database_url", "kms_endpoint", "oauth_log_in_codes", "offline_statistics", "push_secret",
                 "sqladmin_endpoint", "k_service"}  # fmt: skip
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "MNEMOSYNE_OAUTH_CLIENT_SECRET", "GEMINI_API_KEY"}
@@ -25,7 +25,7 @@ BY_DAY = "access.tftest.hcl"
 
 
 @pytest.mark.parametrize("command", ["fmt", "validate"])
-def test_format_and_schema_hold(command: str) -> None:
+def test_the_configuration_is_formatted_and_valid(command: str) -> None:
     done = tfcheck(TERRAFORM, command)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -38,7 +38,7 @@ def test_format_and_schema_hold(command: str) -> None:
         for file in sorted(TERRAFORM.glob("tests/*.tftest.hcl"))
     ],
 )
-def test_assertions_hold(tmp_path: Path, file: str) -> None:
+def test_the_assertions_of_terraform_s_own_tests_pass(tmp_path: Path, file: str) -> None:
     write_small_source(tmp_path / "functions", "small")
     variables = {"source_dir": str(tmp_path)}
     done = tfcheck(TERRAFORM, "test", "--", f"-filter=tests/{file}", variables=variables)
@@ -56,7 +56,9 @@ def test_assertions_hold(tmp_path: Path, file: str) -> None:
         ("alert_policies.tf", "per_series_aligner"),
     ],
 )
-def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: str) -> None:
+def test_a_misspelt_attribute_in_the_configuration_fails_the_validation(
+    tmp_path: Path, file: str, attribute: str
+) -> None:
     copy = tmp_path / "terraform"
     shutil.copytree(TERRAFORM, copy, ignore=shutil.ignore_patterns(".terraform*", "tests"))
     text = (copy / file).read_text()
@@ -66,14 +68,14 @@ def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: s
     assert f"{attribute}x" in done.stdout + done.stderr
 
 
-def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
+def test_the_functions_get_exactly_the_settings_that_the_code_reads() -> None:
     files = ("settings", "functions", "migrate")
     text = "".join((TERRAFORM / f"{name}.tf").read_text() for name in files)
     given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
         re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
     )
     read = {variable(name) for name in Settings.model_fields if name not in NOT_DEPLOYED}
-    assert given - {"GEMINI_API_KEY"} == read  # which google-genai reads itself
+    assert given - {"GEMINI_API_KEY"} == read  # google-genai reads these itself
     assert given >= SECRETS
 
 
@@ -87,7 +89,7 @@ def test_the_settings_of_each_function_are_valid_together(plan: Plan) -> None:
 
 
 def _block(plan: Plan, function: str) -> str:
-    """The part of the plan about a function."""
+    """Return the part of the plan about a function."""
     name = "migrate" if function == "migrate" else rf'serving\["{function}"\]'
     address = rf"google_cloudfunctions2_function\.{name}"
     found = re.search(rf"# {address} will be created(.*?)\n      }}\n", plan.text, re.DOTALL)
@@ -96,7 +98,7 @@ def _block(plan: Plan, function: str) -> str:
 
 
 def _environment(plan: Plan, function: str) -> dict[str, str]:
-    """The environment variables of a function, with invented values for what only the cloud knows."""
+    """Return the environment variables of a function, with example values for those known only after an apply."""
     made_up = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "my-project:europe-west1:m",
         "MNEMOSYNE_TOPIC": "projects/my-project/topics/t",
@@ -124,7 +126,7 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
     return environment
 
 
-def test_the_page_lists_every_grant_of_the_plan(plan: Plan) -> None:
+def test_docs_grants_md_lists_each_grant_of_the_plan(plan: Plan) -> None:
     granted = set(
         re.findall(r'# (google_\w+_iam_member\.[^\n]+?) will be created.*?\+ role\s+= "([^"]+)"', plan.text, re.DOTALL)
     )
@@ -138,7 +140,7 @@ def test_no_grant_is_a_primitive_role(plan: Plan) -> None:
     assert not roles & {"roles/owner", "roles/editor", "roles/viewer"}
 
 
-def test_everybody_may_call_mcp_and_auth_alone(plan: Plan) -> None:
+def test_only_mcp_and_auth_allow_unauthenticated_callers(plan: Plan) -> None:
     everybody = re.findall(r'# (\S+) will be created\n(?:(?!# ).)*?"allUsers"\n', plan.text, re.DOTALL)
     assert everybody == [
         'google_cloud_run_v2_service_iam_member.auth["allUsers"]',
@@ -156,12 +158,12 @@ def _page() -> str:
     return (ROOT / "docs" / "grants.md").read_text()
 
 
-def test_the_page_of_variables_is_made_of_the_variables() -> None:
+def test_docs_variables_md_is_generated_from_the_variables() -> None:
     assert (ROOT / "docs" / "variables.md").read_text() == table(), "make docs"
 
 
 @pytest.mark.parametrize("target", ["deploy", "destroy", "key"])
-def test_make_asks_which_project(target: str) -> None:
+def test_make_requires_the_variable_project(target: str) -> None:
     done = subprocess.run(["make", "-s", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert f"make {target} PROJECT=" in done.stderr
@@ -178,11 +180,11 @@ def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan)
         )
 
 
-def test_a_request_is_said_to_be_queued_for_as_long_as_the_topic_keeps_it() -> None:
+def test_the_time_that_requests_are_reported_as_queued_is_the_topic_s_retention() -> None:
     pubsub = (ROOT / "terraform" / "modules" / "mnemosyne" / "pubsub.tf").read_text()
     (seconds,) = re.findall(r'(?m)^  retention += "(\d+)s"$', pubsub)
     assert int(seconds) == RETENTION.total_seconds()
 
 
-def test_the_page_of_settings_is_made_of_the_settings() -> None:
+def test_docs_settings_md_is_generated_from_the_settings() -> None:
     assert (ROOT / "docs" / "settings.md").read_text() == settings.table(), "make docs"

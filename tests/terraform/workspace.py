@@ -44,7 +44,7 @@ class Done:
 
 
 class Workspace:
-    """One working directory with its own state, and a cloud whose faults a test chooses."""
+    """A working directory with its own state, and a fake cloud whose faults a test sets."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str] | None = None) -> None:
         loader = SourceFileLoader("tfcheck_program", str(TFCHECK))
@@ -87,19 +87,19 @@ class Workspace:
         return self.run("apply", "-auto-approve", "-input=false", *_variables(variables))
 
     def try_apply(self, **variables: object) -> Done:
-        """Apply with the variables, whether that succeeds or not."""
+        """Apply with the variables, and return the result even after a failure."""
         return self.run("apply", "-auto-approve", "-input=false", *_variables(variables), ok=False)
 
     def fail(self, **messages: str) -> None:
-        """Let each apply of these resource types fail with a message; without any, none fails."""
+        """Make each apply of these resource types fail with a message; without types, none fails."""
         Path(self.environment["TFCHECK_FAILURES"]).write_text(json.dumps(messages))
 
     def drift(self, changes: Mapping[str, object]) -> None:
-        """Let the cloud answer reads with changes, by resource type and name; None: the resource is gone."""
+        """Change what the cloud returns for reads, by resource type and name; None removes the resource."""
         Path(self.environment["TFCHECK_DRIFT"]).write_text(json.dumps(changes))
 
     def change_source(self, comment: str) -> None:
-        """Change the functions' source, and with it the archive."""
+        """Change the functions' source, which changes the archive."""
         (self._functions / "main.py").write_text(f"# {comment}\n")
 
     def plan(self, *options: str, **variables: object) -> Done:
