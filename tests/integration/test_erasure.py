@@ -16,6 +16,7 @@ from mnemosyne.adapters.signing.receipts import verify
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.service import deliveries
 from mnemosyne.service.deliveries import Push
@@ -86,6 +87,7 @@ def _fill(letters: Letters) -> list[Push]:
     memory_id = status_of(letters.memories, everywhere.request_id).memory_id
     assert memory_id
     rate(letters.memories, memory_id, 1, f"{CANARY} 9")
+    letters.memories.update(memory_id, MemoryChange(title=f"{CANARY} 11"))
     letters.give_up(mixed)
     letters.give_up(push(request(f"{CANARY} 10", tags=("zoo",)), message_id="3"))
     return [sent, mixed]
@@ -117,7 +119,8 @@ def test_a_forgotten_text_is_in_no_file_or_table_and_redelivery_does_not_restore
     _analyze(cluster, database)
     _rewrite(cluster, database)
     assert tables_with_the_canary(cluster, database) >= {
-        "public.memories", "public.memory_ratings", "public.dead_letters", "public.ingest_requests",
+        "public.memories", "public.memory_ratings", "public.earlier_states", "public.dead_letters",
+        "public.ingest_requests",
     }  # fmt: skip
     assert files_with_the_canary(server)
 

@@ -642,7 +642,8 @@ ALTER TABLE forgotten_memories ENABLE ROW LEVEL SECURITY;
 -- No statistics of texts, because ANALYZE would copy texts into the catalogue, where they outlive their rows. No query
 -- plan uses them.
 ALTER TABLE memories ALTER content SET STATISTICS 0, ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
-ALTER TABLE earlier_states ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
+ALTER TABLE earlier_states ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0, ALTER tags SET STATISTICS 0,
+    ALTER tag_keys SET STATISTICS 0;
 ALTER TABLE memory_ratings ALTER reason SET STATISTICS 0;
 ALTER TABLE ingest_requests ALTER error SET STATISTICS 0, ALTER note SET STATISTICS 0, ALTER provenance SET STATISTICS 0;
 ALTER TABLE dead_letters ALTER data SET STATISTICS 0, ALTER attributes SET STATISTICS 0, ALTER cause SET STATISTICS 0;
