@@ -14,7 +14,7 @@ NOTE = f"---\ntags: [zoo]\n---\n# {CANARY} note\n\nA note about a {CANARY}.\n"
 
 
 def _run(server: DevServer, *command: str) -> str:
-    arguments = [COMMAND, *command, "--data-dir", str(server.directory / "data")]
+    arguments = [str(COMMAND), *command, "--data-dir", str(server.directory / "data")]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
