@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,11 @@ class Operator:
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
         write_small_source(self.clone / "functions", "small")
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
-        with workspace() as made:  # for the mirror of providers that it lays out
-            self._mirror = home / "mirror"
-            shutil.copytree(Path(made.environment["TFCHECK_ROOT"]), self._mirror, symlinks=True)
-            settings = Path(made.environment["TF_CLI_CONFIG_FILE"]).read_text()
-            settings = settings.replace(made.environment["TFCHECK_ROOT"], str(self._mirror))
-            (home / "cli.tfrc").write_text(settings)
-            plain = {name: made.environment[name] for name in ("TF_DISABLE_PLUGIN_TLS", "CHECKPOINT_DISABLE")}
         self._failures = home / "failures.json"
         self.environment = {
             **gcloud_environment(apis.host, home),
             "TFCHECK_FAILURES": str(self._failures),
-            **plain,
-            "TF_CLI_CONFIG_FILE": str(home / "cli.tfrc"),
+            "CHECKPOINT_DISABLE": "1",
             "TF_IN_AUTOMATION": "1",
             "GOOGLE_OAUTH_ACCESS_TOKEN": "a-token",
             "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT": f"{apis.url}/storage/v1/",
@@ -82,8 +75,10 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
     for program in ("gcloud", "terraform"):
         if shutil.which(program) is None:
             pytest.skip(f"NOT TESTED: {program} is not installed")
-    with GoogleApis().serving() as apis:
+    with GoogleApis().serving() as apis, ExitStack() as stack:
         made = Operator(tmp_path, apis)
+        providers = stack.enter_context(workspace())
+        stack.enter_context(providers.provided(made.clone / "terraform", made.environment))
 
         def run(action: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
             made.operations.append((action, arguments))

@@ -6,6 +6,7 @@ file, install requirements.txt with pip or, from Python 3.14 on, with uv, check 
 `functions-framework`, which reads from its environment what to serve.
 """
 
+import json
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import httpx
 import pytest
 
 from mnemosyne.cli.local.functions import free_port
-from tests.terraform.conftest import ROOT, Plan
+from tests.terraform.conftest import ROOT, Plan, planned
 from tests.terraform.workspace import MODULE
 from tests.waiting import wait_until
 
@@ -113,6 +114,12 @@ def _index_of_pip() -> dict[str, str]:
     names = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS"}
     found = {names[key]: value.replace("\\n", " ").strip() for key, value in settings.items() if key in names}
     return {**found, "UV_INDEX_STRATEGY": "unsafe-best-match"}
+
+
+@pytest.fixture(scope="module")
+def plan() -> Iterator[Plan]:
+    """A plan with the real source."""
+    yield from planned({})
 
 
 @pytest.fixture(scope="module")
@@ -254,6 +261,20 @@ def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured
     # Only operators reach migrate, so it names the settings.
     expected = "settings: " if target == "migrate" else "the server is misconfigured; its log says how\n"
     assert expected in answer.text
+
+
+def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure(plan: Plan, tmp_path: Path) -> None:
+    zipfile.ZipFile(plan.archive).extractall(tmp_path)
+    text = (MODULE / "migrate.tf").read_text()
+    arguments = json.loads(text.partition("args    = ")[2].partition("\n")[0])
+    assert arguments[:2] == ["--", "python3"]
+    environment = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [sys.executable, *arguments[2:]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    (line,) = [one for one in done.stdout.splitlines() + done.stderr.splitlines() if "migration_failed" in one]
+    assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
 def _answer(

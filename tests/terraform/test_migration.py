@@ -1,10 +1,5 @@
 """The migration in an apply: it runs before serving functions are changed, and again after a failure."""
 
-import json
-import os
-import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.terraform.conftest import Plan
-from tests.terraform.workspace import MODULE, Workspace, workspace
+from tests.terraform.workspace import Workspace, workspace
 
 SERVING = 'google_cloudfunctions2_function.serving["{}"]'
 JOB = "google_cloud_run_v2_job.migrate[0]"
@@ -64,20 +58,6 @@ def test_the_job_has_the_image_and_settings_of_the_function_migrate(empty: Works
     assert reference == {"secret": expected["secret"], "version": expected["version"]}
     assert task["service_account"] == function["service_account_email"]
     assert len(f"{job['name']}-{job['run_execution_token']}") < 63
-
-
-def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure(plan: Plan, tmp_path: Path) -> None:
-    zipfile.ZipFile(plan.archive).extractall(tmp_path)
-    text = (MODULE / "migrate.tf").read_text()
-    arguments = json.loads(text.partition("args    = ")[2].partition("\n")[0])
-    assert arguments[:2] == ["--", "python3"]
-    environment = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(
-        [sys.executable, *arguments[2:]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    (line,) = [one for one in done.stdout.splitlines() + done.stderr.splitlines() if "migration_failed" in one]
-    assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
 def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function(empty: Workspace) -> None:

@@ -7,6 +7,7 @@ answers reads as the API does. `terraform` is the real program.
 import importlib.util
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,8 @@ class Workspace:
         (self.directory / "tfcheck_override.tf").write_text('terraform {\n  backend "local" {}\n}\n')
         required = self._run.required()
         assert required is not None
-        self._run.mirror(required)
+        self._run.attach(required)
+        self._provide = program.provide
         self.run("init", "-input=false")
 
     @property
@@ -140,8 +142,20 @@ class Workspace:
         document: dict[str, Any] = json.loads(self.run("show", "-json", str(self.directory / "plan")).printed)
         return document
 
+    @contextmanager
+    def provided(self, directory: Path, environment: dict[str, str]) -> Iterator[None]:
+        """Let terraform use the checker's providers also in another directory, with this environment."""
+        process: subprocess.Popen[str] = self._provide(self._run.served, str(directory), environment)
+        try:
+            yield
+        finally:
+            with process:
+                assert process.stdin is not None
+                process.stdin.close()
+
     def close(self) -> None:
         """Remove the working directory."""
+        self._run.detach()
         shutil.rmtree(self._run.scratch, ignore_errors=True)
 
 

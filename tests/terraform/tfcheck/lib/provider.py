@@ -1,19 +1,29 @@
 #!/usr/bin/env python3
-"""Stub Terraform provider: real schema, no cloud.
+"""Stub Terraform providers: real schema, no cloud.
 
-    provider.py SCHEMA.json.gz | COMPILED_SCHEMA_DIR
+    provider.py {"ADDRESS": "COMPILED_SCHEMA_DIR", ...}
 
-Speaks plugin protocol 5.  Planning marks computed attributes unknown, applying fills them with plausible
+Speak plugin protocol 5.  Planning marks computed attributes unknown, applying fills them with plausible
 fakes, nothing ever leaves the machine.
+
+Terraform attaches to this one process: it would start each provider several times in each run. The process prints the
+value of TF_REATTACH_PROVIDERS and ends when its standard input is closed. Each connection has its own provider, because
+Terraform configures each.
 """
-import importlib
+import functools
 import json
 import os
+import shutil
+import signal
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fakes
 import grpcserver
-from store import CAPABILITIES, Types, compiled
+import rules
+import utility
+from store import CAPABILITIES, Types, enc_function
 from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint, Failed)
 
 ERROR, WARNING = 1, 2
@@ -160,19 +170,6 @@ def overlaid(value, changes):
 # ------------------------------------------------------------------ provider
 
 
-class Lazy:
-    """A module imported at first use: most starts only hand out the schema."""
-
-    def __init__(self, name):
-        self.__dict__["_name"] = name
-
-    def __getattr__(self, attr):
-        return getattr(importlib.import_module(self._name), attr)
-
-
-fakes, rules, utility = Lazy("fakes"), Lazy("rules"), Lazy("utility")
-
-
 class Provider:
     def __init__(self, types):
         self.types = types
@@ -217,7 +214,6 @@ class Provider:
         return b"".join(out)
 
     def rpc_GetFunctions(self, m):
-        from store import enc_function
         return b"".join(f_bytes(1, f_str(1, n) + f_bytes(2, enc_function(fn)))
                         for n, fn in self.types.meta["functions"].items())
 
@@ -364,7 +360,18 @@ class Provider:
 
 
 def main():
-    grpcserver.serve(Provider(Types(sys.argv[1] if os.path.isdir(sys.argv[1]) else compiled(sys.argv[1]))))
+    directory = tempfile.mkdtemp(prefix="tfp")
+    served = {}
+    for number, (address, schema) in enumerate(json.loads(sys.argv[1]).items()):
+        path = os.path.join(directory, str(number))
+        grpcserver.listen(path, functools.partial(Provider, Types(schema)))
+        served[address] = {"Protocol": "grpc", "ProtocolVersion": 5, "Pid": os.getpid(), "Test": True,
+                           "Addr": {"Network": "unix", "String": path}}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Terraform decides when to stop
+    print(json.dumps(served), flush=True)
+    sys.stdin.read()
+    shutil.rmtree(directory, ignore_errors=True)
+    os._exit(0)
 
 
 if __name__ == "__main__":

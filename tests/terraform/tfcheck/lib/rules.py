@@ -4,6 +4,7 @@ The rules are data, rules/provider_rules.json, taken from the provider's public 
 there with its file, line and version.
 """
 import ipaddress
+import functools
 import json
 import os
 
@@ -13,6 +14,7 @@ FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rules", "
 LAYERS = (("7.32.0", (7, 32, 0)), ("7.45.0", (7, 45, 0)), ("main", (8, 0, 0)))
 
 
+@functools.cache
 def load(version):
     """The rules of one version of the provider, by resource type. Each layer has only its changes."""
     wanted = tuple(int(n) for n in version.split("."))
