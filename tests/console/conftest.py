@@ -2,14 +2,19 @@
 
 import base64
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
 from tests.chromium import Chromium, chromium
 from tests.conformance.conftest import JS, install_javascript
 from tests.dev import DevServer, serving
+from tests.shared_database import SharedDatabase
 
 DESKTOP = (1280, 900)
 """Size of the window, in pixels."""
@@ -17,13 +22,42 @@ ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 """A directory for a picture of each page; none is kept without it."""
 
 
+@contextmanager
+def emptied(server: DevServer) -> Iterator[SharedDatabase]:
+    """The database of a running `mnemosyne dev`, which `empty` leaves without memories and requests."""
+    database = SharedDatabase(postgres.start(DataDir.existing(str(server.directory / "data"))), postgres.DATABASE)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def store_notes(server: DevServer) -> None:
+    """Store the three notes that each module of these tests begins with."""
+    for day, content in enumerate(("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows."), 1):
+        asked = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
+        server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **asked))
+
+
+@pytest.fixture(scope="session")
+def _shared_system() -> Iterator[tuple[DevServer, SharedDatabase]]:
+    with serving() as server, emptied(server) as database:
+        yield server, database
+
+
 @pytest.fixture(scope="module")
-def system() -> Iterator[DevServer]:
-    """`mnemosyne dev` with a few memories."""
-    with serving() as server:
-        for day, content in enumerate(("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows."), 1):
-            asked = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
-            server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **asked))
+def system(_shared_system: tuple[DevServer, SharedDatabase]) -> DevServer:
+    """`mnemosyne dev` with three notes, shared by the modules that neither stop nor fill it."""
+    server, database = _shared_system
+    database.empty()
+    store_notes(server)
+    return server
+
+
+@pytest.fixture(scope="session")
+def guarded() -> Iterator[DevServer]:
+    """`mnemosyne dev --auth-mode oauth`, where people log in and API keys also work."""
+    with serving("--auth-mode", "oauth") as server:
         yield server
 
 
@@ -33,11 +67,49 @@ def site(system: DevServer) -> str:
     return f"http://127.0.0.1:{system.port}"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
+@pytest.fixture(scope="session")
+def _shared_browser() -> Iterator[Chromium]:
     with chromium() as opened:
-        opened.driver.set_window_size(*DESKTOP)
         yield opened
+
+
+def renew(browser: Chromium) -> None:
+    """Replace all tabs with a new one at the size of a desktop, without cookies, storage or emulation."""
+    driver = browser.driver
+    before = driver.window_handles
+    driver.switch_to.new_window("tab")
+    (tab,) = {*driver.window_handles} - {*before}
+    for handle in before:
+        driver.switch_to.window(handle)
+        driver.close()
+    driver.switch_to.window(tab)
+    driver.set_window_size(*DESKTOP)
+    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    browser.console()
+
+
+@pytest.fixture(scope="module")
+def browser(_shared_browser: Chromium) -> Chromium:
+    """The browser, with a new tab for each module."""
+    renew(_shared_browser)
+    return _shared_browser
+
+
+@pytest.fixture
+def fresh(_shared_browser: Chromium) -> Chromium:
+    """The browser, with a new tab for each test."""
+    renew(_shared_browser)
+    return _shared_browser
+
+
+@pytest.fixture(scope="module")
+def downloads(browser: Chromium) -> Iterator[Path]:
+    """A directory for the files that the browser saves."""
+    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
+        wanted = {"behavior": "allow", "downloadPath": directory}
+        browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", wanted)
+        yield Path(directory)
 
 
 @pytest.fixture

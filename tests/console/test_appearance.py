@@ -1,13 +1,13 @@
 """Every page at five widths, light and dark, in forced colours and reduced motion; axe-core finds nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium
 from tests.console.person import find, keys
 from tests.dev import DevServer
 from tests.waiting import wait_until
@@ -26,11 +26,18 @@ axe.run().then((all) => done(all.violations.map((one) => [one.id, one.nodes.map(
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["light", "dark"])
-def themed(request: pytest.FixtureRequest) -> Iterator[tuple[Chromium, str]]:
+def themed(request: pytest.FixtureRequest, browser: Chromium) -> tuple[Chromium, str]:
     """A browser and its theme."""
-    with chromium(dark=request.param) as opened:
-        opened.driver.set_script_timeout(60)
-        yield opened, "dark" if request.param else "light"
+    theme = "dark" if request.param else "light"
+    browser.driver.set_script_timeout(60)
+    _emulate(browser, **{"prefers-color-scheme": theme})
+    return browser, theme
+
+
+def _emulate(browser: Chromium, **features: str) -> None:
+    """Give the pages these media features, and no others than usual."""
+    asked = {"features": [{"name": name, "value": value} for name, value in features.items()]}
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", asked)
 
 
 def _width(browser: Chromium, width: int) -> None:
@@ -98,16 +105,16 @@ def test_axe_reports_no_problem_in_dialogs(
 def test_forced_colours_and_reduced_motion_are_supported(
     system: DevServer, site: str, themed: tuple[Chromium, str]
 ) -> None:
-    browser, _ = themed
-    features = [{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}]
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser, theme = themed
+    scheme = {"prefers-color-scheme": theme}
+    _emulate(browser, **scheme, **{"forced-colors": "active", "prefers-reduced-motion": "reduce"})
     _width(browser, 1280)
     _open(browser, site, system, "/")
     browser.driver.find_element(By.CSS_SELECTOR, ".row .pick input").click()
     style = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1]).trim()"
     assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "not marked by colour only"
     assert browser.driver.execute_script(style, ":root", "--calm") == "0ms"
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    _emulate(browser, **scheme)
 
 
 def test_each_control_is_large_enough_for_touch_on_a_phone(

@@ -1,7 +1,6 @@
 """Lists by keyboard and mouse: walk, pick, tag, export, delete and undo."""
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,26 +9,12 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.chromium import Chromium, chromium
-from tests.console.conftest import DESKTOP
+from tests.chromium import Chromium
 from tests.console.person import find, focused, keys, lists, page, press, shows, titles, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
 DAY = "2024-03-01"
-
-
-@pytest.fixture(scope="module")
-def downloads() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
-        yield Path(directory)
-
-
-@pytest.fixture(scope="module")
-def browser(downloads: Path) -> Iterator[Chromium]:
-    with chromium(downloads=str(downloads)) as opened:
-        opened.driver.set_window_size(*DESKTOP)
-        yield opened
 
 
 @pytest.fixture

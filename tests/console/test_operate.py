@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +13,10 @@ from selenium.webdriver.common.by import By
 from mnemosyne.cli.open_services import open_services
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
-from tests.chromium import Chromium, chromium
-from tests.console.conftest import DESKTOP
+from tests.chromium import Chromium
+from tests.console.conftest import store_notes
 from tests.console.person import drop, find, lists, page, press, shows
-from tests.dev import COMMAND, DevServer
+from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
 from tests.waiting import wait_until
 
@@ -34,16 +33,11 @@ return closes.defaultPrevented;
 
 
 @pytest.fixture(scope="module")
-def downloads() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
-        yield Path(directory)
-
-
-@pytest.fixture(scope="module")
-def browser(downloads: Path) -> Iterator[Chromium]:
-    with chromium(downloads=str(downloads)) as opened:
-        opened.driver.set_window_size(*DESKTOP)
-        yield opened
+def system() -> Iterator[DevServer]:
+    """A system for this module alone, which stops it and stores thousands of memories."""
+    with serving() as server:
+        store_notes(server)
+        yield server
 
 
 def _downloaded(downloads: Path, name: str) -> bytes:
@@ -196,7 +190,8 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
         )  # fmt: skip
     browser.open(f"{site}/activity?state=dead_lettered")
     shows(browser, "Message 4711")
-    assert browser.text.count("the embedder was away for a day") == 2
+    cause = "the embedder was away for a day"
+    wait_until(lambda: browser.text.count(cause) == 2, "the letter and the request have the cause")
     picture(browser, "outcomes")
     shows(browser, "1 given up after several attempts")
     shows(browser, "Dana sings in a choir.")

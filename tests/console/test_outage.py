@@ -1,13 +1,11 @@
 """The notice of an outage, and errors of the field for an API key."""
 
-from collections.abc import Iterator
-
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium
 from tests.console.person import find, lists, press, shows
-from tests.dev import DevServer, serving
+from tests.dev import DevServer
 from tests.waiting import wait_until
 
 NOTE = "The server is not responding; this page may be out of date."
@@ -49,13 +47,6 @@ def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Ch
     wait_until(lambda: NOTE not in browser.text, "the note is gone", seconds=60)
 
 
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[DevServer]:
-    """A server that needs a key."""
-    with serving("--auth-mode", "oauth") as server:
-        yield server
-
-
 @pytest.mark.parametrize(
     ("key", "said"),
     [
@@ -64,14 +55,13 @@ def guarded() -> Iterator[DevServer]:
     ],
     ids=["unknown", "cut"],
 )
-def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, key: str, said: str) -> None:
-    with chromium() as browser:
-        browser.open(f"http://127.0.0.1:{guarded.port}/")
-        find(browser, "#key").send_keys(key)
-        press(browser, "Use the key")
-        error = find(browser, "#wrong")
-        assert said in error.text
-        field = find(browser, "#key")
-        assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
-        assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")
-        assert not browser.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page of the console is shown"
+def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, fresh: Chromium, key: str, said: str) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    find(fresh, "#key").send_keys(key)
+    press(fresh, "Use the key")
+    error = find(fresh, "#wrong")
+    assert said in error.text
+    field = find(fresh, "#key")
+    assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
+    assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")
+    assert not fresh.driver.find_elements(By.CSS_SELECTOR, ".top"), "no page of the console is shown"

@@ -1,6 +1,5 @@
 """The actions of every page by touch, on a phone."""
 
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,15 +23,9 @@ FIRST = "Note 1"
 
 
 @pytest.fixture(scope="module")
-def downloads() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
-        yield Path(directory)
-
-
-@pytest.fixture(scope="module")
-def finger(downloads: Path) -> Iterator[Chromium]:
-    with phone(str(downloads)) as opened:
-        yield opened
+def finger(browser: Chromium) -> Iterator[Chromium]:
+    with phone(browser):
+        yield browser
 
 
 @pytest.fixture
@@ -198,6 +191,8 @@ def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str
     finger.open(f"{site}/")
     tap(finger, ".tabbar [href='/activity']")
     tap(finger, ".tabs [href='/activity?state=dead_lettered']")
+    states = "return [...document.querySelectorAll('.table .state')].map((state) => state.className)"
+    wait_until(lambda: finger.driver.execute_script(states) == ["state dead_lettered"], "the others are left out")
     tap(finger, "[aria-label='Pick: Retried by touch.']")
     shows(finger, "1 picked")
     tap(finger, ".bulk button")

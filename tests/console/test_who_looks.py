@@ -2,17 +2,14 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.chromium import Chromium, chromium, page_elsewhere
-from tests.console.conftest import DESKTOP
+from tests.chromium import Chromium, page_elsewhere
 from tests.console.person import drop, find, page, press, type_into
-from tests.dev import COMMAND, DevServer, serving
+from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
@@ -36,20 +33,6 @@ window.fetch = (address, asked) => {
   return Promise.resolve(new Response(JSON.stringify(error), { status: 401 }));
 };
 """
-
-
-@pytest.fixture(scope="module")
-def guarded() -> Iterator[DevServer]:
-    """`mnemosyne dev --auth-mode oauth`, where people log in and API keys also work."""
-    with serving("--auth-mode", "oauth") as server:
-        yield server
-
-
-@pytest.fixture
-def fresh() -> Iterator[Chromium]:
-    with chromium() as opened:
-        opened.driver.set_window_size(*DESKTOP)
-        yield opened
 
 
 def _key(system: DevServer, *scopes: str, namespace: str = "default") -> str:

@@ -7,7 +7,7 @@ from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium
 from tests.waiting import wait_until
 
 PHONE = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
@@ -23,12 +23,15 @@ return there && (element.closest("label") ?? element).contains(there) ? [x, y] :
 
 
 @contextmanager
-def phone(downloads: str = "") -> Iterator[Chromium]:
-    """A browser with the screen of a phone, without a mouse."""
-    with chromium(downloads=downloads) as browser:
-        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-        browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
-        yield browser
+def phone(browser: Chromium) -> Iterator[None]:
+    """Give the browser's tab the screen of a phone."""
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
+    try:
+        yield
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def _touch(browser: Chromium, kind: str, *points: tuple[float, float]) -> None:
