@@ -1,6 +1,7 @@
 """Memories of one namespace do not make searches of another slower, although they share the indexes."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -29,15 +30,33 @@ FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
 """
 
 
+@pytest.fixture(scope="module")
+def filled(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
+    """A database with two namespaces of as many memories: ada has the common tag on each, bob on few.
+
+    No timeout for building the index.
+    """
+    with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as owner:
+        owner.script(f"CREATE DATABASE shared_indexes TEMPLATE {postgres.DATABASE} STRATEGY file_copy")
+        url = cluster.url(postgres.OWNER, "shared_indexes")
+        with closing(connection_factory(url, socket_timeout=None, statement_seconds=0)()) as connection:
+            for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
+                connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
+        yield "shared_indexes"
+        owner.script("DROP DATABASE shared_indexes WITH (FORCE)")
+
+
+@pytest.fixture
+def database(filled: str) -> str:
+    """The database of `store`: these tests change no row."""
+    return filled
+
+
 @pytest.fixture
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    """Two namespaces of equal size: all memories of ada have the common tag, and few of bob. No statement timeout."""
-    connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
-    for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
-        connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
-    connection.script("ANALYZE memories")
-    yield connection
-    connection.close()
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+        connection.script("ANALYZE memories")
+        yield connection
 
 
 def _search(store: PostgresMemories, filters: Filters) -> SearchResult:

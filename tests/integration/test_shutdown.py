@@ -129,6 +129,7 @@ def test_each_request_is_answered_during_a_shutdown_under_load(server: FunctionP
 
 
 @pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_each_request_is_answered_during_thirty_shutdowns_under_load() -> None:
     total: Counter[str] = Counter()
     for _ in range(RUNS):

@@ -258,6 +258,7 @@ def test_a_note_with_any_front_matter_is_read(
 
 
 @pytest.mark.exhaustive
+@pytest.mark.nightly
 @given(FRONT, DAMAGE, ENDS, BODIES)
 @settings(max_examples=10_000)
 def test_a_note_with_any_of_10_000_random_front_matters_is_read(

@@ -137,6 +137,7 @@ def test_the_amount_of_white_space_between_words_does_not_change_the_wording(dat
 
 
 @pytest.mark.exhaustive
+@pytest.mark.nightly
 @settings(max_examples=10_000)
 @given(data=st.data())
 def test_changing_a_meaningful_character_changes_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
@@ -144,6 +145,7 @@ def test_changing_a_meaningful_character_changes_the_wording_in_10_000_pairs(dat
 
 
 @pytest.mark.exhaustive
+@pytest.mark.nightly
 @settings(max_examples=10_000)
 @given(data=st.data())
 def test_the_amount_of_white_space_does_not_change_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
