@@ -32,9 +32,9 @@ FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
 
 @pytest.fixture(scope="module")
 def filled(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
-    """A database with two namespaces of as many memories: ada has the common tag on each, bob on few.
+    """A database with two namespaces of equal size: all memories of ada have the common tag, and few of bob.
 
-    No timeout for building the index.
+    The connection that fills it has no statement timeout.
     """
     with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as owner:
         owner.script(f"CREATE DATABASE shared_indexes TEMPLATE {postgres.DATABASE} STRATEGY file_copy")
