@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database.audit import BATCH, WAITING, AuditTrail
+from mnemosyne.adapters.database.audit_trail import BATCH, WAITING, AuditTrail
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool

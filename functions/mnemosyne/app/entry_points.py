@@ -147,7 +147,7 @@ def mcp_app() -> "Hosted":
 
 def _record_accesses(services: ConfiguredServices) -> None:
     """Record the accesses of this process in the audit trail."""
-    from mnemosyne.adapters.database.audit import AuditTrail
+    from mnemosyne.adapters.database.audit_trail import AuditTrail
 
     AuditTrail(lambda: services.pool, reads=services.settings.audit_reads).follow()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from mnemosyne.adapters.database.audit import AuditTrail
+from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.termination import on_termination

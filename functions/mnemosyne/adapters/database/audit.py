@@ -1,28 +1,15 @@
-"""Audit trail in PostgreSQL: events are recorded in the background, and read by the owner of the schema."""
+"""The audit trail in PostgreSQL, for the owner of the schema."""
 
-import random
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from mnemosyne.adapters.database.audit_trail import RECORD_ACCESSES, row_of
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import json_text, text_array
-from mnemosyne.domain.audit import ACCESS, IDS, AuditEvent, AuditFilter
-from mnemosyne.errors import ServiceError
-from mnemosyne.observability import EventLog, fault_fields, listen
+from mnemosyne.domain.audit import AuditEvent, AuditFilter
 
-log = EventLog(__name__)
-
-FLUSH_SECONDS = 1.0
-"""How long an event waits for others, so that many are recorded by one statement."""
-BATCH = 500
-WAITING = 10_000
-"""Most events that wait while the database does not respond. Further events are lost, and the log says so."""
-
-_RECORD: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used AS jsonb))"
 _LIST: Final = """
 SELECT e.id, e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count
 FROM audit_events e
@@ -44,117 +31,6 @@ WHERE (CAST(:credentials AS text[]) IS NULL OR e.credential = ANY (CAST(:credent
 ORDER BY e.at, e.id
 LIMIT CAST(:limit AS integer)
 """
-
-
-class AuditTrail:
-    """Records the accesses of this process, in batches and off their paths.
-
-    `reads` is the share of reads that are recorded; changes always are. Each credential's last use is recorded too.
-    """
-
-    def __init__(self, pool: Callable[[], Pool], *, reads: float = 1.0) -> None:
-        self._pool = pool
-        self._reads = reads
-        self._events: list[dict[str, Any]] = []
-        self._used: dict[str, str] = {}
-        self._lock = threading.Lock()
-        self._writing = threading.Lock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def follow(self) -> None:
-        """Record the events of this process from now on, and the last ones before it ends."""
-        listen(self.hear, self.flush)
-
-    def hear(self, event: str, fields: Mapping[str, Any]) -> None:
-        """Take an event of the log, if it is an access."""
-        taken = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
-        if taken is not None:
-            self.record(taken)
-
-    def record(self, fields: Mapping[str, Any]) -> None:
-        """Take an event, to be recorded soon. `recorded` events have been recorded, and only count as a use."""
-        now = datetime.now(UTC).isoformat()
-        skipped = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
-        with self._lock:
-            if fields["credential"]:
-                self._used[fields["credential"]] = now
-            if not skipped and len(self._events) < WAITING:
-                self._events.append(_row(fields, now))
-                skipped = True
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
-                self._thread.start()
-        self._wake.set()
-        if not skipped:
-            log.error(
-                "audit_lost",
-                action=fields["action"],
-                principal=fields["principal"],
-                cause="the database does not respond, and too many events of the audit trail wait",
-                error=f"{WAITING:,} events wait",
-                next_step="see `audit_postponed`; the log event `audit` has the lost changes",
-            )
-
-    def flush(self) -> None:
-        """Record all events that wait; one attempt."""
-        with self._writing:
-            while True:
-                with self._lock:
-                    events, used = self._events[:BATCH], self._used
-                    self._used = {}
-                if not events and not used:
-                    return
-                try:
-                    with self._pool().connection() as connection:
-                        connection.run(_RECORD, events=json_text(events), used=json_text(used))
-                except ServiceError as exc:
-                    with self._lock:
-                        self._used = used | self._used
-                    log.warning("audit_postponed", **fault_fields(exc), waiting=len(self._events))
-                    return
-                with self._lock:
-                    del self._events[: len(events)]
-
-    def _write(self) -> None:
-        pause = threading.Event()
-        while True:
-            self._wake.wait()
-            self._wake.clear()
-            pause.wait(FLUSH_SECONDS)
-            try:
-                self.flush()
-            except Exception:  # a bug must not end the thread, and with it the trail
-                log.exception("audit_crashed")
-
-
-def _row(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
-    ids = fields.get("ids") or []
-    return {
-        "at": at,
-        **{name: fields.get(name) or "" for name in ("principal", "credential", "client", "namespace", "action")},
-        "outcome": fields.get("outcome") or "done",
-        "ids": [str(id_).replace("\x00", "")[:200] for id_ in ids[:IDS]],
-        "count": fields.get("count") if isinstance(fields.get("count"), int) else len(ids),
-    }
-
-
-def _of_authorization(fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the access of a log event of the authorization server; None if it names neither person nor grant.
-
-    Strangers cause the events without a person, so these are only logged: they would fill the table.
-    """
-    subject, grant = fields.get("subject"), fields.get("grant")
-    if (not subject and not grant) or "principal" in fields:
-        return None
-    return {
-        "principal": f"oauth:{subject}" if subject else "",
-        "credential": f"grant:{grant}" if grant else "",
-        "client": fields.get("client") or "",
-        "action": fields["action"],
-        "outcome": fields["outcome"],
-        "ids": [grant] if grant else [],
-    }
 
 
 class PostgresAuditLog:
@@ -187,5 +63,5 @@ class PostgresAuditLog:
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record one event at once."""
         with self._connection() as connection:
-            event = _row(fields, datetime.now(UTC).isoformat())
-            connection.run(_RECORD, events=json_text([event]), used=json_text({}))
+            event = row_of(fields, datetime.now(UTC).isoformat())
+            connection.run(RECORD_ACCESSES, events=json_text([event]), used=json_text({}))
