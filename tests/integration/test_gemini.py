@@ -146,7 +146,7 @@ def test_a_text_is_invalid_if_the_service_refuses_it_and_accepts_another(server:
     ],
 )
 @pytest.mark.parametrize("texts", [["tea"], ["tea", "cars"], ["tea " * 2_000]])
-def test_a_400_for_every_text_is_a_fault_of_the_service_and_fails_no_text(
+def test_a_400_for_every_text_is_a_fault_of_the_service_and_marks_no_text_invalid(
     server: GeminiServer, message: str, texts: list[str]
 ) -> None:
     server.fault = lambda s: error(400, message)

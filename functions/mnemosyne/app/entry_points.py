@@ -223,7 +223,7 @@ def dead_letter_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def import_object_app() -> "Hosted":
-    """Return the `import_object` function. It has few threads, because an object fills an instance's memory."""
+    """Return the `import_object` function. It has few threads, because an object needs much memory."""
     from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:

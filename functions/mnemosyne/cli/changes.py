@@ -19,8 +19,8 @@ from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges
 def changes(since: str | None, timezone: str, follow: bool, namespace: str, as_json: bool, **place: Any) -> None:
     """Print the changes of memories: created, updated, superseded, rated, expired, deleted or forgotten.
 
-    Each change is printed once, and those of a memory in their order. With --follow, a change is printed as soon as it
-    is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
+    Each change is printed once; the changes of a memory are in their order. With --follow, a change is printed as soon
+    as it is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
     """
     listing = ListChanges(namespace=namespace, after=ChangePosition(since=seconds_since(since, timezone)))
     with memory_system(**place, delivers=follow) as system:

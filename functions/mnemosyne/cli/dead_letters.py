@@ -1,4 +1,4 @@
-"""`mnemosyne dead-letters`: list, show and drop messages whose delivery was given up or that cannot be read."""
+"""`mnemosyne dead-letters`: list, show and drop dead letters: messages that failed or cannot be read."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ from mnemosyne.service.operations.dead_letters import (
 
 @click.group(name="dead-letters", cls=FullHelpGroup)
 def dead_letters() -> None:
-    """List, show and drop messages that were given up or cannot be read; `redrive` publishes them again."""
+    """List, show and drop dead letters: messages that failed or cannot be read. `redrive` publishes them again."""
 
 
 @dead_letters.command(name="list")

@@ -86,9 +86,7 @@ class OverMcp(_Pausing):
         """Check that the server accepts the token. `place` identifies a system whose URL changes."""
         super().__init__()
         self._client = ToolClient(url)
-        self.name = (
-            f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
-        )
+        self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token decides
         self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
 
     namespace = None

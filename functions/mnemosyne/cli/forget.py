@@ -55,7 +55,7 @@ def forget(
             if dry_run:
                 _list(system, chosen, found)
                 return
-            if not (found["holds"] or confirm or yes):  # with a hold, the operation says which and why
+            if not (found["holds"] or confirm or yes):  # the error of the operation names a hold and its reason
                 _ask(found)
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or found["token"]))["id"])
         forgotten = _run(system, namespace, continued)

@@ -1,4 +1,4 @@
-"""`mnemosyne import`: bulk ingest of files, with a progress bar that counts outcomes and not intentions."""
+"""`mnemosyne import`: bulk ingest of files, with a progress bar that counts final outcomes."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ def import_(
     timezone: str,
     as_json: bool,
 ) -> None:
-    """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
+    """Ingest memories from FILES and follow each to its outcome. An interrupted import continues where it stopped."""
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):
             raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")

@@ -34,7 +34,7 @@ class Destination(Protocol):
 
     @property
     def namespace(self) -> str | None:
-        """Where the records go; None if only the server knows."""
+        """The namespace of the records; None if only the server knows it."""
 
     def new_id(self) -> UUID:
         """Return the id of a request without a name."""
@@ -43,7 +43,7 @@ class Destination(Protocol):
         """Publish the records as one message, refused ones with their reasons."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
-        """Outcome of each request that is known."""
+        """The outcome of each request whose outcome is known."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change labels of a stored memory."""

@@ -69,7 +69,7 @@ def list_files(path: Path, format_: str | None) -> Listing:
 
 
 def guess(path: Path) -> str | None:
-    """Return the format that a name's ending says; None if it says none."""
+    """Return the format of a file name's extension; None if the extension is unknown."""
     if reading.unpacked_name(path.name).lower().endswith(".json"):
         return JSON_LIST
     return reading.format_of(path.name)
@@ -91,7 +91,7 @@ def _format(path: Path) -> str:
 
 
 def _walk(listing: Listing) -> Iterator[Path]:
-    """Yield the files of a folder in order, without those that are hidden; linked folders are not followed."""
+    """Yield the files of a folder in order, without hidden files; linked folders are not followed."""
 
     def fail(error: OSError) -> None:
         listing.skip(Path(error.filename), f"because it cannot be opened ({(error.strerror or '').lower()})")

@@ -23,9 +23,9 @@ def owner_settings() -> Settings:
 
 @contextmanager
 def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
-    """Yield a function that opens connections as the role that owns the schema.
+    """Yield a function that opens connections as the owner of the schema.
 
-    The role comes from the settings, or is the local system's owner. See `data_directory` for `make`.
+    The owner comes from the settings, or is the local system's owner. See `data_directory` for `make`.
     """
     if settings_of_a_system() and data_dir is None:
         yield connection_factory_for(owner_settings())

@@ -1,4 +1,4 @@
-"""Files of the user that nobody else can read, replace or have written elsewhere."""
+"""Private files of the user: other users cannot read or replace them, or redirect them with a link."""
 
 import errno
 import hashlib

@@ -67,7 +67,7 @@ def reembed(
 
 
 def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
-    """Fill, index and switch, in rounds: each embeds the memories that were stored during the one before.
+    """Embed, index and switch, in rounds: each round embeds the memories that were stored during the previous round.
 
     Raises Unavailable if memories are stored as fast as they are embedded.
     """
@@ -104,7 +104,7 @@ def _fill(system: System, space: dict[str, Any], count: int, batch_size: int) ->
 
 
 def _fill_some(system: System, operation: FillMove) -> int:
-    """Fill for some time. Retry for some minutes if the embedder cannot be reached."""
+    """Embed memories until a time limit. Retry for several minutes if the embedder cannot be reached."""
     for attempt in range(ATTEMPTS):
         try:
             return int(system.run(operation)["filled"])

@@ -28,12 +28,11 @@ Command = Callable[..., None]
 
 
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
-    """Add the options that name a target, and pass on those that the command works with.
+    """Add the options that name a target, and pass the options that the command supports.
 
-    All commands know all three options. Those in `ways` are shown in `--help`; another one is a usage error that names
-    what works instead. So is more than one. `by_settings` says whether the settings in the environment can name the
-    target, too; if they cannot, settings without an option are a usage error. Raises Misconfigured if nothing names a
-    target and the user's data directory has no local system.
+    All commands know all three options. The options in `ways` are shown in `--help`. Another option is a usage error
+    that names the supported ones. Two options are a usage error, too. `by_settings` is true if the settings in the
+    environment can name the target, too; otherwise settings without an option are a usage error. Raises Misconfigured if nothing names a target and the user's data directory has no local system.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]

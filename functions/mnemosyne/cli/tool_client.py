@@ -52,7 +52,7 @@ class ToolClient:
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a tool's structured result.
 
-        Raises the exception that the error's code stands for, such as Unavailable if the call may succeed later.
+        Raises the exception of the error's code, such as Unavailable if the call may succeed later.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:

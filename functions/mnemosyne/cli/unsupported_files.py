@@ -80,7 +80,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 
 
 def of_unknown_ending(path: Path) -> tuple[str, str]:
-    """Return what to say of a file whose ending says nothing."""
+    """Return the error for a file whose extension is unknown."""
     beginning = _beginning(path, SAMPLE_BYTES)
     if b"\x00" in beginning:
         return "a binary file", "import text"

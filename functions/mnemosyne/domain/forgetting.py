@@ -96,7 +96,7 @@ class Forgetting:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """What the forgettings of a namespace say about some requests that are not stored yet."""
+    """The forgettings of a namespace that concern requests which are not stored yet."""
 
     covered: Collection[UUID] = ()
     """Requests that must not be stored or kept."""

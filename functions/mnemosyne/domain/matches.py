@@ -8,7 +8,7 @@ Span = tuple[int, int]
 
 START, STOP = "\ue000", "\ue001"
 """Private-use characters that the database puts around words, after removing them from the text."""
-# Thai to Khmer, kana and Han: scripts that separate no words.
+# Thai to Khmer, kana and Han: scripts without spaces between words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )

@@ -192,7 +192,7 @@ class IngestStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that was given up or has no request to report, unchanged, with the cause."""
+    """A dead letter: an unchanged message that failed or has no request to report, with the cause."""
 
     message_id: str
     data: bytes

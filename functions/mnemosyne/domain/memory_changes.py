@@ -63,7 +63,7 @@ class GivenRating:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTags:
-    """The existing memories among those to change, and the number of changed memories."""
+    """The memories to change that exist, and the number of changed memories."""
 
     found: Sequence[UUID]
     changed: int

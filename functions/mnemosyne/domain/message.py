@@ -212,7 +212,7 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
 
 
 def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
-    """Return the data of a message, given by `read_each`, in which the memories at some positions are only ids.
+    """Return the data of a message, given by `read_each`, in which the memories at the given positions are only ids.
 
     The other memories keep their ids, names and positions. Returns None if there are no others.
     """

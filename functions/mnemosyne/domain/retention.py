@@ -31,7 +31,7 @@ class NamespaceRetention:
 
 @dataclass(frozen=True)
 class RetentionCursor:
-    """Where a change of lifetimes continues: a namespace, and the last memory that was looked at there."""
+    """Where a change of lifetimes continues: a namespace, and the last memory that was processed."""
 
     namespace: str
     memory_id: UUID | None = None

@@ -43,7 +43,7 @@ def call(
     with audit.action(principal, tool.name) as action:
         outcome, result = _run(tool, arguments, principal, services)
     caller = {"principal": principal.id, "client": principal.client, "namespace": principal.namespace}
-    if outcome == "done" and tool.scope is not Scope.READ:  # the line `audit` of the same trace names the caller
+    if outcome == "done" and tool.scope is not Scope.READ:  # the log event `audit` of the same trace names the caller
         caller = {}
     log.info("tool_called", tool=tool.name, **caller, outcome=outcome, duration_ms=milliseconds(started))
     notify(
@@ -136,7 +136,7 @@ def _trace_id() -> str:
 
 
 def success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
-    """Build the result with text and structure. A text of `stored` memories is followed by a notice that says so."""
+    """Build the result with text and structure. With `stored`, a notice follows: the text is stored content."""
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()
     blocks = [text]

@@ -49,6 +49,6 @@ async def outcome_within(
         try:
             if reply := await turns.run(caller, look, accepted, caller, services):
                 return reply
-        except MnemosyneError as exc:  # the request was accepted, and the answer says so
+        except MnemosyneError as exc:  # the request was accepted, and the answer is still `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

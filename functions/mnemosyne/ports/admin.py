@@ -74,7 +74,8 @@ class RetentionStore(Protocol):
         """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
-        """Set the lifetimes of a namespace; the empty one stands for all without lifetimes of their own."""
+        """Set the lifetimes of a namespace; the empty name means all namespaces without lifetimes of
+        their own."""
 
     def clear(self, namespace: str) -> bool:
         """Remove the lifetimes of a namespace; return whether it had any."""
@@ -83,10 +84,10 @@ class RetentionStore(Protocol):
         """Return how many stored memories would expire at once with these lifetimes."""
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of some stored memories again, and return how to continue."""
+        """Compute the expiry of a batch of stored memories again, and return where to continue."""
 
     def remove_expired(self) -> int:
-        """Remove some expired memories of all namespaces, and return their number."""
+        """Remove a batch of expired memories of all namespaces, and return their number."""
 
 
 class HoldStore(Protocol):
@@ -99,7 +100,7 @@ class HoldStore(Protocol):
         """Place a hold and return its id. `suspend` makes it valid for stored memories that expire."""
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of some memories that the hold keeps, and return their number: 0 when none is left."""
+        """Suspend the expiry of a batch of held memories, and return their number: 0 when none is left."""
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
         """Release a hold; return whether it existed. The memories expire again when retention is applied."""
@@ -109,7 +110,7 @@ class Announcer(Protocol):
     """The exclusive right to publish the events of change feeds."""
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
-        """Return events of all namespaces that are not published, those of a memory in the order of its changes."""
+        """Return unpublished events of all namespaces. The events of a memory are in the order of its changes."""
 
     def mark(self, events: Sequence[ChangeEvent]) -> None:
         """Mark events as published."""
@@ -119,7 +120,7 @@ class ChangeFeedStore(Protocol):
     """Change feeds, for the operator."""
 
     def every(self) -> Sequence[ChangeFeed]:
-        """Return the settings by namespace; the empty one stands for all without a setting of their own."""
+        """Return the settings by namespace; the empty name means all namespaces without a setting."""
 
     def set(self, feed: ChangeFeed) -> None:
         """Set the feed of a namespace."""
@@ -128,7 +129,7 @@ class ChangeFeedStore(Protocol):
         """Yield the right to publish events until the context ends; None if another process has it."""
 
     def remove_old(self) -> int:
-        """Remove some old events of all namespaces, and return their number."""
+        """Remove a batch of old events of all namespaces, and return their number."""
 
 
 class QuotaStore(Protocol):
@@ -138,4 +139,4 @@ class QuotaStore(Protocol):
         """Return usage and limits of one namespace or all. The empty name has the default limits."""
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set some limits of a namespace; None restores the default."""
+        """Set one or more limits of a namespace; None restores the default."""

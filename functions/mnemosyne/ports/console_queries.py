@@ -19,7 +19,7 @@ class MemoryOverview(Protocol):
         """
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
-        """Count the tags, of those that begin with a prefix, and the sessions of the memories that match the filters.
+        """Count the tags that begin with a prefix, and the sessions, of the memories that match the filters.
 
         Returns the `limit` most frequent tags and latest sessions.
         """

@@ -14,7 +14,7 @@ class DeadLetters(Protocol):
     def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
         """Store a message as a dead letter and return whether it is a new one.
 
-        Raises Unavailable if the number of forgettings has changed, so that the message is looked at again.
+        Raises Unavailable if the number of forgettings has changed, so that the message is checked again.
 
         Nothing is stored if the namespace has `unless` letters or more. A message that was republished from a letter
         updates that letter, which is not new.

@@ -32,7 +32,7 @@ class ForgettingStore(Protocol):
         """
 
     def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that was looked at."""
+        """Record the last dead letter that the forgetting has checked."""
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, if none of its memories is left."""

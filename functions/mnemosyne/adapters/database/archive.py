@@ -191,7 +191,7 @@ def _as_published(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests, without the texts of those that a forgetting since the export covers."""
+    """Return the requests. Requests that a forgetting since the export covers have no text."""
     records = [
         {
             "request_id": row["request_id"],

@@ -45,7 +45,8 @@ FROM (
 
 # One page of a pass, in the order of the sequence. A transaction that changes a memory after another transaction has a
 # higher sequence and is visible only together with that transaction, so the events of a memory are in order within and
-# across passes. A transaction id above all current ones comes from a dump of another server: the first pass has it.
+# across passes. A transaction id above all current ones
+# comes from a dump of another server; the first pass includes it.
 _PAGE: Final = """
 WITH page AS (
     SELECT c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at
@@ -111,7 +112,7 @@ class PostgresChanges(NamespaceStore):
     """The part of a PostgreSQL MemoryStore that reads the change feed."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
-        """Return events after a cursor, those of a memory in the order of its changes."""
+        """Return events after a cursor. The events of a memory are in the order of its changes."""
         with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
@@ -157,7 +158,7 @@ class PostgresChangeFeeds:
             yield Announcer(connection) if connection.one(_LOCK, key=_LOCK_KEY)["locked"] else None
 
     def remove_old(self) -> int:
-        """Remove some events that are older than KEPT, in one transaction, and return their number."""
+        """Remove one batch of events older than KEPT in a transaction, and return their number."""
         with closing(self._open()) as connection:
             removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
         return removed
@@ -170,7 +171,7 @@ class Announcer:
         self._connection = connection
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
-        """Return events of all namespaces that are not marked, those of a memory in the order of its changes."""
+        """Return unmarked events of all namespaces. The events of a memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
         return [_event(row["namespace"], row) for row in rows]
 

@@ -105,7 +105,7 @@ def _release(connection: Connection) -> None:
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _LookUp:
     """Look up which requests need not or cannot be stored. With `to_store` the session locks the other requests.
 
-    With `forget` some outcomes older than 90 days are deleted afterwards.
+    With `forget` a batch of outcomes older than 90 days is deleted afterwards.
     """
     row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)
     answer = orjson.loads(row["answer"])
@@ -149,7 +149,7 @@ class _RollbackError(Exception):
 
 
 class PostgresClaim:
-    """A claim on some requests. Its session holds locks on the ids, keys and contents of the new requests."""
+    """A claim: a database session with locks on the ids, keys and contents of a delivery's new requests."""
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], result: _LookUp

@@ -86,7 +86,7 @@ class PostgresForgetting(NamespaceStore):
         return memories
 
     def forget_some(self, forgetting_id: UUID) -> int:
-        """Delete some of its memories in a transaction, or fewer if the database needs too long."""
+        """Delete a batch of its memories in a transaction; a smaller batch if the database needs too long."""
         limit = FORGOTTEN_AT_ONCE
         while True:
             try:
@@ -121,7 +121,7 @@ class PostgresForgetting(NamespaceStore):
         return changed
 
     def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that was looked at."""
+        """Record the last dead letter that the forgetting has checked."""
         with self._transaction() as connection:
             connection.run(
                 _LETTERS_LOOKED_AT, namespace=self.namespace, id=forgetting_id, at=last.timestamp, message_id=last.key

@@ -47,7 +47,7 @@ class PostgresHolds:
         return hold_id
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of some memories that the hold keeps, and return their number: 0 when none is left."""
+        """Suspend the expiry of a batch of held memories, and return their number: 0 when none is left."""
         with closing(self._open()) as connection:
             row = connection.one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
         suspended: int = row["suspended"]

@@ -64,7 +64,7 @@ SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'stored', 
 FROM space
 """
 
-# The outcomes of versions whose memories STORE has stored.
+# The outcomes of versions whose memories the statement STORE has stored.
 RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """

@@ -144,7 +144,8 @@ class Reembedding:
     def begin(self) -> None:
         """Create the columns and tables of the new embeddings.
 
-        Raises Conflict if the memories are in that space already, or a move to another is under way.
+        Raises Conflict if the memories are in that space already, or
+        if a move to another space is in progress.
         """
         current = read_embedding_space(self._connection)
         if current == self._target:
@@ -178,7 +179,7 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
-        """Build the new indexes. Searches and stores go on meanwhile."""
+        """Build the new indexes, without blocking searches and stores."""
         with self._unlimited():
             self._connection.script(_INDEX_MEMORIES)
             self._connection.script(_INDEX_CHUNKS)

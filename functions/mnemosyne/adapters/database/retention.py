@@ -88,7 +88,7 @@ class PostgresRetention:
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of some stored memories again, in one transaction, and return how to continue."""
+        """Compute the expiry of a batch of stored memories again, in one transaction, and return where to continue."""
         with closing(self._open()) as connection:
             namespaces = _concerned(connection, namespace)
             if after is not None:
@@ -104,7 +104,7 @@ class PostgresRetention:
         return AppliedRetention(changed=row["changed"], after=following)
 
     def remove_expired(self) -> int:
-        """Remove some expired memories of all namespaces in one transaction, and return their number."""
+        """Remove a batch of expired memories of all namespaces in one transaction, and return their number."""
         with closing(self._open()) as connection:
             removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE)["removed"]
         return removed

@@ -67,7 +67,7 @@ class Delivery:
         self._stop.set()
 
     def stop(self) -> None:
-        """Begin no further push and wait for those under way; stop the functions first to end these soon."""
+        """Start no further push, and wait for the running pushes; stop the functions first, so that these end soon."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -69,14 +69,14 @@ def require_free(host: str, port: int, purpose: str) -> None:
 
 
 def url(host: str, port: int) -> str:
-    """Return a URL that this machine can open: the loopback address if the host stands for all addresses."""
+    """Return a URL that this machine can open: the loopback address if the host means all addresses."""
     if stands_for_all(host):
         host = "::1" if ":" in host else "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def other_urls(host: str, port: int) -> list[str]:
-    """Return the URLs by which other machines reach a server on the host; none unless it stands for all addresses."""
+    """Return the URLs by which other machines reach a server on the host; none unless the host means all addresses."""
     if not stands_for_all(host):
         return []
     families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)

@@ -94,7 +94,7 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Stop the server, unless another process still uses it."""
-        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+        with suppress(psutil.NoSuchProcess):  # it has already ended
             self.server.cleanup()
 
 
@@ -118,7 +118,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
         # The package hands the socket's directory to a shell unquoted: keep it where the path has no such signs.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
-    if is_root():  # the package would open every directory above the cluster to everybody
+    if is_root():  # the package would open each directory above the cluster to all users
         postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
     postgres_server.pgexec = _run  # type: ignore[attr-defined]
     try:

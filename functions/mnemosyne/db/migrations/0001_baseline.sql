@@ -199,7 +199,7 @@ CREATE TABLE source_keys (
 );
 
 -- A dead letter is a complete message that could not be processed. To redrive a dead letter means to publish its
--- message again. The row is kept while the message is on its way.
+-- message again. The row is kept until the message has an outcome.
 CREATE TABLE dead_letters (
     namespace        text NOT NULL,
     message_id       text NOT NULL,
@@ -211,7 +211,7 @@ CREATE TABLE dead_letters (
     last_failed_at   timestamptz NOT NULL DEFAULT now(),
     failures         integer NOT NULL DEFAULT 1,
     redrives         integer NOT NULL DEFAULT 0,
-    redriven_at      timestamptz,  -- time of the redrive; null if the message is not on its way
+    redriven_at      timestamptz,  -- time of the redrive; null if the message is not being delivered
     -- whether a part of the message has no request, so that only this row reports its failure
     lost             boolean NOT NULL DEFAULT false,
     -- id of the transaction that recorded the last failure
@@ -295,7 +295,7 @@ CREATE TABLE forgettings (
     started_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     finished_at  timestamptz,
     counts       jsonb NOT NULL DEFAULT '{}',  -- removed rows by table
-    -- the last dead letter that was looked at
+    -- the last dead letter that the forgetting has checked
     letter_at    timestamptz,
     letter_id    text,
     PRIMARY KEY (namespace, id)
@@ -477,7 +477,7 @@ CREATE TABLE oauth_blocked_people (
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Blocked clients. A blocked client gets no code and no token, and its grants do not stand.
+-- Blocked clients. A blocked client gets no code and no token, and its grants are not accepted.
 CREATE TABLE oauth_blocked_clients (
     client_id  text PRIMARY KEY CHECK (client_id <> ''),
     blocked_at timestamptz NOT NULL DEFAULT now()

@@ -36,7 +36,7 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(frozen=True)
 class Client:
-    """What a request tells about its client."""
+    """What a request contains about its client."""
 
     revision: str
     capabilities: mcp_types.ClientCapabilities | None

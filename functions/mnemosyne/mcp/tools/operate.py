@@ -111,7 +111,7 @@ class DeadLettersArguments(Input):
 
 
 class ListedDeadLetter(Result):
-    """A message that was given up: time of the first failure, cause of the last failure, and end of its backoff."""
+    """A dead letter: time of the first failure, cause of the last failure, and end of its backoff."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -199,7 +199,7 @@ class RedriveArguments(Input):
 
 
 class RedriveResult(Result):
-    """The messages were published again, with these requests. A request that was stored meanwhile is not changed."""
+    """The messages were published again, with these requests. A stored request is not changed."""
 
     letters: int
     request_ids: list[UUID]
@@ -242,7 +242,7 @@ REDRIVE = Tool(
 
 
 class DropArguments(Input):
-    """The dead letters to delete: those that meet every condition, or all."""
+    """The dead letters to delete: the dead letters that meet every condition, or all."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None
