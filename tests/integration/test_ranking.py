@@ -38,18 +38,19 @@ ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
 
 
 def bm25(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> dict[str, float]:
-    """BM25 of each text for some words, from the frequency of each word in each text; k1 = 1.2, b = .4.
+    """BM25 of each text for some words, from the frequency of each word in each text; k1 = 1.2, b = .6 m / (m + 40).
 
-    The length is counted in distinct words, at most four times the mean. A word weighs the root of its inverse document
-    frequency; a word in no text counts as in half of one. Robertson, Zaragoza 2009, "The Probabilistic Relevance
-    Framework: BM25 and Beyond".
+    The length is counted in distinct words, at most four times the mean m. A word weighs the root of its inverse
+    document frequency; a word in no text counts as in half of one. Robertson, Zaragoza 2009, "The Probabilistic
+    Relevance Framework: BM25 and Beyond".
     """
     mean_length = max(1.0, sum(map(len, texts.values())) / len(texts))
+    b = 0.6 * mean_length / (mean_length + 40)
     counts = {word: sum(word in words for words in texts.values()) for word in asked}
     weights = {word: math.sqrt(math.log(1 + len(texts) / (count or 0.5))) for word, count in counts.items()}
     return {
         text: sum(weights[word] * 2.2 * words[word] / (words[word] + 1.2) for word in asked if word in words)
-        * (2.2 / (1.72 + 0.48 * min(4.0, len(words) / mean_length)))
+        * (2.2 / (1 + 1.2 * (1 - b + b * min(4.0, len(words) / mean_length))))
         for text, words in texts.items()
     }
 
@@ -89,6 +90,22 @@ def test_candidates_have_the_cosine_and_the_bm25_score_of_the_formulas(
     contents = {str(memory_id): content for content, memory_id in stored.items()}
     assert {contents[row.id]: row.vector_score for row in found.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
     assert {contents[row.id]: row.lexical_score for row in found.rows} == pytest.approx(words, abs=HALF_PRECISION)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "b"), [((2, 8), 0.067), ((200, 800), 0.556)], ids=["short memories", "long memories"]
+)
+def test_the_length_of_a_memory_counts_less_among_short_memories(
+    store: PostgresMemories, sizes: tuple[int, int], b: float
+) -> None:
+    texts = [" ".join(["tea", *(f"{size}x{number}" for number in range(size - 1))]) for size in sizes]
+    message = IngestMessage("ns", tuple(request(text) for text in texts))
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    query = SearchQuery(query="tea", mode=SearchMode.HYBRID, limit=10)
+    found = store.find_candidates(query, VECTOR, model=FakeEmbedder().model, count=10, excluded={})
+    scores = sorted(row.lexical_score or 0 for row in found.rows)
+    shortest, longest = (1 + 1.2 * (1 - b + b * length) for length in (0.4, 1.6))  # of the mean length
+    assert scores[0] / scores[1] == pytest.approx(shortest / longest, abs=0.01)
 
 
 @pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])

@@ -35,12 +35,12 @@ class Weights:
     session_best: float = 0.3
     """Fraction added of the best score in the session, because a session usually has one topic."""
     long_content: float = 1_100
-    """Bytes up to which a content gets its whole context. For a longer content, the share is the square of the ratio. A
-    long message is informative on its own, and its neighbours often have another topic.
+    """Bytes up to which a content gets its whole context. For a longer content, the share is the ratio. A long message
+    is informative on its own, and its neighbours often have another topic.
     """
-    own_score: float = 0.5
-    """Fraction of its own score that a memory gets in place of its whole context. Otherwise short memories always
-    win."""
+    mean_context: float = 0.5
+    """Fraction of the candidates' mean context that a memory gets in place of its whole context. Otherwise short
+    memories always win."""
     long_lexical: float = 0.2
     """Added to the lexical weight among long candidates: one vector represents a long text less well than a short
     text."""
@@ -136,7 +136,7 @@ def add_context(
 ) -> list[float]:
     """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
 
-    The longer a content, the more its own score counts in place of its neighbours'.
+    The longer a content, the less its neighbours count, and the more the mean bonus of all rows with neighbours.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own, strict=True):
@@ -148,8 +148,10 @@ def add_context(
         session = rows[index].session
         added[index] = sum(by_offset[offset] * own[neighbour] for offset, neighbour in neighbours.items())
         added[index] += weights.session_best * (best[session] if session is not None else 0.0)
-        share = min(1.0, weights.long_content / max(1, rows[index].length)) ** 2
-        added[index] = share * added[index] + (1 - share) * weights.own_score * own[index]
+    instead = weights.mean_context * sum(added) / max(1, len(around))
+    for index in around:
+        share = min(1.0, weights.long_content / max(1, rows[index].length))
+        added[index] = share * added[index] + (1 - share) * instead
     return added
 
 

@@ -1,7 +1,7 @@
 -- Extract the words of memories and compute their BM25 weights (Robertson, Zaragoza 2009, "The Probabilistic Relevance
--- Framework: BM25 and Beyond"), with k1 = 1.2 and b = 0.4. For each memory, the table memory_words stores the
--- saturated frequency of each word. A query multiplies this frequency by a factor for the memory's length and by a
--- factor for the rarity of the word in the namespace.
+-- Framework: BM25 and Beyond"), with k1 = 1.2. For each memory, the table memory_words stores the saturated frequency of
+-- each word. A query multiplies this frequency by a factor for the memory's length (lexical_score) and by a factor for
+-- the rarity of the word in the namespace.
 --
 -- The table memory_words depends on words_of, the functions that words_of calls, term_key, term_weights and
 -- searched_text. A change to one of these functions needs a migration that fills the table again.

@@ -94,14 +94,17 @@ END
 $$;
 
 -- The BM25 score of a memory for a query. The score is the inner product of the word weights of query and memory,
--- multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
+-- multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)), with
+-- b = 0.6 mean length / (mean length + 40).
 --
--- The length is the number of distinct words of the memory, but at most four times the mean length. Without this
--- maximum, very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
+-- Among short memories b is small. The length of a chat turn or of a sentence says little about its relevance. The
+-- length is the number of distinct words of the memory, but at most four times the mean length. Without this maximum,
+-- very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
 -- https://doi.org/10.1145/2009916.2010070).
 CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE
-RETURN - ((w).weights <#> p_terms) * 2.2 / (1.72 + 0.48 * least(4.0, cardinality((w).keys) / p_mean_length));
+RETURN - ((w).weights <#> p_terms) * 2.2
+    / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
 REVOKE ALL ON FUNCTION words_in_languages, search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;
