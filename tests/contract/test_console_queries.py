@@ -47,7 +47,7 @@ def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) 
 @pytest.mark.parametrize(
     ("per", "start"), [(Per.WEEK, date(2026, 5, 11)), (Per.MONTH, date(2026, 5, 1)), (Per.YEAR, date(2026, 1, 1))]
 )
-def test_a_bucket_begins_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
+def test_a_timeline_s_bucket_starts_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
     _stored(memories, ("a", _at(13), []))
     assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 

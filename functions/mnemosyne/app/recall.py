@@ -34,7 +34,7 @@ class Probe:
 
 
 def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
-    """Sample memories that were stored by a time, the same ones each time while none of them changes."""
+    """Sample memories that were stored by a time. The sample is the same at each call while no memory changes."""
     found = []
     for row in connection.run(_SAMPLE, stored_by=stored_by, limit=SAMPLE):
         words = row["content"].split()

@@ -28,8 +28,8 @@ Record = dict[str, Any]
 def export(format_: str, output: Path | None, namespace: str, **place: Any) -> None:
     """Write all memories, oldest first, with their versions and ratings.
 
-    A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` brings
-    all of it back; Markdown files have the memories only.
+    A JSONL file also has the records of publishers and the outcomes of requests. `mnemosyne import --restore` restores
+    all of this; Markdown files have the memories only.
     """
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")

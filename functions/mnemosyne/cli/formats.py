@@ -1,4 +1,4 @@
-"""The files that `mnemosyne import` reads: any format, packed or not, and folders of them."""
+"""The files that `mnemosyne import` reads: any format, compressed or not, and folders of such files."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -60,7 +60,7 @@ def import_(
         restore_files(files, namespace, data_dir, as_json=as_json)
         return
     listings = {path: _listing(path, format_) for path in files}
-    counts = {path: _count(listing) for path, listing in listings.items()}  # all of them, before anything is sent
+    counts = {path: _count(listing) for path, listing in listings.items()}  # check all files before anything is sent
     for path in files:
         FailuresFile(path.parent / path.name).check()
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})

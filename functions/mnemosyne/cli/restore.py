@@ -18,7 +18,7 @@ from mnemosyne.service.operations.export import LINES, RestoreLines
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:
-    """Restore exports in JSON lines into a namespace. What is there already is skipped, so that a run can be repeated.
+    """Restore exports in JSON lines into a namespace. Stored memories are skipped, so that a run can be repeated.
 
     Raises InvalidRequest for a line that is not of a complete export, and Conflict.
     """

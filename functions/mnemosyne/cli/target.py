@@ -32,7 +32,9 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
     All commands know all three options. The options in `ways` are shown in `--help`. Another option is a usage error
     that names the supported ones. Two options are a usage error, too. `by_settings` is true if the settings in the
-    environment can name the target, too; otherwise settings without an option are a usage error. Raises Misconfigured if nothing names a target and the user's data directory has no local system.
+    environment can name the target, too; otherwise settings without an option are a usage error.
+
+    Raises Misconfigured if nothing names a target and the user's data directory has no local system.
     """
 
     usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]

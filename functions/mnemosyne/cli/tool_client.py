@@ -62,7 +62,7 @@ class ToolClient:
                 response = self._client.post(self.url, json=body)
         except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
             invalid = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
-            byte = ord(exc.object[exc.start]) & 0xFF  # as os.fsdecode keeps it: U+DC80 to U+DCFF
+            byte = ord(exc.object[exc.start]) & 0xFF  # os.fsdecode keeps such a byte as U+DC80 to U+DCFF
             raise InvalidRequest(
                 f"{next(invalid, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
                 "set the terminal and its locale to UTF-8"

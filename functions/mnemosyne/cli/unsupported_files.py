@@ -1,4 +1,4 @@
-"""Files that are not read: what each is, and what to do with it."""
+"""Files that cannot be imported: the kind of each file, and the fix."""
 
 import json
 import re

@@ -58,7 +58,7 @@ class Candidates:
 
 @dataclass(slots=True)
 class Ranked:
-    """A candidate with its relevance in [0, 1], the parts of it (None if not computed), and its score.
+    """A candidate with its relevance in [0, 1], the parts of the relevance (None if not computed), and its score.
 
     The steps of the ranking fill it in turn.
     """

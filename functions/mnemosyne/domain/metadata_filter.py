@@ -16,7 +16,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """How the value at a path is compared. EQUAL accepts several values and matches any of them."""
+    """How the value at a path is compared. EQUAL accepts several values and matches each of these."""
 
     EQUAL = "="
     LESS = "<"

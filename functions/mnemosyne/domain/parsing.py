@@ -203,7 +203,7 @@ def parse_json(body: bytes, *, of: str) -> Any:
 def read_json(data: bytes, *, of: str) -> Any:
     """Parse JSON leniently. Invalid strings and numbers in it are accepted, so that errors can name their fields.
 
-    Raises InvalidRequest if it is not JSON.
+    Raises InvalidRequest if the text is not JSON.
     """
     try:
         return orjson.loads(data)

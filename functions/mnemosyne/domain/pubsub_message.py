@@ -51,7 +51,7 @@ class Published:
 
     @property
     def kept_attributes(self) -> dict[str, str]:
-        """The attributes to store with a dead letter. Publishing it again with them makes the same requests."""
+        """The attributes to store with a dead letter. A redrive publishes them, so that requests keep their ids."""
         attributes = {
             k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)
         }

@@ -228,7 +228,7 @@ def diversify(
 
 
 def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
-    """Sort by score, best first, and fold near-duplicates into the best of them.
+    """Sort by score, best first, and keep only the best one of near-duplicates.
 
     Candidates of equal score are ordered by cosine, then the newest first.
     """

@@ -28,7 +28,7 @@ class OutcomeTopic(Protocol):
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Publish the outcomes and wait until all are durable.
 
-        Raises Unavailable if one is not. Publishing all of them again is safe.
+        Raises Unavailable if one is not durable; all outcomes may be published again.
         """
 
 
@@ -36,7 +36,8 @@ class ChangeTopic(Protocol):
     """Topic of the change feed."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Publish the events, those of a memory in this order, and wait until all are durable.
+        """Publish the events and wait until all are durable.
 
-        Raises Unavailable if one is not. Publishing all of them again is safe.
+        The events of a memory stay in this order. Raises Unavailable if one is not durable; all events may be
+        published again.
         """

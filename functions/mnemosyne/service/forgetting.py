@@ -87,7 +87,7 @@ class _ForgottenIn:
 
 
 def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenIn:
-    """Compare each memory of a letter with the forgettings of its namespace, or with one of them."""
+    """Compare each memory of a letter with the forgettings of its namespace, or with one forgetting."""
     message = _published(letter)
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
@@ -114,7 +114,7 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:
     """Return a letter to be stored without its forgotten memories, and the number of the namespace's forgettings.
 
-    The letter is None if nothing else is in it. The requests of the forgotten memories are recorded as deleted.
+    The letter is None if no other memory is in it. The requests of the forgotten memories are recorded as deleted.
     """
     if not memories.namespace:
         return letter, 0

@@ -91,7 +91,7 @@ class Stored:
 
     @property
     def dead_letter_reason(self) -> str:
-        """Why the message must be kept as a dead letter: a part of it has no other outcome."""
+        """Why the message must be kept as a dead letter: a part of the message has no other outcome."""
 
         def name(ids: Sequence[UUID]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
@@ -176,7 +176,7 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace together, and in smaller parts if that fails because of one of them."""
+    """Stores requests of a namespace together, and in smaller parts if one request makes that fail."""
 
     memories: MemoryStore
     embedder: Embedder

@@ -13,7 +13,7 @@ from steps import Call, Connect, List, main  # type: ignore[import-not-found]
 
 
 def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[object]]) -> tuple[List, Call]:
-    """Return the two functions that the steps need, for tools by name. A model reads the text of exceptions."""
+    """Return two functions for the steps: list the tools, and call a tool. An error is returned as its text."""
 
     async def list_tools() -> list[str]:
         return list(tools)

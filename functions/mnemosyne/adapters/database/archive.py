@@ -129,9 +129,8 @@ class PostgresArchive:
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
         """Store memories exactly as they were exported, and return their number.
 
-        Memories that are there, and memories that have expired or were forgotten since the export, are left out.
-
-        Raises Conflict if a content or an id is there with another one.
+        Stored memories, and memories that have expired or were forgotten since the export, are left out. Raises
+        Conflict if a content is stored under another id, or an id has another content.
         """
         with self._connection() as connection:
             space = read_embedding_space(connection)

@@ -107,7 +107,7 @@ class AuditTrail:
             pause.wait(FLUSH_SECONDS)
             try:
                 self.flush()
-            except Exception:  # a bug must not end the thread, and with it the trail
+            except Exception:  # a bug must not end the thread, because then no event would be recorded
                 log.exception("audit_crashed")
 
 

@@ -59,7 +59,8 @@ class PostgresBulkChanges(NamespaceStore):
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         """Replace a tag with another tag, or remove it, in at most `limit` memories.
 
-        If the database cannot change so many in its time limit, a tenth of them is changed, down to a single memory.
+        If the database cannot change `limit` memories in its time limit, it changes a tenth of that
+        number, down to a single memory.
         """
         try:
             return self._change_tag(tag, new_tag, limit)

@@ -34,7 +34,7 @@ class MemoryDatabase:
     @property
     def embedding_space(self) -> EmbeddingSpace:
         """The space of the memories when last read; raises Misconfigured if it differs from the settings."""
-        if self._space is None:  # a cached space needs no connection: claims may hold all of them
+        if self._space is None:  # a cached space needs no connection; claims may hold all connections
             with self.connection():
                 pass
         return self._known_space

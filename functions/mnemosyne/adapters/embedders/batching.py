@@ -13,7 +13,7 @@ BATCH_TEXTS = 100
 
 @dataclass
 class _Batch:
-    """Texts of several callers. The first of them makes the call for all."""
+    """Texts of several callers. The first caller makes the call for all."""
 
     texts: list[str] = field(default_factory=list)
     full: threading.Event = field(default_factory=threading.Event)

@@ -154,7 +154,7 @@ class GeminiEmbedder:
             try:
                 vectors.update(zip(texts, self._embed(texts, task), strict=True))
                 return
-            except TextTooLong:  # one text is too long, or all of them together
+            except TextTooLong:  # one text is too long, or the texts are too long in total
                 middle = len(texts) // 2
                 for half in (texts[:middle], texts[middle:]):
                     self._embed_call(half, task, vectors, deadline)

@@ -19,7 +19,7 @@ log = EventLog(__name__)
 CONCURRENCY = 8
 PREFETCH = 8
 """Messages read ahead per thread, so that a thread that ends a push finds the next one waiting."""
-DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # as Pub/Sub names it
+DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the name of the attribute in Pub/Sub
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0

@@ -94,7 +94,7 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Stop the server, unless another process still uses it."""
-        with suppress(psutil.NoSuchProcess):  # it has already ended
+        with suppress(psutil.NoSuchProcess):  # the process has already ended
             self.server.cleanup()
 
 
@@ -107,7 +107,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     # The package takes its lock in the user's runtime directory, or else in one file that the first user
     # of the machine to come along owns: make the runtime directory before the package looks for it.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it falls back to /tmp is what we want
+        warnings.simplefilter("ignore")  # its fallback to /tmp is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
             # Of a directory that exists it would set the mode, which shuts the system user out that root's server has.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)

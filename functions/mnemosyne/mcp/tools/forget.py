@@ -52,7 +52,7 @@ class Hold(Result):
 
 
 class Preview(Result):
-    """What would be forgotten: all memories by number, and a page of them, oldest first."""
+    """The memories that would be forgotten: their number, and one page of the memories, oldest first."""
 
     memories: int
     token: str

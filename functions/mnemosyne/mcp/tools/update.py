@@ -175,7 +175,7 @@ UPDATE_MEMORY = Tool(
 
 
 class ChangeTagArguments(Input):
-    """A tag, and the change to make to it in every memory."""
+    """A tag, and its change in every memory."""
 
     tag: Annotated[Tag, Field(min_length=1, description="The tag; case is ignored.")]
     to: Annotated[Tag | None, Field(min_length=1, description="The tag to put in its place.")] = None
@@ -189,7 +189,7 @@ class ChangeTagArguments(Input):
 
 
 class ChangedTagResult(Result):
-    """Number of changed memories, and of memories that still have the tag. Another call changes more of them."""
+    """Number of changed memories, and of memories that still have the tag. Another call changes more memories."""
 
     changed: int
     remaining: int

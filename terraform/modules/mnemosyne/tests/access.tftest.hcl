@@ -17,7 +17,7 @@ variables {
   project_number = "123456789012"
 }
 
-run "with_keys_everybody_can_call_mcp_and_no_other_function" {
+run "with_keys_all_users_can_call_only_mcp" {
   command = plan
 
   assert {
@@ -62,7 +62,7 @@ run "iam_refuses_all_users_as_an_invoker" {
   expect_failures = [var.invokers]
 }
 
-run "an_organization_that_refuses_all_users_gets_no_grant_to_them" {
+run "with_no_invoker_check_nothing_is_granted_to_all_users" {
   command = plan
 
   variables {
@@ -79,7 +79,7 @@ run "an_organization_that_refuses_all_users_gets_no_grant_to_them" {
   }
 }
 
-run "with_the_grant_no_command_is_needed" {
+run "with_a_grant_to_all_users_no_gcloud_command_is_printed" {
   command = plan
 
   assert {
@@ -130,7 +130,7 @@ run "no_grant_is_a_basic_role" {
   }
 }
 
-run "a_domain_leaves_the_run_app_address_open_until_domain_only_is_set" {
+run "with_a_domain_the_run_app_address_stays_open_until_domain_only_is_set" {
   command = plan
 
   variables {

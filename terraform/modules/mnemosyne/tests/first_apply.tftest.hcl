@@ -33,7 +33,7 @@ run "no_statement_is_logged_with_its_parameters" {
   }
 }
 
-run "a_peering_that_an_earlier_deployment_left_is_taken_over" {
+run "a_peering_of_an_earlier_deployment_is_adopted" {
   command = plan
 
   assert {
@@ -42,7 +42,7 @@ run "a_peering_that_an_earlier_deployment_left_is_taken_over" {
   }
 }
 
-run "what_is_replaced_in_the_source_bucket_goes_and_what_is_used_stays" {
+run "replaced_source_archives_are_deleted_and_used_ones_are_kept" {
   command = plan
 
   assert {
@@ -68,7 +68,7 @@ run "builds_read_the_sources_and_not_the_state" {
   }
 }
 
-run "what_is_not_there_at_once_is_waited_for" {
+run "the_plan_waits_for_apis_metrics_and_service_agents" {
   command = plan
 
   assert {
@@ -123,7 +123,7 @@ run "text_is_embedded_anywhere_for_all_other_regions" {
   }
 }
 
-run "the_operator_chooses_another_location_for_embedding" {
+run "the_operator_can_choose_another_location_for_embedding" {
   command = plan
 
   variables {
@@ -141,7 +141,7 @@ run "the_operator_chooses_another_location_for_embedding" {
   }
 }
 
-run "the_services_that_encrypt_wait_for_the_grants_on_the_key" {
+run "services_that_use_the_key_wait_for_its_grants" {
   command = plan
 
   variables {
@@ -154,7 +154,7 @@ run "the_services_that_encrypt_wait_for_the_grants_on_the_key" {
   }
 }
 
-run "postgresql_18_is_not_given_a_flag_that_it_does_not_know" {
+run "postgresql_18_gets_no_unknown_flag" {
   command = plan
 
   variables {
@@ -180,7 +180,7 @@ run "older_postgresql_logs_connections" {
   }
 }
 
-run "messages_and_backups_stay_in_the_regions_that_are_named" {
+run "messages_and_backups_stay_in_the_configured_regions" {
   command = plan
 
   variables {
@@ -242,7 +242,7 @@ run "all_traffic_of_the_functions_may_be_sent_through_the_network" {
   }
 }
 
-run "kms_key_encrypts_everything_that_stores_data" {
+run "kms_key_encrypts_each_resource_that_stores_data" {
   command = plan
 
   variables {

@@ -81,7 +81,7 @@ run "a_bucket_reports_its_objects_and_import_object_can_read_and_create_only" {
   }
 }
 
-run "prefixes_of_one_bucket_are_one_condition_and_a_whole_bucket_has_none" {
+run "prefixes_of_a_bucket_become_one_iam_condition" {
   command = plan
 
   variables {
@@ -115,7 +115,7 @@ run "each_function_that_ends_a_request_can_publish_its_outcome" {
   }
 }
 
-run "without_publishers_buckets_and_outcomes_nothing_of_them_exists" {
+run "without_publishers_buckets_and_outcomes_no_resource_of_them_exists" {
   command = plan
 
   variables {
@@ -169,7 +169,7 @@ run "names_and_prefixes_that_would_collide_are_refused" {
   expect_failures = [var.publishers, var.buckets]
 }
 
-run "a_namespace_that_a_path_would_drop_is_refused" {
+run "a_namespace_that_is_a_relative_path_is_refused" {
   command = plan
 
   variables {

@@ -74,7 +74,7 @@ run "the_connections_of_auth_are_counted" {
   }
 }
 
-run "with_keys_alone_nothing_of_it_exists" {
+run "with_keys_only_no_oauth_resource_exists" {
   command = plan
 
   variables {
@@ -90,7 +90,7 @@ run "with_keys_alone_nothing_of_it_exists" {
   }
 }
 
-run "it_needs_a_client_and_people" {
+run "oauth_needs_a_client_and_people" {
   command = plan
 
   variables {
@@ -101,7 +101,7 @@ run "it_needs_a_client_and_people" {
   expect_failures = [var.oauth_client_id, var.oauth_people]
 }
 
-run "a_rule_that_matches_nobody_is_refused" {
+run "a_rule_that_matches_no_person_is_refused" {
   command = plan
 
   variables {
