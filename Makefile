@@ -5,8 +5,9 @@ ARGS ?=
 PYTEST_ARGS ?=
 # An expression of markers, for `make test` and `make coverage`; an empty one selects all tests.
 MARKED ?= not nightly
-# Long tests mostly wait for other programs, so three workers run per core.
-WORKERS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
+# Tests wait for other programs for a third of their time, so two workers run per core. Each worker collects all tests
+# and starts its own servers.
+WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
 # Run all tests of a file in one worker, in the order of the directories: the slowest come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder

@@ -52,8 +52,19 @@ def sent(server: GeminiServer) -> list[str]:
     return [one["content"]["parts"][0]["text"] for one in requests]
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("kind", KINDS)
+# By day, each kind of text is sent to each model and to each service once, and at night to each pair.
+@pytest.mark.parametrize(
+    ("kind", "model", "vertex"),
+    [
+        pytest.param(
+            kind, model, place, id=f"{kind}-{model}-{name}",
+            marks=[] if (first + second + third) % 2 == 0 else [pytest.mark.nightly],
+        )
+        for first, kind in enumerate(KINDS)
+        for second, model in enumerate(MODELS)
+        for third, (name, place) in enumerate({"developer API": None, "Vertex AI": PLACE}.items())
+    ],
+)  # fmt: skip
 def test_the_model_reads_each_sent_text_completely(
     server: GeminiServer, vertex: VertexAi | None, model: str, kind: str
 ) -> None:

@@ -16,33 +16,33 @@ from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITER
 NAMESPACES = count()
 
 
-def _stored(store: PostgresMemories, *contents: str) -> str:
+def _stored(memories: PostgresMemories, *contents: str) -> str:
     """Store the contents in a namespace of their own, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
-    ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
+    ingest.store(message, memories=store_of(memories, namespace), embedder=FakeEmbedder())
     return namespace
 
 
-def _hits(store: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
+def _hits(memories: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
     """Search by words alone."""
     asked = SearchQuery(query=query, mode=mode)
-    return list(find(store_of(store, namespace), asked, None, model=FAKE_SPACE.model).hits)
+    return list(find(store_of(memories, namespace), asked, None, model=FAKE_SPACE.model).hits)
 
 
-def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(store: PostgresMemories) -> None:
-    missed = [pair for pair in FOUND if not _hits(store, _stored(store, pair[1]), pair[0])]
+def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: PostgresMemories) -> None:
+    missed = [pair for pair in FOUND if not _hits(memories, _stored(memories, pair[1]), pair[0])]
     assert missed == []
 
 
-def test_a_part_of_a_word_or_another_number_is_not_found(store: PostgresMemories) -> None:
-    found = [pair for pair in NOT_FOUND if _hits(store, _stored(store, pair[1]), pair[0])]
+def test_a_part_of_a_word_or_another_number_is_not_found(memories: PostgresMemories) -> None:
+    found = [pair for pair in NOT_FOUND if _hits(memories, _stored(memories, pair[1]), pair[0])]
     assert found == []
 
 
-def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(store: PostgresMemories) -> None:
-    missed = [p for p in FOUND_LITERALLY if not _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
-    found = [p for p in NOT_FOUND_LITERALLY if _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
+def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(memories: PostgresMemories) -> None:
+    missed = [p for p in FOUND_LITERALLY if not _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
+    found = [p for p in NOT_FOUND_LITERALLY if _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
     assert (missed, found) == ([], [])
 
 
@@ -59,40 +59,51 @@ def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accen
     ("v1.2.3", "v1.2.3 is here now", "v1.2.3-rc1 is here now"),
 ])  # fmt: skip
 def test_a_word_with_the_same_accents_ranks_before_one_with_other_accents(
-    store: PostgresMemories, query: str, best: str, other: str
+    memories: PostgresMemories, query: str, best: str, other: str
 ) -> None:
     for contents in ((best, other), (other, best)):
-        found = _hits(store, _stored(store, *contents), query)
+        found = _hits(memories, _stored(memories, *contents), query)
         assert [hit.content for hit in found][:1] == [best]
         assert found[0].score >= found[-1].score
 
 
-def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(store: PostgresMemories) -> None:
-    namespace = _stored(store, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
+def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: PostgresMemories) -> None:
+    namespace = _stored(memories, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
     vector = FakeEmbedder().embed_query("kettle")
     asked = SearchQuery(query="where did Zoe see the kettle", explain=True)
-    found = find(store_of(store, namespace), asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    found = find(store_of(memories, namespace), asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in found} == {"Zoë": True, "Bob": False}
 
 
-def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(store: PostgresMemories) -> None:
-    namespace = _stored(store, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
+def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(memories: PostgresMemories) -> None:
+    namespace = _stored(memories, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
     asked = SearchQuery(query="creme", characters=1_000)
-    (hit,) = find(store_of(store, namespace), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    (hit,) = find(store_of(memories, namespace), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert "crème" in (hit.snippet or "")
 
 
-@pytest.mark.parametrize("letters", [
+LETTERS = (
     "ΆΈΉΊΌΎΏάέήίόύώ", "ỆỘỨẾỐệộứếố", "ЁЙёй", "אָבָּ", "ﷲ", "ａＢ", "aB", "가각간", "𠀀𠀁𠀂", "ß",
     "ﬃ", "e\u0301\u0316\u0317",
-])  # fmt: skip
-@pytest.mark.parametrize("between", [" ", "-", ".", "_", ""])
+)  # fmt: skip
+SEPARATORS = (" ", "-", ".", "_", "")
+
+
+# By day, each script has one separator, and each separator two scripts or three.
+@pytest.mark.parametrize(
+    ("letters", "between"),
+    [
+        pytest.param(letters, between, marks=[] if number % len(SEPARATORS) == place else [pytest.mark.nightly])
+        for number, letters in enumerate(LETTERS)
+        for place, between in enumerate(SEPARATORS)
+    ],
+)
 def test_a_content_of_maximum_length_in_any_script_is_stored(
-    store: PostgresMemories, letters: str, between: str
+    memories: PostgresMemories, letters: str, between: str
 ) -> None:
     random = Random(1)
     words = ("".join(random.choices(letters + "αβγδ", k=random.randint(2, 7))) for _ in range(40_000))
     content = between.join(words)[:99_000] + " the oolong is on shelf 7"
-    namespace = _stored(store, content)
-    assert [hit.content for hit in _hits(store, namespace, "oolong")] == [content]
-    assert [hit.content for hit in _hits(store, namespace, "the Oolong is", SearchMode.EXACT)] == [content]
+    namespace = _stored(memories, content)
+    assert [hit.content for hit in _hits(memories, namespace, "oolong")] == [content]
+    assert [hit.content for hit in _hits(memories, namespace, "the Oolong is", SearchMode.EXACT)] == [content]
