@@ -15,11 +15,22 @@ ROLLED_BACK = {
 """The API's answer after `gcloud run services update-traffic mnemosyne-mcp --to-revisions=…=100`."""
 
 
-@pytest.fixture
-def own() -> Iterator[Workspace]:
+@pytest.fixture(scope="module")
+def applied() -> Iterator[tuple[Workspace, bytes]]:
+    """A deployment, and its state."""
     with workspace() as made:
         made.apply()
-        yield made
+        yield made, (made.directory / "terraform.tfstate").read_bytes()
+
+
+@pytest.fixture
+def own(applied: tuple[Workspace, bytes]) -> Workspace:
+    """The deployment in the state after its first apply."""
+    made, state = applied
+    (made.directory / "terraform.tfstate").write_bytes(state)
+    made.drift({})
+    made.change_source(str(TERRAFORM))
+    return made
 
 
 def test_a_rollback_without_keep_traffic_is_undone_by_the_next_apply(own: Workspace) -> None:
