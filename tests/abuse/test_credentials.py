@@ -32,7 +32,7 @@ from tests.mcp_client import tool_call
 from tests.memories import store_content
 from tests.waiting import wait_until
 
-BY_NAME = {one.name: one for one in TOOLS}
+BY_NAME = {tool.name: tool for tool in TOOLS}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
@@ -97,9 +97,9 @@ def test_wrong_credentials_are_counted_and_logged_by_address(
         statuses = [status(guess, "203.0.113.9") for _ in range(REJECTED_PER_MINUTE + 5)]
     assert statuses == [401] * REJECTED_PER_MINUTE + [429] * 5
     assert len(credentials.asked) == REJECTED_PER_MINUTE
-    assert "abcdefghijkl" in str([vars(one) for one in caplog.records])
-    assert "203.0.113.9" in str([vars(one) for one in caplog.records])
-    assert "xxxx" not in str([vars(one) for one in caplog.records])
+    assert "abcdefghijkl" in str([vars(record) for record in caplog.records])
+    assert "203.0.113.9" in str([vars(record) for record in caplog.records])
+    assert "xxxx" not in str([vars(record) for record in caplog.records])
     assert status("nobody", "203.0.113.10") == 401  # another address is not limited
     assert status("ada", "203.0.113.9") == 200  # a known caller from the same network is not affected
 

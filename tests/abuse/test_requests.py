@@ -99,9 +99,9 @@ def test_an_answer_has_at_most_9_000_characters_of_stored_text_by_default(
     response = opened(services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     found = response.json()["result"]["structuredContent"]
     assert found["total"] == 11
-    assert sum(len(one["content"]) for one in found["memories"]) <= 9_000
+    assert sum(len(memory["content"]) for memory in found["memories"]) <= 9_000
     assert "10 of 11 memories were cut to fit 9,000 characters" in found["truncated"]
-    assert "a short one" in [one["content"] for one in found["memories"]]
+    assert "a short one" in [memory["content"] for memory in found["memories"]]
 
 
 BY_DEFAULT: dict[str, dict[str, Any]] = {
@@ -148,8 +148,11 @@ def test_metadata_counts_towards_the_limit_and_is_complete_or_omitted(opened: An
     ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
     asked = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
     found = opened(services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
-    assert {one["content"]: one["metadata"] for one in found["memories"]} == {"tea one": {}, "tea two": {"k": 1}}
-    assert [one.get("truncated") for one in found["memories"] if one["content"] == "tea one"] == [True]
+    assert {memory["content"]: memory["metadata"] for memory in found["memories"]} == {
+        "tea one": {},
+        "tea two": {"k": 1},
+    }
+    assert [memory.get("truncated") for memory in found["memories"] if memory["content"] == "tea one"] == [True]
 
 
 def test_the_answer_to_a_batch_is_bounded_and_names_what_it_omits(opened: Any, services: Any) -> None:

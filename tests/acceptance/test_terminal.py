@@ -49,7 +49,7 @@ def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, t
     command = [COMMAND, "import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place]
     subprocess.run(command, capture_output=True, text=True, check=True)
     found = dev.call("list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100})
-    assert {one["title"] for one in found["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
+    assert {memory["title"] for memory in found["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])

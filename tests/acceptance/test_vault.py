@@ -23,7 +23,7 @@ def _write(folder: Path, note: Note, text: str) -> None:
 
 
 def _contents(dev: DevServer, **arguments: Any) -> list[str]:
-    return [one["content"] for one in dev.call("memory_search", arguments)["memories"]]
+    return [memory["content"] for memory in dev.call("memory_search", arguments)["memories"]]
 
 
 def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevServer, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     assert again.stdout == "10 stored, 50 duplicate, 0 failed.\n", again.stderr
     for note in edited:
         found = [one for one in _contents(own_dev, query=note.body, limit=20) if note.body in one]
-        assert found and all(f"{note.body} Changed." in one for one in found)
+        assert found and all(f"{note.body} Changed." in hit for hit in found)
     exported = subprocess.run(
         [COMMAND, "export", "--data-dir", own_dev.directory / "data"], capture_output=True, text=True, check=True
     )

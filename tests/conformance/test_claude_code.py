@@ -55,7 +55,7 @@ def _contents(server: DevServer) -> list[str]:
     found = server.call(
         "memory_search", {"metadata": [{"path": "cwd", "op": "exists"}], "limit": 100, "max_response_chars": 400_000}
     )
-    return sorted(one["content"] for one in found["memories"])
+    return sorted(memory["content"] for memory in found["memories"])
 
 
 def test_the_client_accepts_the_plugin_and_its_marketplace(claude: Path) -> None:
@@ -109,7 +109,7 @@ def test_hooks_delivered_three_times_store_one_memory_per_event_and_no_recalled_
     said = sorted(one.get("prompt") or one.get("last_assistant_message", "") for one in RECORDED)
     assert _contents(own_dev) == [one for one in said if one]
     assert recalled
-    states = [one["state"] for one in own_dev.outcomes(requests)]
+    states = [outcome["state"] for outcome in own_dev.outcomes(requests)]
     assert states.count("stored") == 10 and states.count("duplicate") == 20
 
 

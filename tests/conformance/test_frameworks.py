@@ -37,7 +37,7 @@ def test_strict_validators_and_zod_accept_each_schema(dev: DevServer, javascript
 
 def test_docs_clients_md_has_a_row_for_each_client() -> None:
     rows = [line for line in DOCUMENT.read_text().splitlines() if line.endswith("| yes |")]
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [one.name for one in CLIENTS]
-    pinned = [one.packages[0].partition("==")[2] for one in CLIENTS if one.packages]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [client.name for client in CLIENTS]
+    pinned = [client.packages[0].partition("==")[2] for client in CLIENTS if client.packages]
     versions = [row.split(" | ")[1] for row in rows]
     assert [version for version, one in zip(versions, CLIENTS, strict=True) if one.packages] == pinned

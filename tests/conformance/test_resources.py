@@ -53,7 +53,7 @@ def test_the_newest_memories_are_listed_in_pages_and_in_one_text(dev: DevServer,
     memory_id = _stored(dev, f"listed as a resource {mode}")
     page = _with(dev, mode, lambda client: client.list_resources())
     assert page.resources[0].uri == "memory://recent"
-    assert f"memory://{memory_id}" in [one.uri for one in page.resources]
+    assert f"memory://{memory_id}" in [resource.uri for resource in page.resources]
     recent = _with(dev, mode, lambda client: client.read_resource("memory://recent")).contents[0]
     assert f"[{memory_id}]" in getattr(recent, "text", "")
     (template,) = _with(dev, mode, lambda client: client.list_resource_templates()).resource_templates
@@ -78,7 +78,7 @@ def test_prompts_are_listed_and_filled_with_arguments(dev: DevServer, mode: str)
         return listed, await client.get_prompt("recall", {"topic": "the {kiln}"})
 
     listed, filled = _with(dev, mode, work)
-    assert [one.name for one in listed.prompts] == ["recall", "remember", "review"]
+    assert [prompt.name for prompt in listed.prompts] == ["recall", "remember", "review"]
     assert "memories about: the {kiln}\n" in filled.messages[0].content.text
 
 

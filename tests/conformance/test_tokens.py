@@ -47,6 +47,6 @@ def test_ten_hits_of_390_characters_are_at_most_a_thousand_tokens(javascript: st
     caller = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ}))
     answer = call(MEMORY_SEARCH, {"query": texts[0]}, caller, services)
     assert answer.structured_content is not None
-    assert [len(one["content"]) for one in answer.structured_content["memories"]] == [390] * 10
+    assert [len(memory["content"]) for memory in answer.structured_content["memories"]] == [390] * 10
     counted = _tokens(javascript, *(block.text for block in answer.content if isinstance(block, TextContent)), *texts)
     assert sum(counted[:2]) <= 1_000, counted

@@ -41,7 +41,9 @@ def find(browser: Chromium, selector: str) -> WebElement:
     found: list[WebElement] = []
 
     def is_there() -> bool:
-        found[:] = [one for one in browser.driver.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
+        found[:] = [
+            element for element in browser.driver.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()
+        ]
         return bool(found)
 
     wait_until(lambda: _settled(is_there), f"{selector} is there", seconds=30)
@@ -65,7 +67,7 @@ def press(browser: Chromium, label: str, kind: str = "button") -> None:
     path = f"//{kind}[normalize-space()='{label}']"
 
     def is_pressed() -> bool:
-        visible = [one for one in browser.driver.find_elements(By.XPATH, path) if one.is_displayed()]
+        visible = [element for element in browser.driver.find_elements(By.XPATH, path) if element.is_displayed()]
         for one in visible[:1]:
             one.click()
         return bool(visible)

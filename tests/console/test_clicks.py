@@ -104,4 +104,4 @@ def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
     shows(newcomer, "1 stored")
     assert clicks == 2
     found = system.call("memory_search", {"query": "Imported with two clicks.", "mode": "exact"})["memories"]
-    system.call("delete_memory", {"ids": [one["id"] for one in found]})
+    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})

@@ -104,7 +104,7 @@ def test_a_deletion_is_final_when_the_next_one_begins(
     lists(browser, "B", "A")
 
     def left() -> set[str]:
-        return {one["title"] for one in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
+        return {memory["title"] for memory in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
 
     wait_until(lambda: left() == {"A", "B", "C"}, "the first is deleted, the second waits")
     press(browser, "Undo")

@@ -86,8 +86,8 @@ def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, d
     assert failure["source"] == "facts.jsonl:4"
     find(browser, "main details summary").click()
     press(browser, "Save all lines")
-    outcomes = [json.loads(one) for one in _downloaded(downloads, "facts.jsonl.outcomes.jsonl").splitlines()]
-    assert sorted(one["line"] for one in outcomes) == [1, 2, 3, 4, 5]
+    outcomes = [json.loads(line) for line in _downloaded(downloads, "facts.jsonl.outcomes.jsonl").splitlines()]
+    assert sorted(outcome["line"] for outcome in outcomes) == [1, 2, 3, 4, 5]
 
 
 def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
@@ -259,7 +259,7 @@ def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_pat
     assert "picture.png" not in browser.text
     found = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
     assert len(found) == 2
-    system.call("delete_memory", {"ids": [one["id"] for one in found]})
+    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})
 
 
 def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
@@ -273,10 +273,10 @@ def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chr
     wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, group)), "its requests are one group")
     press(browser, "seen.jsonl")
     shows(browser, "a line must be JSON")
-    names = [one.text for one in browser.driver.find_elements(By.CSS_SELECTOR, "tr.part .sub.wide")]
+    names = [element.text for element in browser.driver.find_elements(By.CSS_SELECTOR, "tr.part .sub.wide")]
     assert sorted(names) == ["Line 1", "Line 2", "Line 3"]
     found = system.call("list_memories", {"after": "2024-08-01", "before": "2024-08-01"})["memories"]
-    system.call("delete_memory", {"ids": [one["id"] for one in found]})
+    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})
 
 
 def test_more_results_can_be_loaded(system: DevServer, site: str, browser: Chromium) -> None:

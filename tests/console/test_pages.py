@@ -25,7 +25,8 @@ def test_a_search_finds_by_meaning_and_explains_each_result(site: str, browser: 
     why.click()
     shows(browser, "Score 0.")
     bars = [
-        one.get_attribute("aria-label") for one in browser.driver.find_elements(By.CSS_SELECTOR, ".why-box progress")
+        element.get_attribute("aria-label")
+        for element in browser.driver.find_elements(By.CSS_SELECTOR, ".why-box progress")
     ]
     assert any((name or "").startswith("Meaning, ") for name in bars)
     picture(browser, "results")
@@ -72,8 +73,8 @@ def test_a_search_names_the_memories_that_it_leaves_out(site: str, browser: Chro
     ]
     browser.open(f"{site}/?q=weir")
     shows(browser, "Nearly the same:")
-    links = [one.get_attribute("href") or "" for one in browser.driver.find_elements(By.CSS_SELECTOR, ".hit a")]
-    assert {one for one in ids if any(link.endswith(one) for link in links)} == set(ids)
+    links = [element.get_attribute("href") or "" for element in browser.driver.find_elements(By.CSS_SELECTOR, ".hit a")]
+    assert {id_ for id_ in ids if any(link.endswith(id_) for link in links)} == set(ids)
     system.call("delete_memory", {"ids": ids})
 
 
@@ -166,7 +167,7 @@ def _rates(browser: Chromium, system: DevServer, id_: str) -> None:
     """Rate, change the rating and withdraw it."""
 
     def ratings() -> list[int]:
-        return [one["rating"] for one in system.call("memory_history", {"id": id_})["ratings"]]
+        return [rating["rating"] for rating in system.call("memory_history", {"id": id_})["ratings"]]
 
     press(browser, "It helped")
     shows(browser, "Helped once")
@@ -247,7 +248,7 @@ def test_a_memory_is_shown_with_its_neighbours_in_the_session(system: DevServer,
     ]
     browser.open(f"{site}/memories/{ids[1]}")
     shows(browser, "In the same session")
-    names = [one.text.split("\n")[0] for one in browser.driver.find_elements(By.CSS_SELECTOR, ".around li")]
+    names = [element.text.split("\n")[0] for element in browser.driver.find_elements(By.CSS_SELECTOR, ".around li")]
     assert names == ["Step 1", "This memory", "Step 3"]
     follow(browser, "All 3 of this session")
     lists(browser, "Step 1", "Step 2", "Step 3")

@@ -149,7 +149,7 @@ def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chr
     shows(finger, "deleted. Closing the tab keeps it.")
     tap(finger, "Undo")
     found = system.call("memory_search", {"query": "Kim skates", "mode": "exact"})["memories"]
-    assert [one["tags"] for one in found] == [["tea"]]
+    assert [hit["tags"] for hit in found] == [["tea"]]
     system.call("delete_memory", {"id": found[0]["id"]})
 
 

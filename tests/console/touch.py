@@ -49,7 +49,9 @@ def tap(browser: Chromium, target: str) -> None:
     def is_tapped() -> bool:
         by = (By.CSS_SELECTOR, target) if is_selector else (By.XPATH, path)
         try:
-            return any(_tap(browser, one) for one in browser.driver.find_elements(*by) if one.is_displayed())
+            return any(
+                _tap(browser, element) for element in browser.driver.find_elements(*by) if element.is_displayed()
+            )
         except StaleElementReferenceException:
             return False
 

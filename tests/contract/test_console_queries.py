@@ -119,9 +119,9 @@ def test_a_history_has_earlier_and_later_versions_nearest_first(memories: Memory
     history = memories.history(second)
     assert history is not None
     assert [one.id for one in history.superseded_by] == [third, fourth]
-    assert [one.id for one in history.supersedes] == [first]
+    assert [superseded.id for superseded in history.supersedes] == [first]
     last = memories.history(fourth)
-    assert last is not None and [one.id for one in last.supersedes] == [third, second, first]
+    assert last is not None and [superseded.id for superseded in last.supersedes] == [third, second, first]
 
 
 def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> None:

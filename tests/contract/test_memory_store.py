@@ -481,7 +481,7 @@ def test_the_same_message_published_at_another_time_is_another_dead_letter(memor
     for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first message was dead-lettered twice
         dead_letter = replace(make_dead_letter(str(number)), attributes={"first_published": when})
         memories.give_up(dead_letter, [unstored(request(f"{number}"), "given up")], contents={})
-    assert [one.attributes["first_published"] for one in memories.dead_letters(100)] == ["10:00", "11:00"]
+    assert [letter.attributes["first_published"] for letter in memories.dead_letters(100)] == ["10:00", "11:00"]
 
 
 def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memories: MemoryStore) -> None:
@@ -529,7 +529,7 @@ def test_a_new_state_is_unannounced_although_the_earlier_state_was_announced(mem
     told = memories.unannounced([mended.request_id])
     store(memories, mended)
     memories.mark_announced(told)
-    assert [one.state for one in memories.unannounced([mended.request_id])] == [IngestState.STORED]
+    assert [outcome.state for outcome in memories.unannounced([mended.request_id])] == [IngestState.STORED]
 
 
 def test_names_of_maximum_length_are_stored(memories: MemoryStore) -> None:
@@ -584,9 +584,9 @@ def test_each_outcome_is_on_exactly_one_page(memories: MemoryStore) -> None:
     seen: list[UUID] = []
     page = memories.outcomes(3, after=OutcomeCursor())
     while not page.is_last:
-        seen += [one.request_id for one in page.outcomes]
+        seen += [outcome.request_id for outcome in page.outcomes]
         page = memories.outcomes(3, after=page.after)
-    seen += [one.request_id for one in page.outcomes]
+    seen += [outcome.request_id for outcome in page.outcomes]
     assert sorted(seen) == sorted(one.request_id for one in named)
     assert not memories.outcomes(3, after=page.after).outcomes
     crm = memories.outcomes(100, after=OutcomeCursor(), source="crm").outcomes
@@ -600,8 +600,10 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_pass(memories: Memo
     first = memories.outcomes(100, after=OutcomeCursor())
     store(memories, changing)
     second = memories.outcomes(100, after=first.after)
-    assert {one.request_id for one in first.outcomes} == {changing.request_id, unchanged.request_id}
-    assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
+    assert {outcome.request_id for outcome in first.outcomes} == {changing.request_id, unchanged.request_id}
+    assert [(outcome.request_id, outcome.state) for outcome in second.outcomes] == [
+        (changing.request_id, IngestState.STORED)
+    ]
 
 
 def test_each_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
@@ -652,11 +654,11 @@ def test_an_outcome_is_unannounced_until_it_is_marked_and_again_when_it_changes(
     memories.record_failures([unstored(mended, "no good")])
     memories.record_attempt([unstored(waiting, "away")])
     both = [mended.request_id, waiting.request_id]
-    assert [one.state for one in memories.unannounced(both)] == [IngestState.FAILED]
+    assert [outcome.state for outcome in memories.unannounced(both)] == [IngestState.FAILED]
     memories.mark_announced(memories.unannounced(both))
     assert memories.unannounced(both) == []
     store(memories, mended, waiting)
-    assert {one.state for one in memories.unannounced(both)} == {IngestState.STORED}
+    assert {outcome.state for outcome in memories.unannounced(both)} == {IngestState.STORED}
     assert len(memories.unannounced(both)) == 2
 
 

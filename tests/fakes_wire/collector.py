@@ -28,7 +28,9 @@ class Collector(JsonServer):
         request = ExportMetricsServiceRequest()
         request.ParseFromString(body)  # type: ignore[no-untyped-call]
         for resource in request.resource_metrics:
-            self.resources.append({one.key: one.value.string_value for one in resource.resource.attributes})
+            self.resources.append(
+                {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
+            )
             for scope in resource.scope_metrics:
                 for metric in scope.metrics:
                     self._keep(metric)

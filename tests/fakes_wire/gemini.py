@@ -76,15 +76,15 @@ class GeminiServer(JsonServer):
         if on_vertex and headers.get("authorization") != f"Bearer {TOKEN}":
             return error(401, "no such token")
         requests = body.get("requests", [body])
-        texts = ["".join(part["text"] for part in one["content"]["parts"]) for one in requests]
-        configs = [one.get("embedContentConfig", {}) if on_vertex else one for one in requests]
+        texts = ["".join(part["text"] for part in request["content"]["parts"]) for request in requests]
+        configs = [request.get("embedContentConfig", {}) if on_vertex else request for request in requests]
         if refused := self._refused(texts, configs, INPUT_TOKENS[model], vertex=on_vertex is not None):
             return error(400, refused)
         return 200, self._embeddings(texts, configs, INPUT_TOKENS[model], "requests" in body)
 
     def _refused(self, texts: list[str], configs: list[Any], limit: int, *, vertex: bool) -> str | None:
         if not vertex:
-            if any("autoTruncate" in one for one in configs):
+            if any("autoTruncate" in config for config in configs):
                 return 'Invalid JSON payload received. Unknown name "autoTruncate"'
             too_many = len(texts) > 100
             return (

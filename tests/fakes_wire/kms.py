@@ -66,7 +66,7 @@ class KmsServer(JsonServer):
 
     def _list(self, key: str, asked: Mapping[str, str]) -> tuple[int, Any]:
         assert (key, asked["filter"]) == (KEY, "state=ENABLED")
-        enabled = [_numbered(one) for one in self.versions.values() if one["state"] == "ENABLED"]
+        enabled = [_numbered(version) for version in self.versions.values() if version["state"] == "ENABLED"]
         start = int(asked.get("pageToken", 0))
         answer: dict[str, Any] = {"cryptoKeyVersions": enabled[start : start + PAGE], "totalSize": len(enabled)}
         if start + PAGE < len(enabled):

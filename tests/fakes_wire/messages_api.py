@@ -44,4 +44,4 @@ class MessagesApi(JsonServer):
             {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 1}},
             {"type": "message_stop"},
         ]
-        return Events("".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events))
+        return Events("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events))

@@ -331,7 +331,9 @@ def test_log_ins_and_grants_are_recorded_and_attempts_of_unknown_people_are_not(
     trail.hear("push_crashed", {})
     trail.flush()
     pool.close()
-    recorded = [(one["action"], one["principal"], one["credential"], one["outcome"]) for one in _events(owner)]
+    recorded = [
+        (event["action"], event["principal"], event["credential"], event["outcome"]) for event in _events(owner)
+    ]
     assert recorded == [
         ("log_in", "oauth:1077", "", "refused"),
         ("give_token", "", f"grant:{GRANT}", "done"),

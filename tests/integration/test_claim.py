@@ -52,7 +52,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
     with pool.connection() as other, other.transaction():
         other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False, forget=False)
         outcomes = _deliver(store, request("b"), request("a"))
-    assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
+    assert {outcome.state for outcome in outcomes.values()} == {IngestState.DUPLICATE}
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -106,7 +106,7 @@ def test_a_cached_content_deleted_by_another_process_is_stored_again(store: Post
         stored.memory_id
     ) == DeletedMemory(title="a")
     outcomes = _deliver(store, again, neighbour)
-    assert {one.state for one in outcomes.values()} == {IngestState.STORED}
+    assert {outcome.state for outcome in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
 
 

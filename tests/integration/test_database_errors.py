@@ -103,7 +103,7 @@ def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
     owner.run_file(f"DROP TRIGGER time_out ON {table}")
     assert _push(functions[1], *message) == 204
     statuses = services.memories_of(LOCAL.namespace).statuses([one.request_id for one in requests])
-    assert {one.state for one in statuses.values()} == {IngestState.STORED}
+    assert {status.state for status in statuses.values()} == {IngestState.STORED}
 
 
 def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_again(

@@ -98,7 +98,7 @@ def test_an_edited_note_is_a_new_version_and_an_unchanged_one_a_duplicate(system
     assert way(system, name, text, WRITTEN).state == "stored"
     unchanged = way(system, name, text, WRITTEN + timedelta(minutes=1))
     assert unchanged.state == "duplicate"
-    assert [len(one) for one in _versions(system)] == [1, 0]
+    assert [len(version) for version in _versions(system)] == [1, 0]
     edited = way(system, name, shape.format(tag="garden", text="The otter came."), WRITTEN + timedelta(hours=1))
     assert edited.state == "stored"
     (current,), (old,) = _versions(system)

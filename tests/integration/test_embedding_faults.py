@@ -239,10 +239,10 @@ def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
     assert cause in check.seen
     assert cure in (check.remedy or "")
     assert check.remedy
-    needed = [one.fields for one in caplog.records if one.msg == "operator_needed"]  # type: ignore[attr-defined]
+    needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert bool(needed) == (name not in PASSING)
     assert all(cause in one["error"] and cure in one["next_step"] for one in needed)
-    assert {"push_postponed", "embedder_failed"} <= {one.msg for one in caplog.records}
+    assert {"push_postponed", "embedder_failed"} <= {record.msg for record in caplog.records}
 
     system.gemini.fault = None
     system.deliver_once()
@@ -273,7 +273,7 @@ def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -
     (again,) = system.publish(poisoned)
     system.deliver_once()
     assert system.statuses([again])[0].state is IngestState.STORED
-    assert all(system.bought()[one.embedded_text] == 1 for one in others)
+    assert all(system.bought()[other.embedded_text] == 1 for other in others)
     # These texts were embedded before the service refused another text of their slice; the slice is then retried in
     # smaller parts.
     assert all(system.bought()[one.embedded_text] <= 2 for one in (neighbour, another))

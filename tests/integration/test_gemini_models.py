@@ -49,7 +49,7 @@ def whole(text: str, embedder: Embedder) -> Sequence[object]:
 def sent(server: GeminiServer) -> list[str]:
     """Return the texts of all requests that the service received."""
     requests = [one for body in server.requests for one in body.get("requests", [body])]
-    return [one["content"]["parts"][0]["text"] for one in requests]
+    return [request["content"]["parts"][0]["text"] for request in requests]
 
 
 # By day, each kind of text is sent to each model and to each service once, and at night to each pair.

@@ -163,7 +163,7 @@ def test_the_same_content_in_another_namespace_is_not_a_duplicate(two: Two) -> N
     for namespace in ("ada", "bob"):
         message = IngestMessage(namespace, (request(SECRET),))
         stored = ingest.store(message, memories=two.services.memories_of(namespace), embedder=two.services.embedder)
-        assert [one.state for one in stored.outcomes.values()] == ["stored"]
+        assert [outcome.state for outcome in stored.outcomes.values()] == ["stored"]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -60,7 +60,7 @@ class Reader:
         seen: list[UUID] = []
         while True:
             page = self._store.outcomes(self._limit, after=self.cursor)
-            seen += [one.request_id for one in page.outcomes]
+            seen += [outcome.request_id for outcome in page.outcomes]
             self.cursor = page.after
             if page.is_last:
                 return seen

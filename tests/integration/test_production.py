@@ -156,4 +156,4 @@ def test_each_of_a_thousand_memories_is_stored_once_while_instances_start_and_st
     # No request failed.
     assert {status for status, _ in client.service.answers} == {200}
     assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
-    assert not [one for one in production.ingest.answers if one[0] == 503 and one[1]]
+    assert not [answer for answer in production.ingest.answers if answer[0] == 503 and answer[1]]

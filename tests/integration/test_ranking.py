@@ -171,7 +171,7 @@ def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(c
 
 def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored: dict[str, UUID]) -> None:
     vectors = FakeEmbedder().embed_documents(CONTENTS)
-    cosines = store.pairwise_cosines([str(stored[one]) for one in CONTENTS] + [str(new_id())])
+    cosines = store.pairwise_cosines([str(stored[content]) for content in CONTENTS] + [str(new_id())])
     expected = [[float(a @ b) for b in vectors] for a in vectors]
     for row, known in zip(cosines[:-1], expected, strict=True):
         assert row[:-1] == pytest.approx(known, abs=HALF_PRECISION) and row[-1] is None
@@ -183,7 +183,7 @@ def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: 
     stored = [
         request(f"Ada: {question}", timestamp=NOW, session="s"),
         request(answer, timestamp=NOW + timedelta(seconds=1), session="s", tags=["answer"]),
-        *(request(one) for one in others),
+        *(request(other) for other in others),
     ]
     for part in (stored[:100], stored[100:]):
         ingest.store(IngestMessage("ns", tuple(part)), memories=store, embedder=FakeEmbedder())

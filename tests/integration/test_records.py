@@ -73,7 +73,7 @@ def test_a_content_that_returns_is_the_same_memory_and_is_not_embedded_again(rec
 def test_versions_in_one_message_are_ordered_by_time(records: Records) -> None:
     items = [version("1", content, second) for content, second in (("b", 2), ("d", 4), ("a", 1), ("b", 3))]
     outcomes = records.deliver(*items)
-    assert [one.state for one in outcomes] == [IngestState.STORED] * 3 + [IngestState.DUPLICATE]
+    assert [outcome.state for outcome in outcomes] == [IngestState.STORED] * 3 + [IngestState.DUPLICATE]
     assert (records.visible(), records.stored()) == ({"d"}, {"a", "b", "d"})
 
 
@@ -176,7 +176,7 @@ def test_a_deletion_leaves_the_memory_that_is_current_in_another_record(records:
 def test_a_deletion_and_a_version_may_be_in_the_same_message(records: Records) -> None:
     records.deliver(version("1", "old", 1))
     outcomes = records.deliver(version("1", "new", 3), deletion("1", 2))
-    assert [one.state for one in outcomes] == [IngestState.STORED, IngestState.DELETED]
+    assert [outcome.state for outcome in outcomes] == [IngestState.STORED, IngestState.DELETED]
     assert records.stored() == {"new"}
 
 
@@ -201,7 +201,7 @@ def test_the_request_of_a_deleted_memory_stays_deleted_when_it_is_redelivered(
         assert one.memory_id
         records.store.delete(one.memory_id)
     outcomes = records.deliver(*items)
-    assert [one.state for one in outcomes] == [IngestState.DELETED] * 2
+    assert [outcome.state for outcome in outcomes] == [IngestState.DELETED] * 2
     assert outcomes[0].error == (
         "its memory was deleted later or has expired: ingest it again with a later timestamp to store it"
     )
@@ -223,7 +223,7 @@ def test_an_earlier_version_does_not_come_back_when_the_current_memory_is_delete
 def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, contents: tuple[str, ...]) -> None:
     records = records_in(pool, immutable=[SOURCE])
     (first, *others) = (records.deliver(version("1", content, second))[0] for second, content in enumerate(contents, 1))
-    assert [one.state for one in others] == [
+    assert [other.state for other in others] == [
         IngestState.DUPLICATE if content == "first" else IngestState.FAILED for content in contents[1:]
     ]
     assert others[0].error == (
@@ -236,7 +236,7 @@ def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, con
 def test_an_immutable_record_keeps_the_earlier_of_two_contents_in_one_message(pool: Pool) -> None:
     records = records_in(pool, immutable=[SOURCE])
     outcomes = records.deliver(version("1", "second", 2), version("1", "first", 1), version("2", "free", 1))
-    assert [one.state for one in outcomes] == [IngestState.FAILED, IngestState.STORED, IngestState.STORED]
+    assert [outcome.state for outcome in outcomes] == [IngestState.FAILED, IngestState.STORED, IngestState.STORED]
 
 
 def test_a_dead_lettered_version_that_an_immutable_record_refuses_is_not_stored_later(pool: Pool) -> None:

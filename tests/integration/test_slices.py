@@ -46,7 +46,7 @@ def _message(*chunks: int) -> IngestMessage:
 
 def _deliver(store: PostgresMemories, message: IngestMessage, embedder: FakeEmbedder) -> list[IngestState]:
     outcomes = ingest.store(message, memories=store, embedder=embedder).outcomes
-    return [outcomes[one].state for one in message.request_ids]
+    return [outcomes[id_].state for id_ in message.request_ids]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,10 @@ def test_the_size_of_a_transaction_does_not_depend_on_the_size_of_the_message(
     message, embedder = _message(*chunks), FakeEmbedder()
     assert _deliver(store, message, embedder) == [IngestState.STORED] * len(chunks)
     transactions = owner.run(TRANSACTIONS)
-    assert all(one["chunks"] <= 1.2 * SLICE_CHUNKS or one["memories"] == 1 for one in transactions), transactions
-    assert sum(one["chunks"] for one in transactions) == len(embedder.embedded)
+    assert all(
+        transaction["chunks"] <= 1.2 * SLICE_CHUNKS or transaction["memories"] == 1 for transaction in transactions
+    ), transactions
+    assert sum(transaction["chunks"] for transaction in transactions) == len(embedder.embedded)
 
 
 class _Interrupted(FakeEmbedder):
@@ -80,7 +82,7 @@ def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemorie
     message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
     with pytest.raises(Unavailable):
         _deliver(store, message, interrupted)
-    states = {one.state for one in store.statuses(message.request_ids).values()}
+    states = {status.state for status in store.statuses(message.request_ids).values()}
     assert states == ({IngestState.QUEUED} if texts < 90 else {IngestState.QUEUED, IngestState.STORED})
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 12
     assert set(interrupted.embedded).isdisjoint(embedder.embedded)
@@ -113,7 +115,7 @@ def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored
         _deliver(store, message, embedder)
     statuses = store.statuses(message.request_ids)
     expected = [IngestState.QUEUED if n == slow else IngestState.STORED for n in range(5)]
-    assert [statuses[one].state for one in message.request_ids] == expected
+    assert [statuses[id_].state for id_ in message.request_ids] == expected
     assert "time limit" in (statuses[message.request_ids[slow]].error or "")
     owner.script("DROP TRIGGER fail ON memories")
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 5
@@ -141,7 +143,7 @@ def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
     with pytest.raises(error) as raised:
         _deliver(store, message, embedder)
     assert type(raised.value) is error
-    assert {one.state for one in store.statuses(message.request_ids).values()} == {IngestState.QUEUED}
+    assert {status.state for status in store.statuses(message.request_ids).values()} == {IngestState.QUEUED}
     assert owner.run("SELECT count(*) FROM memories") == [[0]]
 
 

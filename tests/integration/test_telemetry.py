@@ -65,7 +65,7 @@ def test_a_collector_gets_the_counts_and_durations_of_calls(collector: Collector
     called = {"event": "tool_called", "stage": "duration", "tool": "ingest_memory"}
     assert collector.count("mnemosyne.duration", **called) == 4
     assert 0 < collector.sum("mnemosyne.duration", **called) < 60
-    assert {one["service.name"] for one in collector.resources} == {"mnemosyne"}
+    assert {resource["service.name"] for resource in collector.resources} == {"mnemosyne"}
 
 
 def test_two_instances_export_separate_counts(collector: Collector, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_two_instances_export_separate_counts(collector: Collector, tmp_path: Pa
             _call(function, "ingest_memory", {"content": "a", "timestamp": "2026-05-20T12:00:00Z"})
         finally:
             _end(function)
-    assert len({one["service.instance.id"] for one in collector.resources}) == 2
-    assert {one["service.name"] for one in collector.resources} == {"memory-of-ours"}
+    assert len({resource["service.instance.id"] for resource in collector.resources}) == 2
+    assert {resource["service.name"] for resource in collector.resources} == {"memory-of-ours"}
 
 
 def test_no_metric_label_contains_a_memory_a_namespace_or_a_caller(collector: Collector, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class System:
 
 def _by_the_topic(system: System, samples: Sequence[Sample], directory: Path) -> None:
     for start in range(0, len(samples), BATCH_LIMIT):
-        data = b'{"memories": [%b]}' % b",".join(one.line for one in samples[start : start + BATCH_LIMIT])
+        data = b'{"memories": [%b]}' % b",".join(sample.line for sample in samples[start : start + BATCH_LIMIT])
         system.queue.republish(data, {"namespace": NAMESPACE})
         system.deliver()
 
@@ -111,7 +111,7 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
     with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
         patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
         patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
-        blob = storage.put("bucket", "rows.jsonl", b"\n".join(one.line for one in samples))
+        blob = storage.put("bucket", "rows.jsonl", b"\n".join(sample.line for sample in samples))
         wanted = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
         services: Any = system
         import_object(NAMESPACE, wanted, services, message_id="1", budget=3600, pause=system.deliver)
@@ -119,7 +119,7 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
     states = {UUID(one["request_id"]): one["state"] for one in report[1:]}
     assert [one["line"] for one in report[1:]] == list(range(1, len(samples) + 1))
     assert Counter(one["state"] for one in report[1:]) == {k: report[0][k] for k in set(states.values())}
-    assert {one.request_id for one in samples} == states.keys()
+    assert {sample.request_id for sample in samples} == states.keys()
     assert system.imports.lines(wanted.source, 1) == []
 
 
@@ -129,7 +129,7 @@ def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) ->
             system.deliver()
 
     path = directory / "rows.jsonl"
-    path.write_bytes(b"\n".join(one.line for one in samples))
+    path.write_bytes(b"\n".join(sample.line for sample in samples))
     services: Any = system
     destination = Delivered(services, NAMESPACE)
     journal = Journal(path, destination.name)
@@ -141,7 +141,7 @@ def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) ->
 
 def _by_the_console(system: System, samples: Sequence[Sample], directory: Path) -> None:
     for start in range(0, len(samples), BATCH_LIMIT):
-        text = "\n".join(json.dumps(one.row) for one in samples[start : start + BATCH_LIMIT])
+        text = "\n".join(json.dumps(sample.row) for sample in samples[start : start + BATCH_LIMIT])
         arguments = {"name": "rows.jsonl", "text": text, "first_line": start + 1}
         services: Any = system
         result = call(by_name()["import_memories"], arguments, LOCAL, services)

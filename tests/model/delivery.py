@@ -97,7 +97,8 @@ class Delivery:
 
     def _fail(self, requests: Sequence[IngestRequest], error: str) -> None:
         failed = [
-            FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id) for one in requests
+            FailedRequest(request_id=request.request_id, error=error, external_id=request.external_id)
+            for request in requests
         ]
         self.model.record_unstored(failed, "failed")
 
@@ -119,7 +120,7 @@ class Delivery:
     def _claim(self, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Record the requests that need no new memory, and return the requests to store."""
         self.model.commit()
-        free = [one for one in requests if not _names(one) & self.model.locks]
+        free = [request for request in requests if not _names(request) & self.model.locks]
         self.stored.busy |= len(free) < len(requests)
         settled = self._settle_versions([one for one in free if one.external_id and not self._is_final(one)])
         new = []
@@ -192,7 +193,7 @@ class Delivery:
             meanwhile()
         if self.faults.away:
             raise AgainError(self.faults.away)
-        texts = {one.content for one in requests}
+        texts = {request.content for request in requests}
         if texts & self.faults.refused:
             raise RefusedError(REFUSED, for_now=False)
         if texts & self.faults.hindered:

@@ -132,7 +132,7 @@ class Machine(RuleBasedStateMachine):
         older, newer = self._content(index), None if successor is None else self._content(successor)
         ids = {content: name for name, (content, _) in self.world.stored_memories().items()}
         done = self.world.supersede(ids[older], ids[newer] if newer else None)
-        numbers = {one.content: one.number for one in self.model.memories.values()}
+        numbers = {memory.content: memory.number for memory in self.model.memories.values()}
         assert done is self.model.supersede(numbers[older], numbers[newer] if newer else None)
         self._compare()
 
@@ -194,7 +194,7 @@ class Machine(RuleBasedStateMachine):
                 self.world.delete(name)
 
     def _delete_in_model(self, content: str) -> None:
-        for number in [one.number for one in self.model.memories.values() if one.content == content]:
+        for number in [memory.number for memory in self.model.memories.values() if memory.content == content]:
             self.model.delete_memory(number)
 
     def _delivered(self, model: Model, message: Published, *, give_up: bool, **how: Any) -> bool:
@@ -248,7 +248,7 @@ class Machine(RuleBasedStateMachine):
         return sorted(self.model.letters)[index % len(self.model.letters)]
 
     def _content(self, index: int) -> str:
-        contents = sorted({one.content for one in self.model.memories.values()})
+        contents = sorted({memory.content for memory in self.model.memories.values()})
         return contents[index % len(contents)]
 
     def _settle(self, message: Published, *, acknowledged: bool) -> None:

@@ -86,7 +86,7 @@ class Memories:
 
     def with_content(self, content_hash: str) -> Memory | None:
         """Return the memory with that content."""
-        return next((one for one in self.memories.values() if one.content_hash == content_hash), None)
+        return next((memory for memory in self.memories.values() if memory.content_hash == content_hash), None)
 
     def add(self, request: IngestRequest) -> Memory:
         """Store the memory of a request."""
@@ -135,24 +135,24 @@ class Memories:
         versions = self._versions(key_of(deletion))
         if record.current and record.version and record.covers(record.version):
             left = [
-                (*one.version, self.memories[one.memory].content_hash, one.memory)
-                for one in versions
-                if one.version and one.memory and not record.covers(one.version)
+                (*version.version, self.memories[version.memory].content_hash, version.memory)
+                for version in versions
+                if version.version and version.memory and not record.covers(version.version)
             ]
             record.current, record.version = (max(left)[3], max(left)[:2]) if left else (None, None)
             if record.current:
                 self.memories[record.current].superseded_by = None
-        for number in {one.memory for one in versions if one.memory}:
-            places = [one.version for one in versions if one.memory == number and one.version]
+        for number in {version.memory for version in versions if version.memory}:
+            places = [version.version for version in versions if version.memory == number and version.version]
             if all(map(record.covers, places)) and not self._is_current(number):
                 self._forget(number)
 
     def delete_memory(self, number: int) -> None:
         """Delete a memory. Memories that it superseded stay superseded, by its successor if there is one."""
         gone = self.memories[number]
-        for one in self.memories.values():
-            if one.superseded_by == number and gone.superseded_by:
-                one.superseded_by = gone.superseded_by
+        for memory in self.memories.values():
+            if memory.superseded_by == number and gone.superseded_by:
+                memory.superseded_by = gone.superseded_by
         self._forget(number)
 
     def supersede(self, number: int, successor: int | None) -> bool:
@@ -168,9 +168,12 @@ class Memories:
 
     def _versions(self, key: UUID) -> list[Request]:
         return [
-            one
-            for one in self.requests.values()
-            if one.key == key and one.version and one.state in ("stored", "duplicate") and one.memory in self.memories
+            request
+            for request in self.requests.values()
+            if request.key == key
+            and request.version
+            and request.state in ("stored", "duplicate")
+            and request.memory in self.memories
         ]
 
     def _forget(self, number: int) -> None:

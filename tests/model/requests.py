@@ -123,7 +123,7 @@ class Requests(Memories):
 
     def forget_old(self) -> None:
         """Forget requests without a key that have not changed for 90 days, unless a letter may have them."""
-        limit = min([self.day - 90, *(one.since - 31 for one in self.letters.values())])
+        limit = min([self.day - 90, *(letter.since - 31 for letter in self.letters.values())])
         old = [name for name, row in self.requests.items() if row.changed < limit and row.key is None]
         for name in old:
             del self.requests[name]

@@ -36,7 +36,7 @@ class Model(Requests):
         read = decode(message)
         cause = ""
         if not late:
-            earlier = {self.requests[one].error for one in read.request_ids if one in self.requests}
+            earlier = {self.requests[id_].error for id_ in read.request_ids if id_ in self.requests}
             try:
                 self.ingest(message, faults, meanwhile)
                 return
@@ -61,7 +61,7 @@ class Model(Requests):
         letter = self.letters[message_id]
         if not letter.may_be_redriven(self.day, now=now):
             return False
-        rows = [self.requests[one] for one in decode(letter.message).request_ids if one in self.requests]
+        rows = [self.requests[id_] for id_ in decode(letter.message).request_ids if id_ in self.requests]
         self.commit()
         letter.redriven, letter.redrives = self.day, letter.redrives + 1
         for row in rows:
@@ -99,11 +99,11 @@ class Model(Requests):
             },
             "memories": sorted(
                 (
-                    one.content,
-                    one.superseded_by is not None,
-                    memories[one.superseded_by].content if one.superseded_by in memories else None,
+                    memory.content,
+                    memory.superseded_by is not None,
+                    memories[memory.superseded_by].content if memory.superseded_by in memories else None,
                 )
-                for one in memories.values()
+                for memory in memories.values()
             ),
             "records": {
                 key: (
@@ -149,7 +149,7 @@ class Model(Requests):
             self._fail_again(again, lost=not all(same.values()))
             return again
         kept = (message.data, message.kept_attributes)
-        if any((one.message.data, one.message.attributes) == kept for one in self.letters.values()):
+        if any((letter.message.data, letter.message.attributes) == kept for letter in self.letters.values()):
             return None
         return self._add(message, lost=not all(same.values()))
 
@@ -160,7 +160,7 @@ class Model(Requests):
 
     def _letter_of(self, message: Published) -> Letter | None:
         name = message.attributes.get(LETTER_ID)
-        return next((one for one in self.letters.values() if name and one.name == name), None)
+        return next((letter for letter in self.letters.values() if name and letter.name == name), None)
 
     def _fail_again(self, letter: Letter, *, lost: bool) -> None:
         letter.lost |= lost
@@ -172,6 +172,6 @@ class Model(Requests):
         if letter is None:
             return
         self.commit()
-        rows = [self.requests[one] for one in read.request_ids if one in self.requests]
+        rows = [self.requests[id_] for id_ in read.request_ids if id_ in self.requests]
         if not any(row.state in ("queued", "dead_lettered") for row in rows):
             self.letters = {name: one for name, one in self.letters.items() if one is not letter}

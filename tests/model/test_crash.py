@@ -36,5 +36,7 @@ def test_the_model_follows_a_crash_during_a_refused_deletion(
 
 
 def _publish(state: Machine, *records: dict[str, Any]) -> None:
-    data = orjson.dumps({"memories": [{"timestamp": NOW.isoformat(), **one} for one in records], "schema_version": 1})
+    data = orjson.dumps(
+        {"memories": [{"timestamp": NOW.isoformat(), **record} for record in records], "schema_version": 1}
+    )
     state.publish(message=(data, {"first_published": NOW.isoformat()}))

@@ -171,7 +171,7 @@ class World:
     def end(self) -> None:
         """End the process and its sessions."""
         self.process.killed = True
-        pids = "{" + ",".join(str(one.pid) for one in self._connections) + "}"
+        pids = "{" + ",".join(str(connection.pid) for connection in self._connections) + "}"
         for one in self._connections:
             one.close()
         self._connections = []
@@ -204,8 +204,8 @@ class World:
         except ServiceError:
             return False
         finally:
-            for one in self._embedders.values():
-                one.meanwhile = None
+            for embedder in self._embedders.values():
+                embedder.meanwhile = None
         return True
 
     def redrive(self, message_id: str, *, now: bool) -> bool:

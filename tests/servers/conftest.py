@@ -26,7 +26,7 @@ OTHERS = SERVERS[1:]
 """The servers that tests in other folders do not use."""
 DEFAULT = "Cloud SQL 17"
 """The version of a new deployment."""
-DEFAULT_BY_DAY = [one if one == DEFAULT else pytest.param(one, marks=pytest.mark.nightly) for one in OTHERS]
+DEFAULT_BY_DAY = [other if other == DEFAULT else pytest.param(other, marks=pytest.mark.nightly) for other in OTHERS]
 """The other servers, of which `make test` uses one: for claims that hardly depend on the version."""
 
 

@@ -126,7 +126,7 @@ def test_ingest_recognizes_a_duplicate(functions: Functions) -> None:
     (stored,) = functions.ingest(first).values()
     functions.ingest(request(LONG))
     outcomes = functions.ingest(again, long_again)
-    assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
+    assert {outcome.state for outcome in outcomes.values()} == {IngestState.DUPLICATE}
     assert outcomes[again.request_id].memory_id == stored.memory_id
 
 
@@ -178,7 +178,7 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
     waiting = [FailedRequest(request_id=lost.request_id, error="lost")]
     assert functions.memories("dead_letter").give_up(dead_letter, waiting, contents={})
     states = functions.tool("list_dead_letters")
-    assert [one["message_id"] for one in states["dead_letters"]] == ["7"]
+    assert [letter["message_id"] for letter in states["dead_letters"]] == ["7"]
     functions.tool("redrive", message_id="7")
     assert functions.tool("list_dead_letters")["causes"][0]["in_flight"] == 1
     (outcome,) = functions.ingest(lost).values()
@@ -285,6 +285,6 @@ def test_the_functions_work_on_a_dump_restored_by_the_owner(
     for mode in SearchMode:
         found = there.tool("memory_search", query="violin", mode=mode.value, limit=1)["memories"]
         assert [hit["id"] for hit in found] == [violin]
-    assert {one["id"] for one in there.tool("list_memories")["memories"]} == {violin, coffee}
+    assert {memory["id"] for memory in there.tool("list_memories")["memories"]} == {violin, coffee}
     with cluster.connection(postgres.OWNER, restored) as owner:
         assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []

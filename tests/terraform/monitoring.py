@@ -61,9 +61,9 @@ def selects(condition: str, fields: Fields) -> bool:
     """Evaluate a filter of comparisons, joined by AND and OR."""
     condition = condition.strip()
     if len(alternatives := _split(condition, " OR ")) > 1:
-        return any(selects(one, fields) for one in alternatives)
+        return any(selects(alternative, fields) for alternative in alternatives)
     if len(terms := _split(condition, " AND ")) > 1:
-        return all(selects(one, fields) for one in terms)
+        return all(selects(term, fields) for term in terms)
     if condition.startswith("("):
         return selects(condition[1:-1], fields)
     if log := re.fullmatch(r'log_id\("([^"]+)"\)', condition):
@@ -211,4 +211,4 @@ class Monitoring:
     def alerts(self, entries: Sequence[Fields], given: Sequence[Point] = ()) -> set[str]:
         """Return the titles of the alerts that fire for log entries and points of metrics."""
         everything = [*points(self.metrics.values(), entries), *given]
-        return {one["display_name"] for one in self.conditions if fires(one, entries, everything)}
+        return {condition["display_name"] for condition in self.conditions if fires(condition, entries, everything)}

@@ -165,7 +165,9 @@ PRIVATE = {
 def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers(variables: dict[str, object]) -> None:
     made = applied(**NOTIFIED, **variables)
     assert made.of("google_monitoring_uptime_check_config") == []
-    assert not [one for one in made.thresholds if "uptime_check" in one["condition_threshold"][0]["filter"]]
+    assert not [
+        threshold for threshold in made.thresholds if "uptime_check" in threshold["condition_threshold"][0]["filter"]
+    ]
 
 
 def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
@@ -185,7 +187,7 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
         True,
         True,
     )
-    used = [one["condition_threshold"][0]["filter"] for one in monitoring.thresholds]
+    used = [threshold["condition_threshold"][0]["filter"] for threshold in monitoring.thresholds]
     (alert,) = [one for one in used if "uptime_check" in one]
     assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert
 
@@ -200,9 +202,13 @@ def test_an_invalid_name_of_a_notification_channel_is_refused(channel: str) -> N
 
 def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitoring) -> None:
     """A fake of public DNS is missing, so the condition on domain_only is removed from the copy."""
-    assert not [one for one in monitoring.thresholds if "ssl_cert" in one["condition_threshold"][0]["filter"]]
+    assert not [
+        threshold for threshold in monitoring.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
+    ]
     made = applied(as_if_domain_only, **NOTIFIED)
-    (condition,) = [one for one in made.thresholds if "ssl_cert" in one["condition_threshold"][0]["filter"]]
+    (condition,) = [
+        threshold for threshold in made.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
+    ]
     assert condition["condition_threshold"][0]["comparison"] == "COMPARISON_LT"
     assert CERTIFICATE in MANUAL
 

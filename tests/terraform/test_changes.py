@@ -137,7 +137,7 @@ def _group(variable: str) -> str:
     return "iap" if "iap" in given else "all others at once"
 
 
-GROUPS = {_group(one): [other for other in sorted(FLIPS) if _group(other) == _group(one)] for one in sorted(FLIPS)}
+GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _group(flip)] for flip in sorted(FLIPS)}
 
 
 REPRESENTED = {"database_instance_name", "kms_key", "network", "project", "psc"}
@@ -219,9 +219,9 @@ def test_each_resource_names_the_project(deployed: Workspace) -> None:
     module = deployed.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
     schemas = deployed.schemas()
     unnamed = [
-        one["address"]
-        for one in module["resources"]
-        if "project" in schemas[one["mode"]].get(one["type"], ()) and "project" not in one["expressions"]
+        resource["address"]
+        for resource in module["resources"]
+        if "project" in schemas[resource["mode"]].get(resource["type"], ()) and "project" not in resource["expressions"]
     ]
     assert len(module["resources"]) > 50
     assert unnamed == []
@@ -238,7 +238,7 @@ def test_a_new_project_is_read_after_its_api_was_enabled() -> None:
     with workspace() as own:
         assert own.plan().status == 2
         address = "module.mnemosyne.data.google_project.this"
-        (read,) = [one for one in own.planned()["resource_changes"] if one["address"] == address]
+        (read,) = [change for change in own.planned()["resource_changes"] if change["address"] == address]
         assert read["change"]["actions"] == ["read"]  # not before the apply
 
 
@@ -268,7 +268,7 @@ def test_each_resource_type_with_labels_has_labels(deployed: Workspace) -> None:
         after = change["change"]["after"] or {}
         found = [after[name] for name in ("labels", "user_labels") if name in after]
         found += [block["user_labels"] for block in after.get("settings") or [] if "user_labels" in block]
-        if found and not any((one or {}).get("team") == "memory" for one in found):
+        if found and not any((hit or {}).get("team") == "memory" for hit in found):
             unlabelled.append(change["address"])
     assert unlabelled == []
 

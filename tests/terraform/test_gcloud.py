@@ -130,7 +130,7 @@ def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(
     assert "The execution of the job failed" in done.stdout + done.stderr
     (reason,) = [line for line in done.stderr.splitlines() if line.startswith("The migration failed: ")]
     assert reason == 'The migration failed: 0001.sql failed: 42P07 relation "a" already exists'
-    created = {f"{one['type']}.{one['name']}" for one in operator.state_of()["resources"]}
+    created = {f"{resource['type']}.{resource['name']}" for resource in operator.state_of()["resources"]}
     assert "google_cloudfunctions2_function.migrate" in created
     assert "google_cloudfunctions2_function.serving" not in created
 

@@ -68,7 +68,7 @@ def test_a_lost_database_is_replaced_under_another_name_without_editing_the_stat
     values = own.values()
     assert values["google_sql_database_instance.this"]["name"] == "mnemosyne-restored"
     users = [values[address] for address in values if address.startswith("google_sql_user.")]
-    assert {one["instance"] for one in users} == {"mnemosyne-restored"}
+    assert {user["instance"] for user in users} == {"mnemosyne-restored"}
     settings = values['google_cloudfunctions2_function.serving["mcp"]']["service_config"][0]["environment_variables"]
     assert settings["MNEMOSYNE_INSTANCE_CONNECTION_NAME"].endswith(":mnemosyne-restored")
     assert own.plan(database_instance_name="mnemosyne-restored").status == 0

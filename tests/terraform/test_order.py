@@ -15,7 +15,7 @@ def resources(deployed: Workspace) -> Resources:
     """The module's resources as they are configured, by address."""
     deployed.plan()
     module = deployed.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
-    return {one["address"]: one for one in module["resources"]}
+    return {resource["address"]: resource for resource in module["resources"]}
 
 
 def _references(value: object) -> Iterator[str]:

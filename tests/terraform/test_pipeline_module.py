@@ -183,8 +183,11 @@ def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_r
     with workspace(TERRAFORM / "modules" / "pipeline") as own:
         own.apply(repository=REPOSITORY, runner="github_actions", repository_id="42")
         shown = json.loads(own.run("show", "-json").printed)
-    (condition,) = [one["values"]["attribute_condition"] for one in shown["values"]["root_module"]["resources"] if
-                    one["type"] == "google_iam_workload_identity_pool_provider"]  # fmt: skip
+    (condition,) = [
+        resource["values"]["attribute_condition"]
+        for resource in shown["values"]["root_module"]["resources"]
+        if resource["type"] == "google_iam_workload_identity_pool_provider"
+    ]
     assert _admits(condition, TOKEN | {"repository_id": "42"})
     assert not _admits(condition, TOKEN | {"repository_id": "43"})
 

@@ -124,7 +124,10 @@ class Workspace:
         """The attributes of the module's resources in the state, by address in the module."""
         shown = json.loads(self.run("show", "-json").printed)
         (module,) = shown["values"]["root_module"]["child_modules"]
-        return {one["address"].removeprefix(f"{module['address']}."): one["values"] for one in module["resources"]}
+        return {
+            resource["address"].removeprefix(f"{module['address']}."): resource["values"]
+            for resource in module["resources"]
+        }
 
     def schemas(self) -> dict[str, dict[str, set[str]]]:
         """The arguments that a configuration can set, by mode (managed or data) and type."""
@@ -191,10 +194,10 @@ def _variables(values: Mapping[str, object]) -> list[str]:
 def made_anew(planned: Done) -> list[str]:
     """The resources with data that a plan with `-json` would delete."""
     messages = [json.loads(line) for line in planned.printed.splitlines() if line.startswith("{")]
-    changes = [one["change"] for one in messages if one["type"] == "planned_change"]
+    changes = [message["change"] for message in messages if message["type"] == "planned_change"]
     assert changes
     return [
-        one["resource"]["addr"]
-        for one in changes
-        if one["action"] in ("delete", "replace") and one["resource"]["resource"] in HOLDS_DATA
+        change["resource"]["addr"]
+        for change in changes
+        if change["action"] in ("delete", "replace") and change["resource"]["resource"] in HOLDS_DATA
     ]

@@ -33,7 +33,7 @@ class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in a separate environme
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        told = "\n".join(part.text or "" for one in llm_request.contents for part in one.parts or [])
+        told = "\n".join(part.text or "" for content in llm_request.contents for part in content.parts or [])
         recalled = told.partition("<PAST_CONVERSATIONS>")[2].partition("</PAST_CONVERSATIONS>")[0]
         said = f"I recall: {recalled}" if recalled else f"Noted: {told.splitlines()[-1]}"
         yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=said)]))
@@ -111,7 +111,7 @@ async def scopes(url: str) -> None:
     ids = {}
     for app, user in whose:
         found = (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
-        told[f"{app} {user}"] = [[one.author, one.timestamp, one.custom_metadata.get("for")] for one in found]
+        told[f"{app} {user}"] = [[hit.author, hit.timestamp, hit.custom_metadata.get("for")] for hit in found]
         ids[app, user] = found[0].id
     await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "Ada"])
     await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "ada"])

@@ -89,7 +89,7 @@ def main() -> None:
         dev = DevServer(Path(scratch))
         dev.start()
         try:
-            made = table([(one, *drive(one, dev.url, install_javascript())) for one in CLIENTS])
+            made = table([(client, *drive(client, dev.url, install_javascript())) for client in CLIENTS])
         finally:
             dev.stop()
     before, rest = DOCUMENT.read_text().split(BEGIN)

@@ -101,7 +101,7 @@ def resource(uri: str) -> types.TextResourceContents | types.BlobResourceContent
 
 
 def _prompt(name: str, *arguments: str) -> types.Prompt:
-    wanted = [types.PromptArgument(name=one, description=one, required=True) for one in arguments]
+    wanted = [types.PromptArgument(name=argument, description=argument, required=True) for argument in arguments]
     return types.Prompt(name=name, description=name, arguments=wanted)
 
 

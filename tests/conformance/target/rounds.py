@@ -66,7 +66,7 @@ def ask(requests: dict[str, Any], state: str | None = None) -> types.InputRequir
 
 
 def _complete(answers: dict[str, Any]) -> bool:
-    return all(not isinstance(one, types.ElicitResult) or one.content is not None for one in answers.values())
+    return all(not isinstance(answer, types.ElicitResult) or answer.content is not None for answer in answers.values())
 
 
 def play(

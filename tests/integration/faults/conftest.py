@@ -140,7 +140,7 @@ class Cloud:
                     event = json.loads(one.message.data)
                     if event["namespace"] == self.namespace:
                         found[one.message.attributes["ce-id"]] = event
-                if acknowledged := [one.ack_id for one in answer.received_messages]:
+                if acknowledged := [message.ack_id for message in answer.received_messages]:
                     client.acknowledge(subscription=name, ack_ids=acknowledged)
             return len(found) >= count
 

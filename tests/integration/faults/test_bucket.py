@@ -23,7 +23,7 @@ def _line(content: str, **fields: Any) -> str:
 def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
     """The reports next to the object, as JSON."""
     found = [one for key, one in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]]
-    return [[json.loads(line) for line in one.data.splitlines()] for one in found]
+    return [[json.loads(line) for line in hit.data.splitlines()] for hit in found]
 
 
 def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
@@ -52,9 +52,9 @@ def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud) ->
         fault()
     summary, *outcomes = _report(cloud, "many.jsonl.gz")
     assert summary["memories"] == 3_000
-    assert [one["line"] for one in outcomes] == list(range(1, 3_001))
-    assert Counter(one["state"] for one in outcomes) == {"stored": 2_997, "duplicate": 1, "failed": 2}
-    assert {one["line"]: one["error"] for one in outcomes if one["state"] == "failed"} == {
+    assert [outcome["line"] for outcome in outcomes] == list(range(1, 3_001))
+    assert Counter(outcome["state"] for outcome in outcomes) == {"stored": 2_997, "duplicate": 1, "failed": 2}
+    assert {outcome["line"]: outcome["error"] for outcome in outcomes if outcome["state"] == "failed"} == {
         11: "a line must be JSON: Expecting value: line 1 column 1 (char 0)",
         1_501: "content must have at least 1 character, got 0",
     }
@@ -80,7 +80,7 @@ def test_notes_with_their_properties_and_chronicles_are_read(cloud: Cloud) -> No
     log, *outcomes = _report(cloud, "log.txt")
     assert (note["stored"], note["left_out"]) == (1, {})
     assert (log["stored"], log["duplicate"]) == (1, 1)
-    assert [one["line"] for one in outcomes] == [2, 6]
+    assert [outcome["line"] for outcome in outcomes] == [2, 6]
 
 
 def test_an_object_that_cannot_be_imported_is_reported_and_not_retried_for_ever(cloud: Cloud) -> None:

@@ -165,6 +165,6 @@ def test_content_that_the_model_refuses_fails_with_the_model_s_message_and_the_o
     cloud.gemini.fault = refuses
     ids = _publish(cloud, request("one"), request("forbidden"), request("two"))
     outcomes = cloud.wait_final(ids)
-    states = [outcomes[one].state for one in ids]
+    states = [outcomes[id_].state for id_ in ids]
     assert states == [IngestState.STORED, IngestState.FAILED, IngestState.STORED]
     assert "content is not allowed" in (outcomes[ids[1]].error or "")

@@ -136,7 +136,7 @@ def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
                 event = json.loads(one.message.data)
                 if event["namespace"] == cloud.namespace and event["request_id"]:
                     states[UUID(event["request_id"])].add(event["state"])
-            if acknowledged := [one.ack_id for one in answer.received_messages]:
+            if acknowledged := [message.ack_id for message in answer.received_messages]:
                 client.acknowledge(subscription=subscription, ack_ids=acknowledged)
         return request_ids <= states.keys()
 
@@ -145,7 +145,7 @@ def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
 
 
 def _dead_letters(cloud: Cloud) -> list[bytes]:
-    return [one.data for one in cloud.system.memories_of(cloud.namespace).dead_letters(10_000)]
+    return [letter.data for letter in cloud.system.memories_of(cloud.namespace).dead_letters(10_000)]
 
 
 def test_each_request_has_one_outcome_and_each_key_its_latest_version_although_ingest_is_killed(

@@ -135,8 +135,8 @@ def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
             answers = [one.result() for one in tried]
     finally:
         deployment.auth.limits = wide
-    assert sorted(one.status_code for one in answers) == [200] + [400] * 99
-    assert {one.json()["error"] for one in answers if one.status_code == 400} == {"invalid_grant"}
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 99
+    assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
     assert _grants(deployment, way.client) == 1
 
 
@@ -164,7 +164,9 @@ def test_an_instance_killed_during_a_code_exchange_leaves_a_complete_grant_or_no
         one()
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(exchange, web, way.client, way.code, resource=deployment.url)
-        wait_until(lambda: any(one.in_flight for one in deployment.auth.instances) or first.done(), "it is asked for")
+        wait_until(
+            lambda: any(instance.in_flight for instance in deployment.auth.instances) or first.done(), "it is asked for"
+        )
         while deployment.auth.instances:
             deployment.auth.crash_instance()
     again = exchange(web, way.client, way.code, resource=deployment.url)

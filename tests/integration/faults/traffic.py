@@ -82,7 +82,11 @@ class Traffic:
         current = {content for record in self.records.values() if (content := record.current)}
         expected = current | set(self.contents.values())
         either = set[str]().union(*self.alternatives)
-        wrong = [f"{sorted(one)}: not exactly one is found" for one in self.alternatives if len(one & found) != 1]
+        wrong = [
+            f"{sorted(alternative)}: not exactly one is found"
+            for alternative in self.alternatives
+            if len(alternative & found) != 1
+        ]
         return [
             *wrong,
             *(f"{one} is missing" for one in sorted(expected - found)),
@@ -92,7 +96,7 @@ class Traffic:
     def publish_some(self) -> None:
         """Publish one message, or an earlier one again, or two that contradict each other."""
         match self._random.choices(["message", "again", "unreadable", "conflict"], [100, 12, 1, 1])[0]:
-            case "again" if repeatable := [one for one in self._messages[-200:] if one.may_be_repeated]:
+            case "again" if repeatable := [message for message in self._messages[-200:] if message.may_be_repeated]:
                 self._send(self._random.choice(repeatable).data)
             case "unreadable":
                 data = b"not JSON " + self._name().encode()

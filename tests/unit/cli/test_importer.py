@@ -245,7 +245,7 @@ def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path)
             pass
 
         def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
-            return {one: Outcome(IngestState.STORED, one) for one in request_ids}
+            return {id_: Outcome(IngestState.STORED, id_) for id_ in request_ids}
 
     def items(count: int) -> Iterator[Item]:
         for n in range(count):
@@ -283,7 +283,7 @@ def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path) -> 
         largest = 0
 
         def send(self, records: Sequence[Record], source: Source) -> None:
-            self.largest = max(self.largest, len(json.dumps([one.item.fields for one in records])))
+            self.largest = max(self.largest, len(json.dumps([record.item.fields for record in records])))
             super().send(records, source)
 
     destination = Weighing()

@@ -59,9 +59,9 @@ def _value(one: click.Parameter) -> str:
 def _arguments(path: tuple[str, ...]) -> list[str]:
     """Return the required arguments of the command."""
     values = [
-        ([one.opts[0]] if isinstance(one, click.Option) else []) + [_value(one)]
-        for one in COMMANDS[path].params
-        if one.required
+        ([param.opts[0]] if isinstance(param, click.Option) else []) + [_value(param)]
+        for param in COMMANDS[path].params
+        if param.required
     ]
     return [word for value in values for word in value] + MORE_ARGUMENTS.get(path, [])
 
@@ -73,7 +73,7 @@ def _run(*arguments: str) -> tuple[int, str]:
 
 def _shown(path: tuple[str, ...]) -> list[str]:
     """Return the targets in the command's help."""
-    options = {one.opts[0]: one.hidden for one in COMMANDS[path].params if isinstance(one, click.Option)}
+    options = {param.opts[0]: param.hidden for param in COMMANDS[path].params if isinstance(param, click.Option)}
     return [option for option in TARGETS if not options[option]]
 
 

@@ -46,7 +46,7 @@ def test_a_usage_error_escapes_control_characters_of_the_argument(
 ) -> None:
     """The shell turns file names into arguments: `mnemosyne import *`."""
     monkeypatch.setattr(main, "on_termination", lambda leave: None)
-    monkeypatch.setattr(sys, "argv", ["mnemosyne", *(one.format(attack) for one in arguments)])
+    monkeypatch.setattr(sys, "argv", ["mnemosyne", *(argument.format(attack) for argument in arguments)])
     with pytest.raises(SystemExit) as ended:
         main.main()
     printed = capsys.readouterr().err

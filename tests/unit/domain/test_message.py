@@ -46,7 +46,7 @@ def _encoded(*requests: IngestRequest) -> IngestMessage:
 
 
 def _errors(message: IngestMessage) -> list[str]:
-    return [one.error for one in message.rejected]
+    return [rejection.error for rejection in message.rejected]
 
 
 def test_an_encoded_message_is_decoded_unchanged() -> None:
@@ -172,7 +172,7 @@ def test_an_invalid_memory_is_rejected_with_its_cause_and_the_others_are_accepte
     body["memories"][1]["content"] = "\x00"
     message = _read(body, attributes)
     assert list(message.requests) == [good, other]
-    assert [(one.request_id, one.error) for one in message.rejected] == [
+    assert [(rejection.request_id, rejection.error) for rejection in message.rejected] == [
         (bad.request_id, "content must not contain NUL (U+0000), found at character 0")
     ]
 
@@ -363,7 +363,7 @@ def test_a_request_repeated_in_a_message_is_read_once(
 @pytest.mark.parametrize("first", SAME_ID)
 def test_a_newer_version_of_repeated_requests_is_reported_under_the_first_record(first: dict[str, Any]) -> None:
     message = _read({"schema_version": 2, "memories": [first, *SAME_ID]})
-    assert [one.external_id for one in message.rejected] == [
+    assert [rejection.external_id for rejection in message.rejected] == [
         ExternalId("crm", first["key"]) if "key" in first else None
     ]
 
@@ -386,7 +386,7 @@ def test_an_invalid_memory_with_the_key_of_a_valid_one_does_not_affect_it() -> N
     good = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [good, {**good, "content": ""}]})
     assert (len(message.requests), message.dead_letter_reason) == (1, "")
-    assert [one.external_id for one in message.rejected] == [ExternalId("s", "k")]
+    assert [rejection.external_id for rejection in message.rejected] == [ExternalId("s", "k")]
 
 
 def _nested(depth: int) -> str:
@@ -448,7 +448,7 @@ def test_a_numeric_key_outside_64_bit_integers_is_refused_and_not_rounded() -> N
 )
 def test_an_unreadable_record_fails_under_its_source_and_key(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
-    assert [(one.external_id, one.request_id) for one in message.rejected] == [
+    assert [(rejection.external_id, rejection.request_id) for rejection in message.rejected] == [
         (ExternalId("s", "k"), refused_id("s", "k", _errors(message)[0]))
     ]
 

@@ -171,7 +171,7 @@ def test_the_weight_of_quality_decides_the_order(weight: float, first: str) -> N
 
 def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
     rows = [_candidate("far", -0.9), _candidate("near", -0.1), _candidate("newer", -0.1, timestamp=9)]
-    ranked = ranking.order([Ranked(one, 0.0) for one in rows], 0.0)
+    ranked = ranking.order([Ranked(row, 0.0) for row in rows], 0.0)
     assert [one.candidate.id for one in ranked] == ["newer", "near", "far"]
 
 

@@ -40,7 +40,7 @@ def test_a_set_has_its_documented_size(
 
 
 def test_every_relevant_memory_exists(collection: Collection) -> None:
-    assert {name for one in collection.questions for name in one.relevant} <= set(collection.documents)
+    assert {name for question in collection.questions for name in question.relevant} <= set(collection.documents)
     assert {name for pair in collection.changes for name in pair} <= set(collection.documents)
 
 

@@ -118,4 +118,4 @@ def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(stored: FakeSe
         json.loads(text_of(call_tool(stored, "search", query=query))) for query in ("cars are fast", UNRELATED)
     )
     assert near["results"][0]["confidence"] == "strong" and NOTHING_CLOSE not in near["note"]
-    assert {one["confidence"] for one in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]
+    assert {result["confidence"] for result in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]

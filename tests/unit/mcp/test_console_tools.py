@@ -60,7 +60,7 @@ def test_a_redrive_is_recorded_in_the_audit_log(
     _given_up(services, request("tea"))
     with caplog.at_level("INFO"):
         answer_of(services, "redrive", message_id="7")
-    audited = [vars(one) for one in caplog.records if one.getMessage() == "audit"]
+    audited = [vars(record) for record in caplog.records if record.getMessage() == "audit"]
     assert "redrive" in str(audited) and "7" in str(audited)
 
 
@@ -75,7 +75,7 @@ def _keep(services: FakeServices, *letters: tuple[str, str]) -> None:
 def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServices) -> None:
     _keep(services, ("1", "given up after 5 deliveries"), ("2", "given up after 20 deliveries"), ("3", "other"))
     first = answer_of(services, "list_dead_letters", limit=2)
-    assert [(one["cause"], one["letters"]) for one in first["causes"]] == [
+    assert [(cause["cause"], cause["letters"]) for cause in first["causes"]] == [
         ("given up after # deliveries", 2), ("other", 1),
     ]  # fmt: skip
     assert "causes" not in answer_of(services, "list_dead_letters", cursor=first["next_cursor"])
@@ -112,7 +112,7 @@ def test_dead_letters_are_dropped_by_cause_id_and_age_and_a_dry_run_counts_them(
     dry = answer_of(services, "drop_dead_letters", **arguments, dry_run=True)
     assert (dry["dropped"], len(services.memories.dead_letters(10))) == (0, 3)
     assert answer_of(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
-    assert sorted(one.message_id for one in services.memories.dead_letters(10)) == left
+    assert sorted(letter.message_id for letter in services.memories.dead_letters(10)) == left
 
 
 @pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])

@@ -104,7 +104,7 @@ def test_a_deletion_names_the_memories_that_stay_superseded_and_how_to_restore_o
     older_ids = [ids["shelf 7"], ids["shelf 8"]]
     assert deleted.structured_content and deleted.structured_content["still_superseded"] == older_ids
     said = " ".join(block.text for block in deleted.content if block.type == "text")
-    assert all(one in said for one in older_ids)
+    assert all(id_ in said for id_ in older_ids)
     assert 'superseded_by "none" brings one back' in said
 
 

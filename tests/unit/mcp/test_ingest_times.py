@@ -10,7 +10,7 @@ from tests.tools import answer_of, error_of
 
 def _accepted(services: FakeServices, tool: str, **arguments: Any) -> list[str]:
     answer_of(services, tool, **arguments)
-    return [one.timestamp.isoformat() for _, requests in services.queue.published for one in requests]
+    return [request.timestamp.isoformat() for _, requests in services.queue.published for request in requests]
 
 
 def _refused(tool: str, **arguments: Any) -> str:

@@ -74,7 +74,7 @@ def test_each_search_tool_filters_by_metadata_and_returns_the_conditions(service
     assert (_contents(found), found["metadata"]) == (["tea A"], ["project.size < 5", "project.size = 3"])
     assert _contents(answer_of(services, "memory_search", metadata=asked)) == ["tea A"]
     assert _contents(answer_of(services, "retrieve_memories", query="tea", metadata=asked)) == ["tea A"]
-    assert [one["title"] for one in answer_of(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
+    assert [memory["title"] for memory in answer_of(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
     assert "metadata" not in answer_of(services, "memory_search", query="tea")
 
 
@@ -380,7 +380,7 @@ def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
     store_contents(memories, *SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong")
     services = FakeServices(memories)
     text = "\n".join(block.text for block in call_tool(services, name, **arguments).content if hasattr(block, "text"))
-    assert [one.title for one in list_memories(memories) if str(one.id) not in text] == []
+    assert [memory.title for memory in list_memories(memories) if str(memory.id) not in text] == []
 
 
 def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: PostgresMemories) -> None:

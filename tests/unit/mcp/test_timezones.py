@@ -33,7 +33,7 @@ def _store_edges(services: FakeServices, zone: str) -> None:
 
 
 def _names(found: dict[str, Any]) -> set[str]:
-    return {one["title"].removeprefix("tea ") for one in found["memories"]}
+    return {memory["title"].removeprefix("tea ") for memory in found["memories"]}
 
 
 WITH_EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
@@ -78,7 +78,7 @@ def test_a_date_is_the_local_day_of_the_caller_in_each_tool(services: FakeServic
     assert _names(answer_of(services, "retrieve_memories", query="tea", **bounds)) == {"day first", "day last"}
     old = {"start_date": day, "end_date": day, "timezone": zone}
     assert _names(answer_of(services, "recall_by_timeframe", **old)) == {"day first", "day last"}
-    assert sum(one["memories"] for one in answer_of(services, "memory_timeline", **bounds)["buckets"]) == 2
+    assert sum(bucket["memories"] for bucket in answer_of(services, "memory_timeline", **bounds)["buckets"]) == 2
 
 
 @pytest.mark.parametrize("zone", ZONES)

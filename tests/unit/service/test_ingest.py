@@ -224,7 +224,7 @@ def test_each_delivery_continues_after_the_last_stored_slice_of_the_one_before(
         embedded.append(len(services.embedder.embedded) - before)
     assert len(embedded) > 1
     assert all(embedded)
-    states = {status_of(services.memories, one).state for one in message.request_ids}
+    states = {status_of(services.memories, id_).state for id_ in message.request_ids}
     assert states == {IngestState.STORED}
 
 

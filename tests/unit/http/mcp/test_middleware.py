@@ -228,7 +228,7 @@ def test_a_call_uses_the_trace_id_of_its_meta_field(client: TestClient, monkeypa
     call = tool_call("memory_stats", {})
     call["params"]["_meta"] = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     _post(client, call)
-    assert [one and one.trace_id for one in traces] == ["0af7651916cd43dd8448eb211c80319c"]
+    assert [trace and trace.trace_id for trace in traces] == ["0af7651916cd43dd8448eb211c80319c"]
 
 
 def test_a_post_from_another_origin_is_refused(client: TestClient) -> None:
