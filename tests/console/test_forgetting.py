@@ -1,8 +1,13 @@
 """The page Forget: what would go is listed, and is gone after a confirmation."""
 
+import subprocess
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
 from tests.chromium import Chromium
-from tests.console.person import find, follow, press, shows
-from tests.dev import DevServer
+from tests.console.person import find, follow, keys, press, shows
+from tests.dev import COMMAND, DevServer
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
 
@@ -41,3 +46,25 @@ def test_nothing_is_forgotten_if_a_memory_was_added_after_the_list(
     find(browser, "dialog .btn.danger").click()
     shows(browser, "dry run")
     assert system.call("memory_stats", {})["memories"] == 3
+
+
+def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
+    site: str, browser: Chromium, system: DevServer
+) -> None:
+    id_ = system.outcome(system.ingest("Cy keeps bees.", tags=["case 7"]))["memory_id"]
+    _hold(system, "place", "--tag", "case 7", "--reason", "<b>case 7</b> is before the court")
+    browser.open(f"{site}/memories/{id_}")
+    shows(browser, "A legal hold keeps this memory, so it cannot be deleted: <b>case 7</b> is before the court")
+    find(browser, "[aria-label=More]").click()
+    shows(browser, "Export as Markdown")
+    assert not browser.driver.find_elements(By.CSS_SELECTOR, ".menu-list .danger")
+    keys(browser, Keys.ESCAPE, Keys.DELETE)
+    assert "Closing the tab keeps it" not in browser.text
+    hold_id = system.call("get_memory", {"id": id_, "neighbours": True})["hold"]["id"]
+    _hold(system, "release", hold_id)
+    system.call("delete_memory", {"id": id_})
+
+
+def _hold(system: DevServer, command: str, *arguments: str) -> None:
+    data = ("--data-dir", str(system.directory / "data"))
+    subprocess.run([COMMAND, "holds", command, "--namespace", "default", *data, *arguments], check=True)

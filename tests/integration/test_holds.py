@@ -13,9 +13,12 @@ from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict
 from mnemosyne.ids import deletion_id
+from mnemosyne.mcp.dispatch import call
+from mnemosyne.mcp.tools.read import GET_MEMORY
 from mnemosyne.service import forgetting
 from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.service.operations.retention import ApplyRetention
@@ -72,6 +75,25 @@ def test_a_tool_that_refuses_to_delete_a_held_memory_gives_the_reason(services: 
     dry = answer_of(services, "forget_memories", all=True)
     assert [hold["reason"] for hold in dry["holds"]] == [REASON]
     assert REASON in error_of(services, "forget_memories", all=True, token=dry["token"])
+
+
+def test_the_record_for_people_has_the_hold_of_the_memory(services: FakeServices, holds: PostgresHolds) -> None:
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    memory_id = store_content(services.memories, "oolong", tags=("case 7",))
+    read = answer_of(services, "get_memory", id=str(memory_id), neighbours=True)
+    assert read["hold"] == {"id": str(hold_id), "reason": REASON}
+    other = store_content(services.memories, "sencha")
+    assert "hold" not in answer_of(services, "get_memory", id=str(other), neighbours=True)
+    assert "hold" not in answer_of(services, "get_memory", id=str(memory_id))
+    holds.release("ns", hold_id)
+    assert "hold" not in answer_of(services, "get_memory", id=str(memory_id), neighbours=True)
+
+
+def test_a_caller_who_may_not_delete_a_held_memory_does_not_read_the_reason(services: FakeServices, held: UUID) -> None:
+    reader = Principal(id="reader", namespace="ns", scopes=frozenset({Scope.READ}))
+    result = call(GET_MEMORY, {"id": str(held), "neighbours": True}, reader, services)
+    assert result.structured_content
+    assert REASON not in str(result)
 
 
 @pytest.mark.parametrize("when", ["before the hold", "under the hold"])

@@ -72,6 +72,15 @@ class MemoryLine(Result):
         return cls(id=summary.id, timestamp=summary.timestamp, title=brief(summary.label, ())[0])
 
 
+class Hold(Result):
+    """A legal hold, and why it was placed."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    id: UUID
+    reason: str
+
+
 class MemoryResult(Result):
     """A memory's id and the fields that its publisher sets. Validates any object that has the same attributes."""
 

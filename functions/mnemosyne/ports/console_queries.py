@@ -5,6 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.console_queries import Facets, History, ListedRequest, Per, SessionNeighbours, Timeline
+from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
 
@@ -26,6 +27,9 @@ class MemoryOverview(Protocol):
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
         """Return the memories before and after a memory in its session; None without a memory or session."""
+
+    def hold(self, memory_id: UUID) -> Hold | None:
+        """Return the oldest legal hold that keeps a memory; None without a memory or hold."""
 
     def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""

@@ -23,6 +23,7 @@ from mnemosyne.domain.console_queries import (
     SessionNeighbours,
     Timeline,
 )
+from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
@@ -77,6 +78,12 @@ class PostgresConsoleQueries(NamespaceStore):
             before=[read_listed(row) for row in rows if row["step"] < 0],
             after=[read_listed(row) for row in rows if row["step"] > 0],
         )
+
+    def hold(self, memory_id: UUID) -> Hold | None:
+        """Return the oldest legal hold that keeps a memory; None without a memory or hold."""
+        with self._transaction() as connection:
+            rows = connection.run(console_queries_sql.HOLD, namespace=self.namespace, id=memory_id)
+        return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
         """Put marks around the words of the query in the texts of memories."""

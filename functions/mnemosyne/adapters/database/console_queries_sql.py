@@ -48,6 +48,11 @@ WHERE m.namespace = :namespace
 ORDER BY abs(around.step), m."timestamp" DESC, m.id
 """
 
+HOLD: Final = """
+SELECT h.id, h.reason FROM memories m CROSS JOIN LATERAL hold_on(m) AS h
+WHERE m.namespace = :namespace AND m.id = :id AND h.id IS NOT NULL
+"""
+
 # A memory at step 0, and its session's earlier memories at negative steps and later memories at positive steps.
 SESSION_NEIGHBOURS: Final = """
 WITH own AS (

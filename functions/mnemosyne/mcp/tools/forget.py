@@ -14,6 +14,7 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
+from mnemosyne.mcp.record import Hold
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit
 from mnemosyne.ports.services import Services
@@ -42,13 +43,6 @@ class Selected(Result):
     id: UUID
     timestamp: datetime
     beginning: str
-
-
-class Hold(Result):
-    """A legal hold, and why it was placed."""
-
-    id: UUID
-    reason: str
 
 
 class Preview(Result):
@@ -105,7 +99,7 @@ def _preview(selection: Selection, arguments: ForgetArguments, principal: Princi
             memories=found.memories,
             token=found.token,
             page=[Selected(**vars(each)) for each in found.page],
-            holds=[Hold(**vars(hold)) for hold in found.holds],
+            holds=[Hold.model_validate(hold) for hold in found.holds],
             next_cursor=cursors.encode(found.after),
         )
     )

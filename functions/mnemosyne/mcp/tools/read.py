@@ -11,11 +11,11 @@ from mnemosyne.domain import preview
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.parsing import Id, Input, Text
-from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.time.window import past
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
-from mnemosyne.mcp.record import MemoryLine, MemoryRecord, brief
+from mnemosyne.mcp.record import Hold, MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
@@ -48,10 +48,11 @@ class SessionMemories(Result):
 
 
 class ReadMemory(MemoryRecord):
-    """One memory. For people, also whether its publisher chose the title, and its neighbours in the session."""
+    """One memory. For people, also whether its title was given, its neighbours in the session, and its legal hold."""
 
     title_given: bool | None = None
     session_memories: SessionMemories | None = None
+    hold: Hold | None = None
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
@@ -59,11 +60,15 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
     record = ReadMemory.model_validate(memory)
     versions = state_note([record])
     if arguments.neighbours:
-        around = services.memories_of(principal.namespace).session_neighbours(arguments.id)
+        memories = services.memories_of(principal.namespace)
+        around = memories.session_neighbours(arguments.id)
+        # Only callers who may delete the memory read the reason: the error of a deletion has it too.
+        hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={
                 "title_given": preview.is_given(memory.title, memory.content),
                 "session_memories": around and _session_memories(around),
+                "hold": hold and Hold.model_validate(hold),
             }
         )
     return Reply(record, text=memory.content, notes=(versions,) if versions else ())

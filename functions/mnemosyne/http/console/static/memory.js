@@ -70,6 +70,8 @@ function Sheet({ id, may, memory, history, isDeleted, load }) {
   return html`<${Bar} ...${{ id, may, actions, isDeleted }} />
     ${isDeleted && html`<div class="results"><${Note} kind="warn" role="status">
       <p>This memory is deleted.</p></></div>`}
+    ${memory.hold && html`<div class="results"><${Note}>
+      <p>A legal hold keeps this memory, so it cannot be deleted: ${memory.hold.reason}</p></></div>`}
     <div class="with-side"><article class="panel sheet" aria-labelledby="title">
       <${Head} ...${{ memory, history, ratings }} />
       <${Content} memory=${memory} isSource=${isSource} />
@@ -94,7 +96,7 @@ function useActions({ id, may, memory, position, onReplace }) {
     copyText: () => copy(memory.content, "Text copied."),
     copyLink: () => copy(`${location.origin}/memories/${id}`, "Link copied."),
     exportMarkdown: may.has("export_memories") && (() => exportMarkdown(id)),
-    remove: may.has("delete_memory") && remove,
+    remove: may.has("delete_memory") && !memory.hold && remove,
   };
   useKeys({
     e: actions.edit || undefined,
