@@ -148,6 +148,27 @@ def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(moni
     assert 'protoPayload.methodName="cloudsql.instances.automatedBackup"' in used
 
 
+def test_a_failed_call_of_each_schedule_fires_an_alert(monitoring: Monitoring) -> None:
+    jobs = [job["name"] for job in monitoring.of("google_cloud_scheduler_job")]
+    assert "mem-expire" in jobs
+    failed = {"resource.type": "cloud_scheduler_job", "severity": "ERROR", "jsonPayload.status": "UNAUTHENTICATED"}
+    title = "A backup, a migration or a background job failed"
+    for job in jobs:
+        assert monitoring.alerts([failed | {"resource.labels.job_id": job}]) == {title}
+        assert monitoring.alerts([failed | {"resource.labels.job_id": job, "severity": "INFO"}]) == set()
+    assert monitoring.alerts([failed | {"resource.labels.job_id": "other-expire"}]) == set()
+
+
+@pytest.mark.parametrize("event", ["expiry_failed", "announcement_failed", "audit_lost", "audit_crashed"])
+def test_a_failed_background_job_fires_an_alert_of_its_own_deployment_only(monitoring: Monitoring, event: str) -> None:
+    def alerts(service: str) -> set[str]:
+        entry = {"resource.type": "cloud_run_revision", "jsonPayload.event": event, "severity": "ERROR"}
+        return monitoring.alerts([entry | {"resource.labels.service_name": service}])
+
+    assert alerts("mem-migrate") == alerts("mem-mcp") == {"A backup, a migration or a background job failed"}
+    assert alerts("other-migrate") == set()
+
+
 def test_without_recipients_no_alert_condition_is_created() -> None:
     made = applied(**ENTRIES)
     assert made.conditions == []

@@ -50,7 +50,33 @@ def _logged() -> Iterator[Logged]:
             yield Logged(str(node.args[0].value), place, frozenset(fields), values.get("outcome", ""))
 
 
-LOGGED = list(_logged())
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _named_by_helpers() -> Iterator[Logged]:
+    """Events that are passed to `report`, or to a function of the same file whose first parameter is `event`."""
+    for file in sorted(CODE.rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.args.args]
+        helpers = {node.name for node in functions if node.args.args[0].arg == "event"} | {"report", "self._report"}
+        for node in nodes:
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) in helpers
+                and node.args
+                and _is_text(node.args[0])
+            ):
+                place = f"{file.relative_to(CODE)}:{node.lineno}"
+                yield Logged(ast.literal_eval(node.args[0]), place, frozenset(SAID), "")
+
+
+LOGGED = [*_logged(), *_named_by_helpers()]
+
+
+def test_an_event_that_is_passed_to_a_helper_function_is_collected() -> None:
+    helped = {line.event for line in _named_by_helpers()}
+    assert helped == {"migration_failed", "operation_failed", "expiry_failed", "announcement_failed"}
 
 
 def test_each_log_line_of_a_fault_has_cause_error_and_next_step() -> None:
@@ -99,10 +125,6 @@ def _text_of(node: ast.expr, constants: dict[str, str]) -> str:
     if isinstance(node, ast.Name):
         return constants.get(node.id, "")
     return str(ast.literal_eval(node)) if _is_text(node) else ""
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 NEXT_STEPS = _next_steps()

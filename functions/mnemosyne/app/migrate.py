@@ -19,6 +19,15 @@ from mnemosyne.settings import Settings
 
 _AUDIT_DAYS: Final = "UPDATE audit_retention SET days = CAST(:days AS integer)"
 
+_NEXT_RUN: Final = "wait for the next run, which does the same work; if it fails too, do what `error` says"
+_NEXT_STEPS: Final = {
+    "migration_failed": "do what `error` says, then run `make deploy` again",
+    "operation_failed": "do what `error` says, then run the command again",
+    "expiry_failed": _NEXT_RUN,
+    "announcement_failed": _NEXT_RUN,
+}
+"""Next steps by event, for errors that name none."""
+
 log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
 
 
@@ -47,14 +56,17 @@ def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS) -> list[st
 
 
 def report(event: str, exc: Exception) -> str:
-    """Log a failed operation of the schema's owner as one line, and return its cause as one sentence."""
+    """Log a failed operation of the schema's owner as one line, and return its cause as one sentence.
+
+    `event` is a key of `_NEXT_STEPS`.
+    """
     cause = _cause(exc)
     # The traceback of PostgreSQL's error would quote rows and statements.
     expected = isinstance(exc, MnemosyneError) or server_error(exc)
     if not expected:
         log.exception(event, error=cause)
         return cause
-    next_step = getattr(exc, "next_step", "") or "do what `error` says, then run `make deploy` again"
+    next_step = getattr(exc, "next_step", "") or _NEXT_STEPS[event]
     log.error(event, cause=grouped(getattr(exc, "cause", cause)), error=cause, next_step=next_step)
     return cause
 

@@ -100,9 +100,10 @@ resource "google_monitoring_alert_policy" "this" {
 
 # Cloud SQL has no metric for backups. For each automated backup, it writes a system event to the audit log:
 # https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
-# The migration runs as a job, whose log events the metric does not count.
+# The migration runs as a job, whose log events the metric does not count. Cloud Scheduler logs each failed call of a
+# schedule. This is the only trace of a call that the function refused, or that did not reach the function.
 locals {
-  maintenance = "A backup or a migration failed"
+  maintenance = "A backup, a migration or a background job failed"
   failed_backup = join(" AND ", [
     "log_id(\"cloudaudit.googleapis.com/system_event\")",
     "resource.type=\"cloudsql_database\"",
@@ -114,8 +115,20 @@ locals {
     "jsonPayload.event=\"migration_failed\"",
     "(resource.labels.job_name=\"${var.name}-migrate\" OR resource.labels.service_name=\"${var.name}-migrate\")",
   ])
-  # One line for each of both: a backup has a methodName, a migration has an event.
-  read_maintenance = "gcloud logging read --project=${var.project} --freshness=1d --limit=5 --format='table(timestamp,protoPayload.methodName,protoPayload.metadata,jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step)' '(${local.failed_backup}) OR (${local.failed_migration})'"
+  failed_job = join(" AND ", [
+    "jsonPayload.event=(\"expiry_failed\" OR \"announcement_failed\" OR \"audit_lost\" OR \"audit_crashed\")",
+    "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",
+  ])
+  failed_schedule = join(" AND ", [
+    "resource.type=\"cloud_scheduler_job\"",
+    "resource.labels.job_id=(${join(" OR ", formatlist("\"${var.name}-%s\"", keys(local.schedules)))})",
+    "severity>=ERROR",
+  ])
+  failed_maintenance = join(" OR ", formatlist("(%s)", [
+    local.failed_backup, local.failed_migration, local.failed_job, local.failed_schedule,
+  ]))
+  # A backup has a methodName, a schedule has a job_id and a status, and all others have an event.
+  read_maintenance = "gcloud logging read --project=${var.project} --freshness=1d --limit=5 --format='table(timestamp,protoPayload.methodName,protoPayload.metadata,resource.labels.job_id,jsonPayload.status,jsonPayload.event,jsonPayload.cause,jsonPayload.error,jsonPayload.next_step)' '${local.failed_maintenance}'"
 }
 
 resource "google_monitoring_alert_policy" "maintenance" {
@@ -130,7 +143,7 @@ resource "google_monitoring_alert_policy" "maintenance" {
     display_name = local.maintenance
 
     condition_matched_log {
-      filter = "(${local.failed_backup}) OR (${local.failed_migration})"
+      filter = local.failed_maintenance
     }
   }
 

@@ -1,4 +1,4 @@
-"""A restored database gets the messages after its backup again, by a seek of the subscription to an earlier time."""
+"""The database is restored. A seek of the subscription to an earlier time brings back the messages after the backup."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -50,7 +50,7 @@ def monitoring() -> Iterator[Monitoring]:
     """The alerts of a deployment named `mem`."""
     with workspace() as made:
         as_if_domain_only(made.directory)
-        made.apply(name="mem", **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
+        made.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
         yield Monitoring(made)
 
 

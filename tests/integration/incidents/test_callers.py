@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.entry_points import configured_services
 from mnemosyne.app.migrate import report
+from mnemosyne.app.operator import expire_memories
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.errors import MigrationFailed, Unavailable
+from mnemosyne.errors import MigrationFailed, Unauthorized, Unavailable
+from mnemosyne.http.admin.app import build_app
 from mnemosyne.http.auth.call import Gateway
 from mnemosyne.http.common.lifespan import Hosted
 from mnemosyne.service import search
@@ -176,6 +181,53 @@ def test_a_migration_fails(idle: World, check: Check) -> None:
     (line,) = idle.lines
     idle.entries = [entry(line, "") | job]
     check("A migration fails", idle, "migration_failed")
+
+
+def _call_migrate(world: World, path: str, *, is_known: bool = True, **work: Callable[[], dict[str, Any]]) -> int:
+    """Call `migrate` as Cloud Scheduler does, which logs a failed call, and return the status."""
+
+    def identify(_: str | None) -> None:
+        if not is_known:
+            raise Unauthorized("the token is not the workflow's")
+
+    given: Any = {"expire": dict, "announce": dict} | work
+    app = build_app(list, lambda *_: {}, **given, identify=identify, report=report)
+    with world.function("migrate"):
+        status = TestClient(app).post(path).status_code
+    if status >= 400:
+        job = {"resource.type": "cloud_scheduler_job", "resource.labels.job_id": f"mem-{path.strip('/')}"}
+        world.entries.append(job | {"severity": "ERROR", "jsonPayload.status": "UNAVAILABLE"})
+    return status
+
+
+def test_expired_memories_are_not_removed(idle: World, check: Check) -> None:
+    settings = Settings.from_environment(
+        {"MNEMOSYNE_DATABASE_URL": "postgresql://owner:pw@127.0.0.1:9/none", "MNEMOSYNE_TOPIC": "projects/p/topics/t"}
+    )
+    assert _call_migrate(idle, "/expire", expire=partial(expire_memories, settings)) == 503
+    check("Expired memories are not removed", idle, "expiry_failed", "the database cannot be reached")
+    (failed,) = [fields for fields in idle.entries if fields.get("jsonPayload.event") == "expiry_failed"]
+    assert "make deploy" not in failed["jsonPayload.next_step"]
+
+
+@pytest.mark.parametrize(
+    ("path", "incident"),
+    [("/expire", "Expired memories are not removed"), ("/announce", "Changes are not published")],
+)
+def test_a_refused_call_of_cloud_scheduler_fires_the_alert(idle: World, check: Check, path: str, incident: str) -> None:
+    assert _call_migrate(idle, path, is_known=False) == 401
+    assert not idle.events & {"expiry_failed", "announcement_failed"}
+    check(incident, idle)
+
+
+def test_changes_are_not_published(idle: World, check: Check) -> None:
+    def announce() -> dict[str, Any]:
+        raise service_errors.error(service_error_tables.TOPIC, 503, "busy", topic="projects/p/topics/outcomes")
+
+    assert _call_migrate(idle, "/announce", announce=announce) == 503
+    check("Changes are not published", idle, "announcement_failed", "the topic")
+    (failed,) = [fields for fields in idle.entries if fields.get("jsonPayload.event") == "announcement_failed"]
+    assert "make deploy" not in failed["jsonPayload.next_step"]
 
 
 def test_a_backup_fails(idle: World, check: Check, instance: dict[str, str]) -> None:
