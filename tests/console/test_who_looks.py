@@ -53,7 +53,7 @@ def _use(browser: Chromium, key: str) -> None:
     press(browser, "Use the key")
 
 
-def _kept(browser: Chromium) -> str:
+def _stored_by_browser(browser: Chromium) -> str:
     """Return all that the browser stores for the page: the address, both storages and the cookies."""
     script = "return JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, document.cookie])"
     return str(browser.driver.execute_script(script))
@@ -66,7 +66,7 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
     _shows(fresh, "No memories yet")
     assert "Overview" in fresh.text
     assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "the key has only the scope read"
-    assert key not in _kept(fresh)
+    assert key not in _stored_by_browser(fresh)
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _shows(fresh, "API key")
     logs = "".join(file.read_text() for file in (guarded.directory / "data" / "logs").iterdir())
@@ -100,7 +100,7 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     type_into(fresh, "content", "Dee logged in.")
     press(fresh, "Add")
     _stored(fresh)
-    kept = _kept(fresh)
+    kept = _stored_by_browser(fresh)
     assert "eyJ" not in kept and "code=" not in kept
     find(fresh, "[aria-label='Account and appearance']").click()
     press(fresh, "Log out")

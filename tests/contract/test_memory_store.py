@@ -423,7 +423,7 @@ def test_twenty_concurrent_deliveries_store_one_memory(memories: MemoryStore) ->
     assert len(memories.list(Filters(), 10)) == 1
 
 
-def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
+def _marked_letters(memories: MemoryStore) -> Sequence[DeadLetter]:
     return memories.outcomes(100, after=OutcomeCursor()).lost
 
 
@@ -474,7 +474,7 @@ def test_a_dead_letter_is_kept_unless_each_of_its_contents_is_stored(memories: M
     assert memories.statuses([failed.request_id])[failed.request_id].state is IngestState.FAILED
     assert given_up(4, failed), "a dead letter with another content is kept again"
     assert given_up(4, failed) is None
-    assert [dead_letter.message_id for dead_letter in _lost(memories)] == ["2"]
+    assert [dead_letter.message_id for dead_letter in _marked_letters(memories)] == ["2"]
 
 
 def test_the_same_message_published_at_another_time_is_another_dead_letter(memories: MemoryStore) -> None:
@@ -486,9 +486,9 @@ def test_the_same_message_published_at_another_time_is_another_dead_letter(memor
 
 def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memories: MemoryStore) -> None:
     memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
-    assert _lost(memories) == []
+    assert _marked_letters(memories) == []
     assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [True, False]
-    assert [one.message_id for one in _lost(memories)] == ["1"]
+    assert [one.message_id for one in _marked_letters(memories)] == ["1"]
     assert len(memories.dead_letters(100)) == 1
 
 

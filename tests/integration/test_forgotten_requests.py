@@ -30,7 +30,7 @@ def _deliver(store: PostgresMemories, made: IngestRequest) -> IngestStatus:
     return ingest.store(message, memories=store, embedder=FakeEmbedder()).outcomes[made.request_id]
 
 
-def _left(owner: Connection) -> int:
+def _count_requests(owner: Connection) -> int:
     ((count,),) = owner.run("SELECT count(*) FROM ingest_requests WHERE updated_at < now() - interval '1 day'")
     return int(count)
 
@@ -61,7 +61,7 @@ def test_requests_are_removed_after_90_days_unless_a_record_or_a_dead_letter_ref
     if letter:
         owner.run(DEAD_LETTER, namespace=letter[0], days=letter[1])
     _deliver(store, request("another"))
-    assert _left(owner) == (0 if forgotten else len(STATES))
+    assert _count_requests(owner) == (0 if forgotten else len(STATES))
 
 
 def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemories, owner: Connection) -> None:
@@ -69,7 +69,7 @@ def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemo
     left = []
     for n in range(3):
         _deliver(store, request(f"another {n}"))
-        left.append(_left(owner))
+        left.append(_count_requests(owner))
     assert left == [150, 50, 0]
 
 
@@ -77,7 +77,7 @@ def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemori
     _deliver(store, request("a"))
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=1)
     assert _deliver(store, request("a")).state is IngestState.DUPLICATE
-    assert _left(owner) == 0
+    assert _count_requests(owner) == 0
 
 
 def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
@@ -96,7 +96,7 @@ def test_requests_of_another_namespace_are_not_removed(store: PostgresMemories, 
     owner.run(REQUESTS, state="stored", source=None, days=100, count=1)
     owner.script("UPDATE ingest_requests SET namespace = 'another'")
     _deliver(store, request("a"))
-    assert _left(owner) == 1
+    assert _count_requests(owner) == 1
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["a new process", "a process that knows a content"])

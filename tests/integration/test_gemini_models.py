@@ -46,7 +46,7 @@ def whole(text: str, embedder: Embedder) -> Sequence[object]:
     return vectors
 
 
-def sent(server: GeminiServer) -> list[str]:
+def texts_received(server: GeminiServer) -> list[str]:
     """Return the texts of all requests that the service received."""
     requests = [one for body in server.requests for one in body.get("requests", [body])]
     return [request["content"]["parts"][0]["text"] for request in requests]
@@ -72,7 +72,7 @@ def test_the_model_reads_each_sent_text_completely(
     for shape in TEXTS[kind][:3]:
         text = shape(Random(kind), 12_000)
         assert len(whole(text, embedder)) == len(chunks(text, embedder.chunk_limit))
-    assert server.embedded == sent(server)
+    assert server.embedded == texts_received(server)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -168,7 +168,7 @@ def test_a_query_of_any_length_is_embedded_completely(
     embedder = GeminiEmbedder(model, 64, vertex)
     text = " ".join(f"word{n}" for n in range(5_000))
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1.0, abs=1e-5)
-    assert server.embedded == sent(server)
+    assert server.embedded == texts_received(server)
     assert {word for one in server.embedded for word in one.split()} >= set(text.split())
 
 
@@ -189,7 +189,11 @@ def test_gemini_embedding_2_gets_its_task_as_a_prefix_of_the_text(
     embedder = GeminiEmbedder("gemini-embedding-2", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    assert sent(server) == ["title: none | text: tea", "title: none | text: cars", "task: search result | query: tea"]
+    assert texts_received(server) == [
+        "title: none | text: tea",
+        "title: none | text: cars",
+        "task: search result | query: tea",
+    ]
     assert "task_type" not in str(server.requests)
     assert "taskType" not in str(server.requests)
 
@@ -198,7 +202,7 @@ def test_gemini_embedding_001_gets_its_task_as_a_field(server: GeminiServer, ver
     embedder = GeminiEmbedder("gemini-embedding-001", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    assert sent(server) == ["tea", "cars", "tea"]
+    assert texts_received(server) == ["tea", "cars", "tea"]
     assert "'taskType': 'RETRIEVAL_DOCUMENT'" in str(server.requests[0])
     assert "'taskType': 'RETRIEVAL_QUERY'" in str(server.requests[1])
 

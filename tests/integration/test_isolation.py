@@ -65,7 +65,7 @@ def two(store: PostgresMemories) -> Two:
     return Two(store)
 
 
-def _said(result: Any) -> str:
+def _text_of(result: Any) -> str:
     return str([block.text for block in result.content]) + str(result.structured_content)
 
 
@@ -103,20 +103,20 @@ def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(
             name: [ids.get(one, one) for one in value] if isinstance(value, list) else ids.get(value, value)
             for name, value in arguments.items()
         }
-        said = _said(two.call(BOB, tool, **filled))
+        said = _text_of(two.call(BOB, tool, **filled))
         for placeholder, known in ids.items():
             said = said.replace(known, placeholder)
         return re.sub("begins with [0-9a-f]+|[0-9a-f]{64}", "", said)  # digests of the ids
 
     assert answer(other) == answer(unknown)
-    assert SECRET in _said(two.call(ADA, "get_memory", id=str(two.ada)))
+    assert SECRET in _text_of(two.call(ADA, "get_memory", id=str(two.ada)))
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "retrieve_memories", "retrieve_memory", "debug_retrieve"])
 @pytest.mark.parametrize("query", [SECRET, "zeppelin", "airship", "%"])
 def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, query: str) -> None:
-    assert "and so on" not in _said(two.call(BOB, tool, query=query))
-    assert "and so on" in _said(two.call(ADA, tool, query=SECRET))
+    assert "and so on" not in _text_of(two.call(BOB, tool, query=query))
+    assert "and so on" in _text_of(two.call(ADA, tool, query=SECRET))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, quer
     ],
 )
 def test_no_answer_contains_data_of_another_namespace(two: Two, tool: str, arguments: dict[str, Any]) -> None:
-    said = _said(two.call(BOB, tool, **arguments))
+    said = _text_of(two.call(BOB, tool, **arguments))
     assert not any(
         one in said for one in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
     )
@@ -156,7 +156,7 @@ def test_no_answer_contains_data_of_another_namespace(two: Two, tool: str, argum
 def test_a_cursor_of_another_namespace_shows_only_the_caller_s_memories(two: Two) -> None:
     two._store("ada", *(request(f"zeppelin {n}") for n in range(3)))
     cursor = two.call(ADA, "list_memories", limit=1).structured_content["next_cursor"]
-    assert "zeppelin" not in _said(two.call(BOB, "list_memories", cursor=cursor))
+    assert "zeppelin" not in _text_of(two.call(BOB, "list_memories", cursor=cursor))
 
 
 def test_the_same_content_in_another_namespace_is_not_a_duplicate(two: Two) -> None:
@@ -191,7 +191,7 @@ def test_a_statement_that_names_another_namespace_changes_nothing_there(
     with pool.connection() as connection, connection.transaction():
         connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
         connection.script(statement)
-    assert "zeppelin" in _said(two.call(ADA, "get_memory", id=str(two.ada)))
+    assert "zeppelin" in _text_of(two.call(ADA, "get_memory", id=str(two.ada)))
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
     assert owner.run("SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'") == [[1]]
     assert owner.run("SELECT count(*) FROM dead_letters WHERE namespace = 'ada'") == [[1]]

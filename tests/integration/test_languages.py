@@ -65,7 +65,7 @@ def _stored(store: PostgresMemories, namespace: str, *contents: str) -> None:
     ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
 
 
-def _found(store: PostgresMemories, namespace: str, query: str) -> list[str]:
+def _search(store: PostgresMemories, namespace: str, query: str) -> list[str]:
     """Search by words alone."""
     hits = find(store_of(store, namespace), SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
     return [hit.content for hit in hits]
@@ -89,14 +89,14 @@ def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: Post
     missed = []
     for number, (query, content) in enumerate(INFLECTED):
         _stored(store, f"alone {number}", content)
-        if not _found(store, f"alone {number}", query):
+        if not _search(store, f"alone {number}", query):
             missed.append((query, content))
     assert missed == []
 
 
 def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: PostgresMemories) -> None:
     _stored(store, "mixed", "The invoices are in the blue folder", *(content for _, content in INFLECTED))
-    missed = [pair for pair in INFLECTED if pair[1] not in _found(store, "mixed", pair[0])]
+    missed = [pair for pair in INFLECTED if pair[1] not in _search(store, "mixed", pair[0])]
     assert missed == []
 
 
@@ -105,7 +105,7 @@ def test_english_stems_conflate_no_words_of_other_languages(store: PostgresMemor
     found = []
     for number, (query, content) in enumerate(NOT_CONFLATED):
         _stored(store, f"{number} {others}", content, *others)
-        if content in _found(store, f"{number} {others}", query):
+        if content in _search(store, f"{number} {others}", query):
             found.append((query, content))
     assert found == []
 
@@ -114,13 +114,13 @@ def test_function_words_of_a_question_find_no_memories(store: PostgresMemories) 
     found = []
     for number, (query, content) in enumerate(FUNCTION_WORDS):
         _stored(store, f"alone {number}", content)
-        if _found(store, f"alone {number}", query):
+        if _search(store, f"alone {number}", query):
             found.append((query, content))
     assert found == []
 
 
 def test_a_new_title_may_change_the_language_and_the_words(store: PostgresMemories, owner: Connection) -> None:
     _stored(store, "titles", "Bezahlte Rechnungen 2026")
-    assert _found(store, "titles", "Rechnung") == []
+    assert _search(store, "titles", "Rechnung") == []
     owner.run("UPDATE memories SET title = 'Das ist nicht von der Bank' WHERE namespace = 'titles'")
-    assert _found(store, "titles", "Rechnung") == ["Bezahlte Rechnungen 2026"]
+    assert _search(store, "titles", "Rechnung") == ["Bezahlte Rechnungen 2026"]

@@ -22,7 +22,7 @@ def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbed
     return embedder
 
 
-def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
+def _search(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
     asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
     found = search.search(asked, memories=store, embedder=embedder)
     return [hit.content for hit in found.hits]
@@ -31,21 +31,21 @@ def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields
 def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: PostgresMemories) -> None:
     embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
     embedder.away = True
-    assert _found(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
+    assert _search(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
 
 
 def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories) -> None:
     names = [f"Caroline said thing {n}" for n in range(60)]
     embedder = _stored(store, *names, "The zeppelin left", "Caroline left")
     embedder.away = True
-    assert _found(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
+    assert _search(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
 
 
 def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: PostgresMemories) -> None:
     long = " ".join(f"word{n}" for n in range(1500)) + " the greenhouse controller's password"
     embedder = _stored(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
     embedder.away = True
-    assert _found(store, embedder, "greenhouse controller password", limit=1) == [long]
+    assert _search(store, embedder, "greenhouse controller password", limit=1) == [long]
 
 
 def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemories, owner: Connection) -> None:
@@ -79,7 +79,7 @@ def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemorie
 def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str, query: str) -> None:
     embedder = _stored(store, content, "nothing of the kind", "别的东西", "ほかのこと")
     embedder.away = True
-    assert _found(store, embedder, query)[0] == content
+    assert _search(store, embedder, query)[0] == content
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_names_and_numbers_are_found_within_compound_identifiers(
         store, content, "nothing of the kind", "4822", "UA 2418", "1201", "1.2.4", "192.168.1.11", "1991"
     )
     embedder.away = True
-    assert _found(store, embedder, query)[:1] == [content]
+    assert _search(store, embedder, query)[:1] == [content]
 
 
 def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
@@ -136,16 +136,16 @@ def test_special_characters_in_a_query_have_no_special_meaning(
 ) -> None:
     embedder = _stored(store, "green tea", f"about {query}")
     if mode is SearchMode.EXACT:
-        assert _found(store, embedder, query, mode=mode) == [f"about {query}"]
+        assert _search(store, embedder, query, mode=mode) == [f"about {query}"]
     else:
-        assert len(_found(store, embedder, query, mode=mode)) == 2
+        assert len(_search(store, embedder, query, mode=mode)) == 2
 
 
 def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: PostgresMemories) -> None:
     words = [f"w{n}x" for n in range(16_050)]
     embedder = _stored(store, " ".join(words))
     embedder.away = True
-    assert {tuple(_found(store, embedder, word)) for word in words[::500]} == {(" ".join(words),)}
+    assert {tuple(_search(store, embedder, word)) for word in words[::500]} == {(" ".join(words),)}
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
@@ -162,9 +162,9 @@ def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
 
 def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     embedder = _stored(store, "hunter2", title="wifi password")
-    assert _found(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
+    assert _search(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
     embedder.away = True
-    assert _found(store, embedder, "wifi password") == ["hunter2"]
+    assert _search(store, embedder, "wifi password") == ["hunter2"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_ses
     store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
 ) -> None:
     embedder = _stored(store, "green tea", "black tea", session=session)
-    _found(store, embedder, "tea", mode=mode)
+    _search(store, embedder, "tea", mode=mode)
     sent: list[str] = []
     run = Connection.run
 
@@ -185,7 +185,7 @@ def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_ses
 
     monkeypatch.setattr(Connection, "run", counted)
     monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
-    _found(store, embedder, "tea", mode=mode)
+    _search(store, embedder, "tea", mode=mode)
     assert len(sent) == trips
 
 
@@ -202,8 +202,8 @@ def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted
     embedder = _stored(store, "old tea", "new tea")
     ids = {head.title: head.id for head in store.list(Filters(include_superseded=True), 10)}
     store.update(ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
-    assert _found(store, embedder, "tea") == ["new tea"]
+    assert _search(store, embedder, "tea") == ["new tea"]
     store.delete(ids["new tea"])
-    assert _found(store, embedder, "tea") == []
+    assert _search(store, embedder, "tea") == []
     store.update(ids["old tea"], MemoryChange(not_superseded=True))
-    assert _found(store, embedder, "tea") == ["old tea"]
+    assert _search(store, embedder, "tea") == ["old tea"]

@@ -43,7 +43,7 @@ def _fill(store: PostgresMemories, count: int) -> None:
         ingest.store(IngestMessage("ns", tuple(made[start : start + 500])), memories=store, embedder=FakeEmbedder())
 
 
-def _found(store: PostgresMemories, text: str, **asked: object) -> list[str]:
+def _search_exact(store: PostgresMemories, text: str, **asked: object) -> list[str]:
     query = SearchQuery(query=text, mode=SearchMode.EXACT, **asked)  # type: ignore[arg-type]
     return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
@@ -59,15 +59,18 @@ def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_ca
             text = chance.choice((str, str.upper, str.lower))(content[start:end])
             if text.strip():
                 expected = [row[0] for row in owner.run(CONTAINING, namespace="ns", text=text)]
-                assert _found(store, text) == expected, text
+                assert _search_exact(store, text) == expected, text
 
 
 def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(store: PostgresMemories) -> None:
     _fill(store, 2 * NEWEST)
-    assert _found(store, "tea number 7 ") == ["tea number 7 of many cups"]
-    assert _found(store, "number 19", limit=2) == ["tea number 1999 of many cups", "tea number 1998 of many cups"]
-    assert _found(store, "zeppelin", filters=Filters(tags=("old",))) == [OLD[0]]
-    assert _found(store, "zeppelin", filters=Filters(tags=("new",))) == []
+    assert _search_exact(store, "tea number 7 ") == ["tea number 7 of many cups"]
+    assert _search_exact(store, "number 19", limit=2) == [
+        "tea number 1999 of many cups",
+        "tea number 1998 of many cups",
+    ]
+    assert _search_exact(store, "zeppelin", filters=Filters(tags=("old",))) == [OLD[0]]
+    assert _search_exact(store, "zeppelin", filters=Filters(tags=("new",))) == []
 
 
 @pytest.mark.parametrize("text", ["a zeppelin nobody saw", "teapot", "many zebras", "寿司店"])

@@ -158,7 +158,7 @@ def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> 
     tool = by_name()["ingest_memories"]
 
     def error(batch: Sequence[Sample]) -> str:
-        result: Any = call(tool, {"memories": [_known(one.row) for one in batch]}, LOCAL, services)
+        result: Any = call(tool, {"memories": [_known_fields(one.row) for one in batch]}, LOCAL, services)
         return result.content[0].text.removesuffix(f"; {tool.refused}") if result.is_error else ""
 
     for start in range(0, len(samples), BATCH_LIMIT):
@@ -170,7 +170,7 @@ def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> 
         system.deliver()
 
 
-def _known(row: dict[str, Any]) -> dict[str, Any]:
+def _known_fields(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name in MemoryInput.model_fields}
 
 

@@ -82,7 +82,7 @@ def _exists(module: str) -> bool:
     return at.is_dir() or at.with_suffix(".py").is_file()
 
 
-def _named(node: ast.AST, package: str) -> Iterator[str]:
+def _imported_modules(node: ast.AST, package: str) -> Iterator[str]:
     """Return the modules that a node imports, or names in a string for `import_module`."""
     match node:
         case ast.Import(names=names):
@@ -97,7 +97,7 @@ def _named(node: ast.AST, package: str) -> Iterator[str]:
 
 def _imports(source: str, package: str = "mnemosyne") -> set[str]:
     """Return the modules of this project that a source imports in any way; `package` is the source's package."""
-    named = {name for node in ast.walk(ast.parse(source)) for name in _named(node, package)}
+    named = {name for node in ast.walk(ast.parse(source)) for name in _imported_modules(node, package)}
     return {name.removeprefix("mnemosyne").removeprefix(".") for name in named if f"{name}.".startswith("mnemosyne.")}
 
 

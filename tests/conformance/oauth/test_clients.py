@@ -115,7 +115,7 @@ def test_the_python_sdk_logs_in_with_only_the_address_refreshes_and_is_revoked(p
     wait_until(is_refused, "the access token is of no use any more")
 
 
-def _opened(process: "subprocess.Popen[str]", pattern: str) -> str:
+def _next_address(process: "subprocess.Popen[str]", pattern: str) -> str:
     """The next address that a client asks its person to open."""
     assert process.stdout is not None
     printed = []
@@ -134,7 +134,7 @@ def test_the_typescript_sdk_logs_in_refreshes_and_is_revoked(place: Place, javas
         command, cwd=JS, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
-            asked = place.person.allow(_opened(process, r"^OPEN (\S+)"))
+            asked = place.person.allow(_next_address(process, r"^OPEN (\S+)"))
             printed, _ = process.communicate(timeout=120)
         finally:
             process.kill()
@@ -199,7 +199,7 @@ def test_the_authorization_server_passes_the_suite(place: Place, javascript: str
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as process:  # fmt: skip
         try:
-            place.person.allow(_opened(process, rf"({re.escape(place.issuer)}/authorize\?\S+)"))
+            place.person.allow(_next_address(process, rf"({re.escape(place.issuer)}/authorize\?\S+)"))
             printed, _ = process.communicate(timeout=120)
         finally:
             process.kill()

@@ -18,7 +18,7 @@ def sealed(state: str) -> str:
     return f"{state}.{hmac.new(KEY, state.encode(), hashlib.sha256).hexdigest()}"
 
 
-def opened(token: str | None) -> str:
+def verified_state(token: str | None) -> str:
     """Return the verified state. Raises MCPError if it was changed."""
     state = (token or "").rpartition(".")[0]
     if not token or not hmac.compare_digest(sealed(state), token):
@@ -79,7 +79,7 @@ def play(
         wanted = {key: one for key, one in wanted.items() if getattr(capabilities, can[key], None) is not None}
     state = sealed("1") if name in WITH_STATE else None
     if params.request_state is not None or (answers and name in WITH_STATE):
-        round_ = opened(params.request_state)
+        round_ = verified_state(params.request_state)
         if name.endswith("multi_round") and round_ == "1" and "step1" in answers:
             return ask(SECOND, sealed("2"))
         wanted = SECOND if round_ == "2" else wanted

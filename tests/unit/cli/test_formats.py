@@ -61,7 +61,7 @@ def _refusal(item: Item) -> str:
     return reading.error
 
 
-def _again(item: Item) -> ExportedMemory:
+def _reimported(item: Item) -> ExportedMemory:
     request = _request(item)
     return _exported(
         request.content,
@@ -101,7 +101,7 @@ def test_export_import_export_changes_nothing_but_ids_and_server_times(
     text = to_jsonl(to_record(memory)) if format_ == "jsonl" else to_markdown(to_record(memory))[1]
     path.write_bytes(text.encode())
     (item,) = _read(path, format_)
-    again = replace(_again(item), id=memory.id)
+    again = replace(_reimported(item), id=memory.id)
     assert again == memory
     assert (to_jsonl(to_record(again)) if format_ == "jsonl" else to_markdown(to_record(again))[1]) == text
 
@@ -194,7 +194,7 @@ def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[
     path.write_text(json.dumps({"memories": [{**good, **entry}, good]}))
     bad, last = _read(path, "mcp-memory-service")
     assert _refusal(bad)
-    assert _again(last).content == "good"
+    assert _reimported(last).content == "good"
 
 
 def test_a_line_of_100_000_nested_arrays_is_a_failure(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_line_breaks_special_to_yaml_are_kept_in_a_markdown_file(tmp_path: Path,
     name, text = to_markdown(to_record(memory))
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     (item,) = _read(tmp_path / name, "markdown")
-    assert _again(item).metadata == memory.metadata
+    assert _reimported(item).metadata == memory.metadata
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def _run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, " ".join(f"{result.output} {result.exception or ''}".split())
 
 
-def _shown(path: tuple[str, ...]) -> list[str]:
+def _targets_in_help(path: tuple[str, ...]) -> list[str]:
     """Return the targets in the command's help."""
     options = {param.opts[0]: param.hidden for param in COMMANDS[path].params if isinstance(param, click.Option)}
     return [option for option in TARGETS if not options[option]]
@@ -107,7 +107,7 @@ def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_on
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     code, output = _run(*path, *_arguments(path))
-    shown = _shown(path)
+    shown = _targets_in_help(path)
     assert code == 1
     assert "no target is named" in output
     assert all(option in output for option in shown)
@@ -128,12 +128,12 @@ def test_an_option_for_the_target_overrides_the_environment(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     code, output = _run(*path, *_arguments(path), option, TARGETS[option])
-    if option in _shown(path):
+    if option in _targets_in_help(path):
         assert (code, REACHED[option] in output) == (1, True), output
     else:
         assert code == 2
         assert f"`{cli.name} {' '.join(path)}` does not work with {option}: use " in output
-        assert all(usable in output for usable in _shown(path))
+        assert all(usable in output for usable in _targets_in_help(path))
     assert list(home.iterdir()) == []
 
 
@@ -176,7 +176,7 @@ def test_two_targets_are_refused_and_both_are_named(path: tuple[str, ...], pair:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_an_empty_target_is_refused(path: tuple[str, ...]) -> None:
-    for option in _shown(path):
+    for option in _targets_in_help(path):
         code, output = _run(*path, *_arguments(path), option, "")
         assert code == 2
         assert f"{option} must not be empty" in output

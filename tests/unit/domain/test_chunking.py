@@ -20,7 +20,7 @@ INPUT_TOKENS = {"gemini-embedding-001": 2_048, "gemini-embedding-2": 8_192}
 PREFIXES = {"gemini-embedding-001": "", "gemini-embedding-2": "title: none | text: "}
 
 
-def lost(text: str, made: Sequence[str]) -> str:
+def missing_characters(text: str, made: Sequence[str]) -> str:
     """The characters of the text, other than white space, that are in no chunk at their place."""
     text, position, missing = re.sub(r"\s", "", text), 0, ""
     for chunk in (re.sub(r"\s", "", one) for one in made):
@@ -73,7 +73,7 @@ def test_only_white_space_is_omitted_from_chunks(text: str, characters: int, tok
     limit = ChunkLimit(characters=characters, tokens=tokens)
     made = chunks(text, limit)
     assert all(limit.share(chunk) <= 1 for chunk in made)
-    assert lost(text, made) == ""
+    assert missing_characters(text, made) == ""
 
 
 @pytest.mark.parametrize("model", INPUT_TOKENS)
@@ -81,7 +81,7 @@ def test_only_white_space_is_omitted_from_chunks(text: str, characters: int, tok
 def test_each_chunk_fits_the_model_and_each_character_is_in_a_chunk(shape: Shape, model: str) -> None:
     text = shape(Random(model), 20_000)
     made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
-    assert lost(text, made) == ""
+    assert missing_characters(text, made) == ""
     assert max(token_counts([PREFIXES[model] + chunk for chunk in made])) + ADDED <= INPUT_TOKENS[model]
 
 
@@ -99,7 +99,7 @@ def test_each_chunk_of_mixed_texts_fits_the_model(
     random = Random(seed)
     text = between.join(TEXTS[kind][n % len(TEXTS[kind])](random, length) for kind, n, length in parts)
     made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
-    assert lost(text, made) == ""
+    assert missing_characters(text, made) == ""
     assert max(token_counts([PREFIXES[model] + chunk for chunk in made]), default=0) + ADDED <= INPUT_TOKENS[model]
 
 
@@ -132,7 +132,7 @@ def test_a_text_that_the_model_rejects_as_too_long_is_embedded_in_smaller_chunks
     limit = ChunkLimit(characters=4_000, tokens=2_000)
     first, second, third = embed_whole([short, long, short], limit, Model(characters).embed)
     assert (first, third) == ([short], [short])
-    assert lost(long, second) == ""
+    assert missing_characters(long, second) == ""
     assert max(map(len, second)) <= characters
 
 

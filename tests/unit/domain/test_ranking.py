@@ -18,7 +18,9 @@ def _candidate(name: str, vector: float | None = 0.0, words: float | None = 0.0,
     return blank._replace(**fields)
 
 
-def _found(*rows: Candidate, neighbours: Sequence[tuple[int, int, int]] = (), listed: int | None = None) -> Candidates:
+def _candidates(
+    *rows: Candidate, neighbours: Sequence[tuple[int, int, int]] = (), listed: int | None = None
+) -> Candidates:
     return Candidates(
         rows=rows,
         listed=len(rows) if listed is None else listed,
@@ -40,7 +42,7 @@ def test_fusion_scales_both_scores_over_all_candidates() -> None:
 @pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.6), (4_000, 0.68)])
 def test_words_weigh_more_among_long_memories(length: int, expected: float) -> None:
     rows = [_candidate("vector", 1.0, 0.0, length=length), _candidate("words", 0.0, 1.0, length=length)]
-    ranked = ranking.relevant(_found(*rows), "", lexical_weight=0.5)
+    ranked = ranking.relevant(_candidates(*rows), "", lexical_weight=0.5)
     assert _relevances(ranked) == pytest.approx({"words": expected, "vector": 1 - expected})
 
 
@@ -91,7 +93,7 @@ def test_a_memory_without_neighbours_gets_no_context() -> None:
     ],
 )
 def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: str, named: bool) -> None:
-    found = _found(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
+    found = _candidates(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
     (first, _) = ranking.relevant(found, query, lexical_weight=0.0)
     assert first.speaker == (DEFAULT_WEIGHTS.speaker if named else 0.0)
 
@@ -106,14 +108,14 @@ def test_a_preferred_time_includes_its_start_and_excludes_its_end(
     def at(second: int | None) -> datetime | None:
         return None if second is None else datetime.fromtimestamp(second, UTC)
 
-    found = _found(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
+    found = _candidates(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
     window = TimeWindow(after=at(after), before=at(before))
     ranked = ranking.relevant(found, "tea", lexical_weight=0.0, preferred=[window])
     assert {one.candidate.id: one.time for one in ranked}["a"] == (DEFAULT_WEIGHTS.preferred_time if preferred else 0.0)
 
 
 def test_relevance_is_at_most_1() -> None:
-    found = _found(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
+    found = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
     assert _relevances(ranking.relevant(found, "Ada", lexical_weight=0.5))["a"] == 1.0
 
 
@@ -122,14 +124,14 @@ def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filte
         _candidate("question", 0.9, 2.0, session=1), _candidate("other", 0.1, session=1),
         _candidate("answer", session=1), _candidate("hidden", session=1, eligible=False),
     ]  # fmt: skip
-    found = _found(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
+    found = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
     assert _relevances(ranking.relevant(found, "tea", lexical_weight=0.5)).keys() == {"question", "other", "answer"}
 
 
 def test_a_neighbour_that_joins_the_candidates_gets_context_from_the_match_and_its_own_neighbours() -> None:
     rows = [_candidate("head", 0.9, session=1), _candidate("low", 0.0, session=1), _candidate("next", 0.0, session=1)]
     rows += [_candidate("after", 0.9, session=1, eligible=False)]
-    found = _found(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
+    found = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
     joined = next(one for one in ranking.relevant(found, "", lexical_weight=0.0) if one.candidate.id == "next")
     assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
 
@@ -177,7 +179,7 @@ def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
 
 def test_near_duplicates_fold_into_the_best_of_them() -> None:
     rows = [_candidate("a", 0.2, statement="s"), _candidate("b", 0.9, statement="s"), _candidate("c", 0.5)]
-    ranked = ranking.order(ranking.plain(_found(*(row._replace(lexical_score=None) for row in rows))), 0.0)
+    ranked = ranking.order(ranking.plain(_candidates(*(row._replace(lexical_score=None) for row in rows))), 0.0)
     assert [(one.candidate.id, one.folded) for one in ranked] == [("b", ("a",)), ("c", ())]
 
 
@@ -188,12 +190,12 @@ def test_near_duplicates_fold_into_the_best_of_them() -> None:
 def test_a_search_that_is_not_hybrid_has_its_own_relevance(
     strategy: str, vector: float | None, relevance: float
 ) -> None:
-    found = replace(_found(_candidate("a", vector, None)), strategy=strategy)
+    found = replace(_candidates(_candidate("a", vector, None)), strategy=strategy)
     assert ranking.plain(found)[0].relevance == relevance
 
 
 def test_a_search_by_words_only_scales_relevance_by_the_best_match() -> None:
-    found = _found(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
+    found = _candidates(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
     assert _relevances(ranking.plain(found)) == {"a": 1.0, "b": 0.25}
 
 
@@ -204,6 +206,6 @@ def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their
 
 
 def test_a_weight_changes_the_ranking() -> None:
-    found = _found(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
+    found = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
     ranked = ranking.relevant(found, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
     assert ranked[0].speaker == 0.05

@@ -105,11 +105,11 @@ def _never_folded(data: st.DataObject) -> None:
     else:
         order = data.draw(st.permutations(words))
         changed = " ".join(order)
-    if _told(text) != _told(changed):
+    if _reference_words(text) != _reference_words(changed):
         assert wording(text) != wording(changed), (text, changed)
 
 
-def _told(text: str) -> list[str]:
+def _reference_words(text: str) -> list[str]:
     """Words of a text without a final full stop: a second implementation to compare with."""
     words = unicodedata.normalize("NFC", text).split()
     if words and words[-1][-1] in FULL_STOPS:

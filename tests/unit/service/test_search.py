@@ -15,7 +15,7 @@ def _search(services: FakeServices, query: SearchQuery) -> SearchResult:
     return search.search(query, memories=services.memories, embedder=services.embedder, reranker=services.reranker)
 
 
-def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:
+def _hits(services: FakeServices, query: SearchQuery) -> list[Hit]:
     return list(_search(services, query).hits)
 
 
@@ -28,7 +28,7 @@ def test_memories_with_the_same_wording_are_one_hit_that_names_the_others(servic
         "Ada likes black tea.",
         tags=("t",),
     )
-    hits = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID))
+    hits = _hits(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID))
     assert len(hits) == 2
     green, black = sorted(hits, key=lambda hit: len(hit.near_duplicates), reverse=True)
     assert len({green.id, *green.near_duplicates}) == 3
@@ -37,19 +37,19 @@ def test_memories_with_the_same_wording_are_one_hit_that_names_the_others(servic
 
 def test_a_short_greeting_stored_twice_is_two_hits(services: FakeServices) -> None:
     store_contents(services.memories, "Ada: Good morning!", "Ada: Good morning.")
-    assert len(_found(services, SearchQuery(query="good morning"))) == 2
+    assert len(_hits(services, SearchQuery(query="good morning"))) == 2
 
 
 def test_the_same_words_in_another_order_are_another_hit(services: FakeServices) -> None:
     store_contents(services.memories, "Ada called Bob on Monday.", "Bob called Ada on Monday.", tags=("t",))
-    assert len(_found(services, SearchQuery(query="who called Bob?"))) == 2
+    assert len(_hits(services, SearchQuery(query="who called Bob?"))) == 2
 
 
 def test_lists_and_exact_searches_do_not_merge_near_duplicates(services: FakeServices) -> None:
     store_contents(services.memories, "Ada likes green tea.", "Ada likes green tea", tags=("t",))
-    assert len(_found(services, SearchQuery(query="green"))) == 1
-    assert len(_found(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
-    assert len(_found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))) == 2
+    assert len(_hits(services, SearchQuery(query="green"))) == 1
+    assert len(_hits(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
+    assert len(_hits(services, SearchQuery(query=None, filters=Filters(tags=("t",))))) == 2
 
 
 def _with_reranker(services: FakeServices, preferred: str, *contents: str) -> FakeReranker:
@@ -90,35 +90,35 @@ def test_if_the_reranker_fails_a_search_keeps_its_ranking_and_is_marked_degraded
 def test_hits_that_the_reranker_scores_equally_keep_their_order(services: FakeServices) -> None:
     _with_reranker(services, "nothing of it", *TEAS)
     query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5)
-    reranked = [hit.id for hit in _found(services, query)]
+    reranked = [hit.id for hit in _hits(services, query)]
     services.reranker = None
-    assert reranked == [hit.id for hit in _found(services, query)]
+    assert reranked == [hit.id for hit in _hits(services, query)]
 
 
 def test_the_reranker_gets_the_title_if_the_content_does_not_contain_it(services: FakeServices) -> None:
     services.reranker = FakeReranker("Brewing")
     store_contents(services.memories, "green tea", title="Brewing")
-    _found(services, SearchQuery(query="tea", explain=True))
+    _hits(services, SearchQuery(query="tea", explain=True))
     assert services.reranker.read == ["Brewing green tea"]
 
 
 def test_lists_and_exact_searches_do_not_use_the_reranker(services: FakeServices) -> None:
     reranker = _with_reranker(services, "cup 30 ", *TEAS)
-    _found(services, SearchQuery(query="green", mode=SearchMode.EXACT))
-    _found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
-    _found(services, SearchQuery(query="tea", filters=Filters(session=str(new_id()))))
+    _hits(services, SearchQuery(query="green", mode=SearchMode.EXACT))
+    _hits(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
+    _hits(services, SearchQuery(query="tea", filters=Filters(session=str(new_id()))))
     assert reranker.read == []
 
 
 def test_a_reranked_hit_names_its_near_duplicates(services: FakeServices) -> None:
     _with_reranker(services, "cup", "green tea in a cup", "green tea in a cup.", "green tea in a  cup", "black tea")
-    (hit, other) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=2))
+    (hit, other) = _hits(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=2))
     assert (len(hit.near_duplicates), other.content) == (2, "black tea")
 
 
 def test_a_reranked_hit_keeps_the_explanation_of_its_score(services: FakeServices) -> None:
     _with_reranker(services, "cup 30 ", *TEAS)
-    (hit, *_) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
+    (hit, *_) = _hits(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
     assert hit.why and hit.why.matched_words == ("green", "tea")
 
 
