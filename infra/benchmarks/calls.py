@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
@@ -24,12 +25,13 @@ from starlette.applications import Starlette
 
 from infra.benchmarks.figures import Figure
 from mnemosyne.domain.memory import IngestStatus
-from mnemosyne.domain.principal import LOCAL
+from mnemosyne.domain.principal import LOCAL, ApiKey, Scope
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.service.authenticate import NoAuthenticator
+from mnemosyne.service.api_keys import hash_secret
+from mnemosyne.service.authenticate import ApiKeyAuthenticator, Authenticator, NoAuthenticator
 from tests.fakes import FakeServices
 
 HOSTS = ("localhost:*",)
@@ -37,9 +39,13 @@ TOOL = "ingest_status"
 ARGUMENTS = {"request_id": "0192f3a4-0000-7000-8000-000000000000"}
 ANSWER: dict[str, Any] = {"requests": [{**ARGUMENTS, "state": "unknown", "attempts": 0}]}
 REQUESTS = 50
-COMPARED = {"the bare SDK": 1.3, "its high-level server": 0.67}
-"""The servers that ours is compared with, and the goals. The high-level server was FastMCP 1; its goal is 1.5 times
-the throughput."""
+COMPARED = {
+    ("tools/call", "the bare SDK"): 1.3,
+    ("tools/call with an API key", "the bare SDK"): None,
+    ("tools/call", "its high-level server"): 0.67,
+}
+"""Compared apps, and the goals. The high-level server was FastMCP 1; its goal is 1.5 times the throughput."""
+KEY_ID, SECRET = "0" * 12, "0" * 43
 ERAS = {
     "2025-11-25": {},
     "2026-07-28": {
@@ -69,9 +75,9 @@ class _Services(FakeServices):
         return None
 
 
-def ours() -> Starlette:
+def ours(authenticator: Authenticator) -> Starlette:
     """Return the `mcp` function's app."""
-    access = Access(NoAuthenticator(), per_minute=600, issuer="", allowed_hosts=HOSTS)
+    access = Access(authenticator, per_minute=10**9, issuer="", allowed_hosts=HOSTS)
     return build_app(
         _Services(),
         threads=8,
@@ -80,6 +86,15 @@ def ours() -> Starlette:
         warm=lambda: None,
         examine=list,
     )
+
+
+def _api_keys() -> Authenticator:
+    """Authenticate the key of the measured requests."""
+    now, scopes = datetime.now(UTC), frozenset({Scope.READ})
+    key = ApiKey(
+        id=KEY_ID, name="bench", namespace="bench", scopes=scopes, secret_hash=hash_secret(SECRET), created_at=now
+    )
+    return ApiKeyAuthenticator(lambda key_id: key, lambda: now)
 
 
 def bare() -> Starlette:
@@ -117,7 +132,12 @@ def figures(rounds: int) -> list[Figure]:
 
 async def measured(rounds: int) -> list[Figure]:
     """Measure both protocol versions. Raises RuntimeError if a call fails."""
-    apps = {"ours": ours(), "the bare SDK": bare(), "its high-level server": high_level()}
+    apps = {
+        "tools/call": ours(NoAuthenticator()),
+        "tools/call with an API key": ours(_api_keys()),
+        "the bare SDK": bare(),
+        "its high-level server": high_level(),
+    }
     made = []
     async with AsyncExitStack() as stack:
         for app in apps.values():
@@ -127,9 +147,9 @@ async def measured(rounds: int) -> list[Figure]:
             for _ in range(rounds):
                 for name, app in apps.items():
                     costs[name].append(await _cost(app, era))
-            for name, goal in COMPARED.items():
-                pairs = zip(costs["ours"][1:], costs[name][1:], strict=True)
-                made.append(Figure.of(f"tools/call / {name}, {era}", [a / b for a, b in pairs], goal))
+            for (ours_, other), goal in COMPARED.items():
+                pairs = zip(costs[ours_][1:], costs[other][1:], strict=True)
+                made.append(Figure.of(f"{ours_} / {other}, {era}", [a / b for a, b in pairs], goal))
     return made
 
 
@@ -151,6 +171,7 @@ def _request(era: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
         "accept": "application/json, text/event-stream",
         "content-length": str(len(body)),
         "mcp-protocol-version": era,
+        "authorization": f"Bearer mnk_{KEY_ID}_{SECRET}",
     }
     if ERAS[era]:
         headers |= {"mcp-method": "tools/call", "mcp-name": TOOL}

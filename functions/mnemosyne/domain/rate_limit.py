@@ -93,19 +93,17 @@ class TokenBucket:
         `paid` is the part of the request's cost taken earlier. A request whose total cost exceeds the capacity needs a
         full bucket, and the rest becomes a negative balance. A retry before the wait is over pays the full cost again.
         """
-        filled, full = self._filled(now), float(self.per_minute)
-        if filled.tokens >= min(cost, max(0.0, full - paid)):
-            return self._with(filled.tokens - cost, now), 0.0
-        return filled, (min(cost + paid, full) - filled.tokens) / (full / 60)
+        tokens, full = self._refilled(now), float(self.per_minute)
+        if tokens >= min(cost, max(0.0, full - paid)):
+            return self._with(tokens - cost, now), 0.0
+        return self._with(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
 
     def owing(self, now: float, cost: float) -> Self:
         """Take tokens even if the balance becomes negative, but not below two full buckets."""
-        filled = self._filled(now)
-        return self._with(max(-2.0 * self.per_minute, filled.tokens - cost), now)
+        return self._with(max(-2.0 * self.per_minute, self._refilled(now) - cost), now)
 
-    def _filled(self, now: float) -> Self:
-        tokens = self.tokens + (now - self.at) * self.per_minute / 60
-        return self._with(min(float(self.per_minute), tokens), now)
+    def _refilled(self, now: float) -> float:
+        return min(float(self.per_minute), self.tokens + (now - self.at) * self.per_minute / 60)
 
     def _with(self, tokens: float, at: float) -> Self:
         return type(self)(per_minute=self.per_minute, tokens=tokens, at=at)

@@ -102,8 +102,8 @@ class McpMiddleware:
                 if response is not None:
                     await reply.send(response, scope, arrived.receive)
         finally:
-            if self._access.limits(principal):
-                self._access.budgets.charge(principal.id, reply.bytes // rate_limit.BYTES_OUT)
+            if (units := reply.bytes // rate_limit.BYTES_OUT) and self._access.limits(principal):
+                self._access.budgets.charge(principal.id, units)
 
     def _place(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
         return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
