@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -109,6 +109,21 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
         return _ENCODER.encode(entry)
+
+
+class _LineHandler(logging.StreamHandler[TextIO]):
+    """Writes each record as a line, without the steps of logging's handler that have no effect here."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Write the record."""
+        try:
+            line = f"{self.format(record)}{self.terminator}"
+            with self.lock or nullcontext():
+                self.stream.write(line)
+                self.stream.flush()
+        except Exception:  # noqa: BLE001 - as logging's handlers: a log must not fail the program
+            self.handleError(record)
+        return True
 
 
 def grouped(cause: str) -> str:
@@ -217,7 +232,7 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
     `project` is the Google Cloud project of the traces.
     """
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # lines do not include them
-    handler = logging.StreamHandler(stream)
+    handler = _LineHandler(stream)
     handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()
     root.handlers[:] = [handler]

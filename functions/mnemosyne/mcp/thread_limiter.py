@@ -1,11 +1,11 @@
 """Share the threads that run tools fairly between callers."""
 
+import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
-
-import anyio
 
 from mnemosyne.domain.principal import LOCAL, Principal
 from mnemosyne.mcp.workers import Workers
@@ -22,37 +22,31 @@ class Turns:
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
         self._clock = clock
-        self._everybody = anyio.CapacityLimiter(threads)
+        self._everybody = _Places(threads)
         self._workers = Workers(threads)
         self._share = max(1, threads // 2)
-        self._own: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+        self._own: WeakValueDictionary[str, _Places] = WeakValueDictionary()
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Run a function in a thread, once the caller may use one."""
-        places: list[tuple[anyio.CapacityLimiter, object]] = []
-        try:
-            for limiter in self._limiters(principal):
-                places.append((limiter, await _place(limiter)))
+        async with self._turn(principal), self._everybody:
             return await self._workers.run(self._timed, function, arguments)
-        finally:
-            for limiter, borrower in reversed(places):
-                limiter.release_on_behalf_of(borrower)
 
     def wait_seconds(self, principal: Principal) -> float:
         """Estimate how long the caller would wait for a thread, from the durations of recent calls."""
         own = self._own.get(principal.id)
-        among_own = own.statistics().tasks_waiting / self._share if own else 0
-        return max(among_own, self._everybody.statistics().tasks_waiting / self._threads) * self._seconds
+        among_own = own.waiting / self._share if own else 0
+        return max(among_own, self._everybody.waiting / self._threads) * self._seconds
 
-    def _limiters(self, principal: Principal) -> tuple[anyio.CapacityLimiter, ...]:
-        """Return the principal's own limit and the common limit. The only user of a local server has no own limit."""
+    def _turn(self, principal: Principal) -> AbstractAsyncContextManager[object]:
+        """Return the principal's own limit. The only user of a local server has none."""
         if principal is LOCAL:
-            return (self._everybody,)
+            return nullcontext()
         own = self._own.get(principal.id)
         if own is None:
-            own = self._own[principal.id] = anyio.CapacityLimiter(self._share)
-        return own, self._everybody
+            own = self._own[principal.id] = _Places(self._share)
+        return own
 
     def _timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
         started = self._clock()
@@ -62,11 +56,18 @@ class Turns:
             self._seconds += LATEST * (self._clock() - started - self._seconds)
 
 
-async def _place(limiter: anyio.CapacityLimiter) -> object:
-    """Take a place, and return its borrower. Without the first attempt, each call would give up its turn."""
-    borrower = object()
-    try:
-        limiter.acquire_on_behalf_of_nowait(borrower)
-    except anyio.WouldBlock:
-        await limiter.acquire_on_behalf_of(borrower)
-    return borrower
+class _Places(asyncio.Semaphore):
+    """Places, first come, first served. Unlike anyio's limiter, taking a free place does not yield to other tasks."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.waiting = 0
+        """Callers that wait for a place."""
+
+    async def acquire(self) -> Literal[True]:
+        """Take a place."""
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
