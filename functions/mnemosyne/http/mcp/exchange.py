@@ -36,7 +36,7 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 @dataclass(frozen=True)
 class Client:
-    """What a request contains about its client."""
+    """Revision and capabilities of a client."""
 
     revision: str
     capabilities: mcp_types.ClientCapabilities | None
@@ -74,7 +74,7 @@ class Exchanges:
         return Response(to_json(message), status, media_type="application/json")
 
     def client(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> "Client | None":
-        """Return what the server knows about the client; None if the request contradicts its headers."""
+        """Return the client of a request; None if the request contradicts its headers."""
         revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
         if revision in HANDSHAKE_PROTOCOL_VERSIONS:
             return Client(revision, None)
