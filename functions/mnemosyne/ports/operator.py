@@ -63,7 +63,7 @@ class Operator(Protocol):
 
     @property
     def quotas(self) -> QuotaStore:
-        """Quotas."""
+        """The store of the quotas of all namespaces."""
 
     @property
     def audit(self) -> AuditLog:
