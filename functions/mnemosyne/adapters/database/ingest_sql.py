@@ -144,8 +144,8 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 # dump of another server: the first pass includes it.
 #
 # The condition on changed_in has a single lower bound. With two, an index scan would start at one bound and filter the
-# rows by the other. Memories are looked up for the page only. i.changed_in is qualified, because the answer's changed_in
-# is text, in which 10 comes before 9.
+# rows by the other. Memories are looked up for the page only. i.changed_in is qualified, because the answer's
+# changed_in is text, in which 10 comes before 9.
 OUTCOMES: Final = """
 WITH page AS (
     SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.redriven_at, i.source,
