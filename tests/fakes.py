@@ -152,6 +152,7 @@ class FakeServices:
         self.embedder = FakeEmbedder()
         self.reranker: FakeReranker | None = None
         self.outcome_topic: FakeOutcomes | None = None
+        self.now = NOW
 
     def memories_of(self, namespace: str) -> MemoryStore:
         return self.memories if isinstance(self.memories, NoStore) else store_of(self.memories, namespace)
@@ -170,7 +171,7 @@ class FakeServices:
         return store_of(self.memories, "").database.pool
 
     def clock(self) -> datetime:
-        return NOW
+        return self.now
 
 
 def request(content: str, **fields: object) -> IngestRequest:

@@ -29,7 +29,7 @@ def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
     assert system.call("memory_stats", {})["memories"] == 3
     press(browser, "Forget 2 memories")
     find(browser, "dialog .btn.danger").click()
-    shows(browser, "2 memories forgotten. The receipt: mnemosyne receipt show ")
+    shows(browser, "2 memories forgotten. The receipt: mnemosyne receipt show --namespace default ")
     assert system.call("memory_stats", {})["memories"] == 1
 
 

@@ -55,6 +55,7 @@ def test_no_file_has_a_forgotten_text(tmp_path: Path) -> None:
         assert server.call("memory_facets", {"prefix": "zoo"})["tags"][0]["memories"] == 5
         assert files_with_the_canary(data)
         _run(server, "forget", "--namespace", "default", "--tag", "zoo", "--yes")
+        assert "5 memories  finished" in _run(server, "receipt", "list")
         server.stop()
         _rewrite(data)
         assert [file for file in files_with_the_canary(data) if not file.startswith("postgres/pg_wal/")] == []

@@ -24,7 +24,7 @@ from mnemosyne.mcp import cursors
 from mnemosyne.service import dead_letters, forgetting
 from mnemosyne.service.deliveries import Push, give_up
 from mnemosyne.service.deliveries import store as deliver
-from tests.fakes import FakeServices, request
+from tests.fakes import NOW, FakeServices, request
 from tests.memories import EMBEDDER, list_memories, rate, status_of, store, store_content
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, error_of
@@ -302,6 +302,10 @@ def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, mon
     forgetting_id = forgetting.begin(TEA, token, "", memories=services.memories)
     state = forgetting.proceed(forgetting_id, memories=services.memories, deadline=0)
     assert (state.left, state.finished_at) == (3, None)
+    (listed,) = services.memories.forgettings(10)
+    assert (listed.id, listed.left, listed.finished_at, listed.selection["filters"]["any_tags"]) == (
+        forgetting_id, 3, None, ["tea"],
+    )  # fmt: skip
     proceed(services, forgetting_id)
     state = forgetting.read(forgetting_id, memories=services.memories)
     assert (state.left, state.counts["memories"], bool(state.finished_at)) == (0, 5, True)
@@ -444,3 +448,28 @@ def test_a_finished_forgetting_does_not_change_when_it_is_repeated(services: Fak
 
 def test_the_database_and_the_functions_give_the_same_error(shared_database: SharedDatabase) -> None:
     assert shared_database.owner.one("SELECT forgotten_error() AS error")["error"] == FORGOTTEN
+
+
+def test_forgettings_are_listed_the_latest_first(services: FakeServices) -> None:
+    for content in ("oolong", "sencha"):
+        forget(services, Selection(ids=(store_content(services.memories, content),)))
+    later, earlier = services.memories.forgettings(10)
+    assert later.started_at > earlier.started_at
+    assert [later.id] == [state.id for state in services.memories.forgettings(1)]
+    assert services.memories_of("other").forgettings(10) == []
+
+
+def test_a_dry_run_of_a_time_in_words_can_be_confirmed_later(services: FakeServices) -> None:
+    store_content(services.memories, "oolong", timestamp=NOW - timedelta(days=9))
+    chosen = {"time_expr": "the past 3 months"}
+    dry = answer_of(services, "forget_memories", **chosen)
+    services.now = NOW + timedelta(minutes=5)
+    assert answer_of(services, "forget_memories", **chosen, token=dry["token"])["memories"] == 1
+
+
+def test_the_token_of_a_time_in_words_fits_no_other_time(services: FakeServices) -> None:
+    store_content(services.memories, "oolong", timestamp=NOW - timedelta(days=9))
+    dry = answer_of(services, "forget_memories", time_expr="the past 3 months")
+    token, after, _ = dry["token"].split(" ")
+    later = f"{token} {after} 2999-01-01T00:00:00Z"
+    assert "make another dry run" in error_of(services, "forget_memories", time_expr="the past 3 months", token=later)

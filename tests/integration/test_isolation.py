@@ -240,17 +240,17 @@ def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_a
     assert [row[0] for row in definers] == [
         "all_languages", "begin_forgetting", "change_tag", "collect_changed_words", "collect_metadata_keys",
         "collect_words", "complete_word", "conclude_dead_letter", "count_chunks", "count_deleted",
-        "count_earlier_state", "count_stored", "count_updated", "delete_records", "differing_labels",
+        "count_earlier_states", "count_stored", "count_updated", "delete_records", "differing_labels",
         "drop_dead_letters", "export_memories", "extend_expiry", "fail_dead_letter_again", "find_api_key",
         "find_candidates", "finish_forgetting", "forget_for", "forget_in_letter", "forget_requests",
         "forget_some", "forget_versions", "forgotten_ids", "forgotten_requests", "hold_on",
-        "keep_earlier_state", "keep_held_rows", "letters_looked_at", "list_memories", "lock_dead_letter",
-        "mark_query_words", "mark_redriven", "memory_expiry", "memory_facets", "memory_languages",
-        "memory_timeline", "neighbours", "note_created_memories", "note_missing_memories", "note_rated_memory",
-        "note_removed_memories", "note_updated_memory", "pairwise_cosines", "preview_forgetting",
-        "read_forgetting", "read_hits", "read_memory_then", "record_audit", "record_versions",
-        "refresh_statistics", "remove_expired_for", "standing_forgettings", "standing_grant", "unmark_redriven",
-        "usage_and_quota",
+        "keep_earlier_state", "keep_held_rows", "letters_looked_at", "list_forgettings", "list_memories",
+        "lock_dead_letter", "mark_query_words", "mark_redriven", "memory_expiry", "memory_facets",
+        "memory_languages", "memory_timeline", "neighbours", "note_created_memories", "note_missing_memories",
+        "note_rated_memory", "note_removed_memories", "note_updated_memory", "pairwise_cosines",
+        "preview_forgetting", "read_forgetting", "read_hits", "read_memory_then", "record_audit",
+        "record_versions", "refresh_statistics", "remove_expired_for", "standing_forgettings", "standing_grant",
+        "unmark_redriven", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)

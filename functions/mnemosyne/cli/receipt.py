@@ -15,7 +15,7 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgotten, ListReceiptKeys
+from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgettings, ListForgotten, ListReceiptKeys
 
 
 @click.group(cls=FullHelpGroup)
@@ -31,6 +31,21 @@ def show(forgetting: UUID, namespace: str, **place: Any) -> None:
     """Write the receipt of a finished forgetting as JSON."""
     with memory_system(**place) as system:
         say(json.dumps(fetched(system, namespace, forgetting), indent=1))
+
+
+@receipt.command("list")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@target(DATA_DIR, PROJECT)
+def list_(namespace: str, **place: Any) -> None:
+    """List the latest 100 forgettings, also those that were interrupted."""
+    with memory_system(**place) as system:
+        forgettings = system.run(ListForgettings(namespace=namespace))["forgettings"]
+    for each in forgettings:
+        count = counted(each["memories"], "memory", "memories")
+        state = f"finished {each['finished_at']}" if each["finished_at"] else f"not finished, {each['left']:,} left"
+        say(f"{each['id']}  {each['started_at']}  {count}  {state}  {plain(json.dumps(each['selection']))}")
+    if not forgettings:
+        say(f"nothing was forgotten in the namespace {plain(namespace)}")
 
 
 @receipt.command()

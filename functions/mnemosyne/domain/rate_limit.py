@@ -54,9 +54,10 @@ def cost_of_memories(memories: object) -> float:
 def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
     """Return the additional cost of a search, by its mode; 0 without a query. `otherwise` is the default mode."""
     mode = arguments.get("mode", otherwise)
+    earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has the labels of an earlier time
     if not arguments.get("query"):
-        return 0.0
-    cost = SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0)
+        return earlier
+    cost = earlier + SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0)
     return min(cost, TYPING) if arguments.get("typing") is True else cost
 
 

@@ -10,16 +10,19 @@ from mnemosyne.domain.rfc3339 import rfc3339
 VERSION: Final = 1
 _REMAINS: Final = (
     ("messages in Pub/Sub that are not delivered yet", timedelta(days=7), "discarded when delivered"),
+    ("events in Pub/Sub, if the change feed publishes contents", timedelta(days=7), "deleted by Pub/Sub"),
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
 """Where copies remain at most, and how long: see database.tf and pubsub.tf in terraform/modules/mnemosyne."""
 _KEPT: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
-    "no message stores the memories again",
+    "no message stores the memories again; source and key of records in ingest_requests",
+    "hashes of frequent words in namespace_words, until the statistics are computed again",
     "ids and counts in the audit trail, and ids in logs, without contents",
     "removed rows in unused space of the database's pages, which no query reads, until the space is used again",
-    "files and journals of `mnemosyne import` and of exports, which are with their users",
+    "files and journals of `mnemosyne import` and of exports, which are with their users, and objects in buckets",
+    "on a local system instead of Cloud SQL: the files of PostgreSQL's pg_wal, until PostgreSQL uses them again",
 )
 """What is not removed."""
 

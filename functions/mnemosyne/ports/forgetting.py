@@ -40,6 +40,9 @@ class ForgettingStore(Protocol):
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
         """Return a forgetting."""
 
+    def forgettings(self, limit: int) -> Sequence[Forgetting]:
+        """Return the latest forgettings, the latest first."""
+
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
         """Return ids of its memories in order."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import ingest_sql
@@ -40,6 +40,9 @@ SELECT letters_looked_at(:namespace, CAST(:id AS uuid), CAST(:at AS timestamptz)
 _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
 _REFRESH: Final = "SELECT refresh_statistics()"
 _READ: Final = "SELECT read_forgetting(:namespace, CAST(:id AS uuid)) AS forgetting"
+_LIST: Final = "SELECT list_forgettings(:namespace, CAST(:limit AS integer)) AS forgettings"
+# Both read the whole selection. A hundred thousand memories take some seconds.
+_LONG: Final = "SELECT set_config('statement_timeout', '40s', true)"
 _IDS: Final = """
 SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:limit AS integer)) AS ids
 """
@@ -51,6 +54,7 @@ class PostgresForgetting(NamespaceStore):
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
         """Return what a forgetting would delete, with a page of the memories, oldest first."""
         with self._transaction() as connection:
+            connection.run(_LONG)
             found = connection.one(
                 _PREVIEW,
                 namespace=self.namespace,
@@ -74,6 +78,7 @@ class PostgresForgetting(NamespaceStore):
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         """Begin a forgetting and return the number of its memories."""
         with self._transaction() as connection:
+            connection.run(_LONG)
             memories: int = connection.one(
                 _BEGIN,
                 namespace=self.namespace,
@@ -138,18 +143,13 @@ class PostgresForgetting(NamespaceStore):
         """Return a forgetting."""
         with self._transaction() as connection:
             found = connection.one(_READ, namespace=self.namespace, id=forgetting_id)["forgetting"]
-        if found is None:
-            return None
-        finished, at, letter_id = (found.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
-        return Forgetting(
-            **found
-            | {
-                "id": UUID(found["id"]),
-                "started_at": datetime.fromisoformat(found["started_at"]),
-                "finished_at": datetime.fromisoformat(finished) if finished else None,
-                "letter": KeysetCursor(timestamp=datetime.fromisoformat(at), key=letter_id) if at else None,
-            }
-        )
+        return None if found is None else _forgetting(found)
+
+    def forgettings(self, limit: int) -> Sequence[Forgetting]:
+        """Return the latest forgettings."""
+        with self._transaction() as connection:
+            found = connection.one(_LIST, namespace=self.namespace, limit=limit)["forgettings"]
+        return [_forgetting(each) for each in found]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
         """Return ids of its memories in order."""
@@ -172,3 +172,16 @@ class PostgresForgetting(NamespaceStore):
             datetime.fromisoformat(found[name]) if found[name] else None for name in ("forgotten_before", "all_before")
         )
         return Standing(covered=covered, forgettings=found["forgettings"], latest=latest, all_before=all_before)
+
+
+def _forgetting(found: dict[str, Any]) -> Forgetting:
+    finished, at, letter_id = (found.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
+    return Forgetting(
+        **found
+        | {
+            "id": UUID(found["id"]),
+            "started_at": datetime.fromisoformat(found["started_at"]),
+            "finished_at": datetime.fromisoformat(finished) if finished else None,
+            "letter": KeysetCursor(timestamp=datetime.fromisoformat(at), key=letter_id) if at else None,
+        }
+    )

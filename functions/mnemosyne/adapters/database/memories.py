@@ -206,7 +206,8 @@ class PostgresMemories(
                 pinned=change.pinned,
                 changes_expiry=change.changes_expiry,
             )
-            check_growth(before, usage(connection))
+            if change.title is not None or change.tags is not None or change.metadata is not None:
+                check_growth(before, usage(connection))
             if changed:
                 self._record_action(connection, [memory_id])
         return rows.read_memory(changed[0]["record"]) if changed else None

@@ -7,6 +7,7 @@ from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
+from mnemosyne.errors import StatementTimeout
 
 REMOVED_AT_ONCE: Final = 500
 """Expired memories that one transaction removes."""
@@ -104,10 +105,21 @@ class PostgresRetention:
         return AppliedRetention(changed=row["changed"], after=following)
 
     def remove_expired(self) -> int:
-        """Remove a batch of expired memories of all namespaces in one transaction, and return their number."""
-        with closing(self._open()) as connection:
-            removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE)["removed"]
-        return removed
+        """Remove a batch of expired memories of all namespaces in one transaction, and return their number.
+
+        The batch is smaller if the database needs too long, for example because the memories have many earlier states.
+        """
+        limit = REMOVED_AT_ONCE
+        while True:
+            try:
+                with closing(self._open()) as connection:
+                    removed: int = connection.one(_REMOVE, limit=limit)["removed"]
+            except StatementTimeout:
+                if limit == 1:
+                    raise
+                limit = max(1, limit // 10)
+            else:
+                return removed
 
 
 def _concerned(connection: Connection, namespace: str) -> list[str]:

@@ -9,8 +9,8 @@ CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from times
 LANGUAGE plpgsql
 AS $$
 BEGIN
-    RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered: what was deleted, expired or '
-        'restored after that time is not known; give as_of %s or later, or omit it', utc_text(p_at), utc_text(p_known_from));
+    RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered: what was deleted, expired, '
+        'restored or changed too often since is not known; give as_of %s or later, or omit it', utc_text(p_at), utc_text(p_known_from));
 END
 $$;
 
@@ -46,13 +46,20 @@ CREATE OR REPLACE FUNCTION require_complete(p_namespace text, p_at timestamptz) 
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
 DECLARE
-    known_from timestamptz := greatest(
-        (SELECT max(p.until) FROM incomplete_periods p
-        WHERE p.namespace = p_namespace AND p.since <= p_at AND p.until > p_at),
-        (SELECT max(m.expires_at) FROM memories m
-        WHERE m.namespace = p_namespace AND m.expires_at <= now() AND m.expires_at > p_at AND m.created_at <= p_at));
+    known_from timestamptz := p_at;
+    next_end timestamptz;
 BEGIN
-    IF known_from IS NOT NULL THEN
+    LOOP
+        next_end := greatest(
+            (SELECT max(p.until) FROM incomplete_periods p
+            WHERE p.namespace = p_namespace AND p.since <= known_from AND p.until > known_from),
+            (SELECT max(m.expires_at) FROM memories m
+            WHERE m.namespace = p_namespace AND m.expires_at <= now() AND m.expires_at > known_from
+                AND m.created_at <= known_from));
+        EXIT WHEN next_end IS NULL;
+        known_from := next_end;
+    END LOOP;
+    IF known_from > p_at THEN
         PERFORM raise_incomplete(p_at, known_from);
     END IF;
 END
@@ -80,7 +87,6 @@ BEGIN
         m.tags := earlier.tags;
         m.tag_keys := earlier.tag_keys;
         m.metadata := earlier.metadata;
-        m.metadata_keys := metadata_keys(m.namespace, earlier.metadata);
         m."timestamp" := earlier."timestamp";
         m.superseded_by := earlier.superseded_by;
     END IF;
@@ -104,6 +110,11 @@ CREATE OR REPLACE FUNCTION timestamp_then(m memories, p_at timestamptz) RETURNS 
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at))."timestamp" ELSE (m)."timestamp" END;
 
+-- The key of near-duplicates that the memory had at a time. Null means now.
+CREATE OR REPLACE FUNCTION statement_then(m memories, p_at timestamptz) RETURNS uuid
+LANGUAGE sql STABLE
+RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_then(m, p_at)) ELSE statement_key(m) END;
+
 -- The ids of the memories that a memory had superseded at a time, directly or through other memories. The result has at
 -- most five ids, the directly superseded ones first.
 CREATE OR REPLACE FUNCTION superseded_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
@@ -116,8 +127,10 @@ BEGIN
             UNION
             SELECT p.id, older.step + 1 FROM older CROSS JOIN LATERAL (
                 SELECT m.id FROM memories m
-                WHERE m.namespace = p_namespace AND is_unexpired(m.expires_at) AND (m.superseded_by = older.id OR m.id IN (
-                        SELECT e.memory_id FROM earlier_states e WHERE e.superseded_by = older.id))
+                WHERE m.id IN (
+                        SELECT now_.id FROM memories now_ WHERE now_.superseded_by = older.id
+                        UNION SELECT e.memory_id FROM earlier_states e WHERE e.superseded_by = older.id)
+                    AND m.namespace = p_namespace AND is_unexpired(m.expires_at)
                     AND (memory_then(m, p_at)).superseded_by = older.id
                 LIMIT 5
             ) AS p
@@ -148,28 +161,34 @@ BEGIN
 END
 $$;
 
--- Keep the state of a memory before it changes. At most the latest thousand states of a memory are kept. The time
+-- Keep the state of a memory before it changes. At most the latest 200 states of a memory are kept. The time
 -- before the oldest kept state is recorded as an incomplete period of the namespace.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
-    most CONSTANT integer := 1000;
+    most CONSTANT integer := 200;
     -- A transaction may begin before the memory's last change and commit after it. The time of its change must still be
     -- later than the time of the last change.
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- A restored export sets an earlier time of creation. The states of the memory since that time are not known.
+    -- A restored export sets an earlier time of creation. The states of the memory since that time are not known, and
+    -- neither are the memories that were deleted before the export.
     IF NEW.created_at < OLD.created_at THEN
-        PERFORM note_incomplete_period(OLD.namespace, NEW.created_at, at);
+        PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;
         RETURN NEW;
+    END IF;
+    -- A visible memory may get an expiry in the past, for example when a hold is released. It was visible until now.
+    IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
+        NEW.expires_at := now();
     END IF;
     -- Keep no state in three cases: this transaction stored the memory, this transaction has changed the memory before,
     -- or only the expiry changes and the memory has not expired.
     IF OLD.created_at >= now()
-        OR EXISTS (SELECT FROM earlier_states e WHERE e.memory_id = OLD.id AND e.changed_in = pg_current_xact_id())
+        OR EXISTS (SELECT FROM earlier_states e
+            WHERE e.memory_id = OLD.id AND e.until >= now() AND e.changed_in = pg_current_xact_id())
         OR (is_unexpired(OLD.expires_at) AND ROW (OLD.title, OLD.tags, OLD.metadata, OLD."timestamp", OLD.superseded_by)
             IS NOT DISTINCT FROM ROW (NEW.title, NEW.tags, NEW.metadata, NEW."timestamp", NEW.superseded_by))
     THEN
@@ -190,16 +209,16 @@ BEGIN
 END
 $$;
 
--- The size of earlier states counts towards the quota.
-CREATE OR REPLACE FUNCTION count_earlier_state() RETURNS trigger
+-- The size of earlier states counts towards the quota: their labels, and 200 bytes for the row and its index entries.
+CREATE OR REPLACE FUNCTION count_earlier_states() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        PERFORM count_usage(NEW.namespace, 0, memory_bytes('', NEW.title, NEW.tags, NEW.metadata), 0);
-    ELSE
-        PERFORM count_usage(OLD.namespace, 0, - memory_bytes('', OLD.title, OLD.tags, OLD.metadata), 0);
-    END IF;
+    PERFORM count_usage(summed.namespace, 0, CASE WHEN TG_OP = 'INSERT' THEN summed.bytes ELSE - summed.bytes END, 0)
+    FROM (
+        SELECT c.namespace, CAST(sum(200 + memory_bytes('', c.title, c.tags, c.metadata)) AS bigint) AS bytes
+        FROM changed c GROUP BY c.namespace
+    ) AS summed;
     RETURN NULL;
 END
 $$;
@@ -224,12 +243,15 @@ CREATE OR REPLACE TRIGGER keep_earlier_state
         OR OLD.superseded_by IS DISTINCT FROM NEW.superseded_by OR OLD.expires_at IS DISTINCT FROM NEW.expires_at
         OR OLD.created_at > NEW.created_at)
     EXECUTE FUNCTION keep_earlier_state();
-CREATE OR REPLACE TRIGGER count_earlier_state AFTER INSERT OR DELETE ON earlier_states
-    FOR EACH ROW EXECUTE FUNCTION count_earlier_state();
+-- One change of namespace_usage for each statement: changing its row again for each state takes quadratic time.
+CREATE OR REPLACE TRIGGER count_earlier_states AFTER INSERT ON earlier_states REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_earlier_states();
+CREATE OR REPLACE TRIGGER count_removed_states AFTER DELETE ON earlier_states REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_earlier_states();
 CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
 
 REVOKE ALL ON FUNCTION raise_incomplete, utc_text, note_incomplete_period, require_complete, memory_then, matched_then,
-    timestamp_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_state, note_missing_memories
+    timestamp_then, statement_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_states, note_missing_memories
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_memory_then TO mnemosyne_runtime, mnemosyne_mcp;

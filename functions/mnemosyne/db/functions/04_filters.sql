@@ -34,7 +34,8 @@ DECLARE
     session_namespace CONSTANT text := current_setting('mnemosyne.namespace', true);
     filters memory_filters;
 BEGIN
-    IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN
+    -- The keys of earlier metadata are not stored.
+    IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' AND p_filters ->> 'as_of' IS NULL THEN
         p_filters := p_filters || jsonb_build_object('metadata_keys', (
             SELECT jsonb_agg(term_key(session_namespace, term.key)) FROM (
                 SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t

@@ -89,7 +89,7 @@ BEGIN
                 array_agg(CAST(k.lexical_score AS real)),
                 array_agg(k.speaker),
                 array_agg(CASE WHEN k.eligible AND k.wording IN (SELECT w.wording FROM shared w)
-                    THEN (SELECT statement_key(m) FROM memories m WHERE m.id = k.id) END),
+                    THEN (SELECT statement_then(m, filters.as_of) FROM memories m WHERE m.id = k.id) END),
                 array_agg(k.eligible),
                 array_agg(k.length)) AS columns
             FROM (SELECT * FROM scored s ORDER BY s.index) AS k
@@ -122,7 +122,7 @@ BEGIN
             array_agg(r.lexical_score),
             array_agg(CAST(NULL AS text)),
             array_agg(CASE WHEN p_statements AND r.copies > 1 AND r.wording IS NOT NULL
-                THEN (SELECT statement_key(m) FROM memories m WHERE m.id = r.id) END),
+                THEN (SELECT statement_then(m, p_as_of) FROM memories m WHERE m.id = r.id) END),
             array_agg(true),
             array_agg(r.length)))
         FROM (

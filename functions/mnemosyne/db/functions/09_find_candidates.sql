@@ -57,9 +57,6 @@ DECLARE
     few_match boolean;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    IF filters.as_of IS NOT NULL THEN
-        PERFORM require_complete(p_namespace, filters.as_of);
-    END IF;
     -- This lock makes a change of the embedding space wait until the search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
@@ -131,6 +128,10 @@ BEGIN
             SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows)
             WHERE few_match OR keys IS NULL
         ) AS w;
+    END IF;
+    -- At the end, so that a deletion during this search is noticed.
+    IF filters.as_of IS NOT NULL THEN
+        PERFORM require_complete(p_namespace, filters.as_of);
     END IF;
     RETURN json_build_object(
         'strategy', concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END),

@@ -100,6 +100,9 @@ DECLARE
     share integer;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
+    IF p_as_of IS NOT NULL THEN
+        PERFORM require_complete(p_namespace, p_as_of);
+    END IF;
     share := characters_each(p_namespace, p_ids, p_characters);
     RETURN (
         SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_then(m, p_as_of))

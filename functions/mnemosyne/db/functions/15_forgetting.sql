@@ -244,6 +244,20 @@ BEGIN
 END
 $$;
 
+-- The latest forgettings of the namespace, at most p_limit.
+CREATE OR REPLACE FUNCTION list_forgettings(p_namespace text, p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    RETURN (
+        SELECT coalesce(jsonb_agg(read_forgetting(p_namespace, f.id) ORDER BY f.started_at DESC, f.id), '[]') FROM (
+            SELECT * FROM forgettings WHERE namespace = p_namespace ORDER BY started_at DESC, id LIMIT p_limit
+        ) AS f
+    );
+END
+$$;
+
 -- At most p_limit ids of the memories of a forgetting, in order, after p_after.
 CREATE OR REPLACE FUNCTION forgotten_ids(p_namespace text, p_id uuid, p_after uuid, p_limit integer) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -259,6 +273,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION selection_token, preview_forgetting, begin_forgetting, add_counts, forget_texts, forget_rows, forget_some,
-    letters_looked_at, finish_forgetting, refresh_statistics, read_forgetting, forgotten_ids FROM PUBLIC;
+    letters_looked_at, finish_forgetting, refresh_statistics, read_forgetting, list_forgettings, forgotten_ids FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_forgettings TO mnemosyne_runtime;
 GRANT EXECUTE ON FUNCTION preview_forgetting, begin_forgetting, forget_some, letters_looked_at, finish_forgetting,
     refresh_statistics, read_forgetting, forgotten_ids TO mnemosyne_runtime, mnemosyne_mcp;

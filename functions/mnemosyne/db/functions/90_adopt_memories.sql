@@ -29,7 +29,7 @@ BEGIN
     -- hash.
     INSERT INTO memories (
         id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding,
-        created_at, last_seen_at
+        created_at, last_seen_at, changed_at
     )
     SELECT
         CASE WHEN CAST(old.id AS text) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
@@ -47,7 +47,7 @@ BEGIN
             WHEN old.content_hash ~ '^[0-9a-f]{64}$' THEN old.content_hash
             ELSE encode(sha256(convert_to(concat_ws(' ', 'adopted', old.id, old.content), 'UTF8')), 'hex') END,
         current_setting('mnemosyne.embedding_model'), CAST(old.embedding AS halfvec),
-        coalesce(CAST(old.last_seen_at AS timestamptz), now()), coalesce(CAST(old.last_seen_at AS timestamptz), now())
+        coalesce(CAST(old.last_seen_at AS timestamptz), now()), coalesce(CAST(old.last_seen_at AS timestamptz), now()), now()
     FROM mnemosyne_adopted.memories old, LATERAL (
         SELECT coalesce(array_agg(once.tag ORDER BY once.place), '{}') AS written FROM (
             SELECT DISTINCT ON (lower(part.tag)) part.tag, part.place FROM (
@@ -62,6 +62,8 @@ BEGIN
     IF (SELECT count(*) FROM memories) <> expected THEN
         RAISE EXCEPTION 'of % memories to adopt, % were copied', expected, (SELECT count(*) FROM memories);
     END IF;
+    -- The labels that the memories had in the earlier server are not known.
+    PERFORM note_incomplete_period('default', '-infinity', now());
     EXECUTE vector_index;
     -- The adopted texts were not embedded today, so they do not count for today's quota.
     UPDATE namespace_usage SET texts = 0;

@@ -62,7 +62,8 @@ CREATE TABLE memories (
     wording         uuid,
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
-    changed_at      timestamptz,  -- end of the latest of earlier_states; null if there is none
+    -- end of the latest of earlier_states, or the time of a restore; null if there is neither
+    changed_at      timestamptz,
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
     superseded_by   uuid,  -- No foreign key: if the successor is deleted, searches still leave this memory out.
     rating_count    integer NOT NULL DEFAULT 0,
@@ -138,7 +139,7 @@ CREATE TABLE earlier_states (
     "timestamp"   timestamptz NOT NULL,
     superseded_by uuid,
     expired_at    timestamptz,  -- when the memory had expired, if it was visible again after the change
-    PRIMARY KEY (memory_id, changed_in)
+    PRIMARY KEY (memory_id, until)
 );
 
 -- Periods in which the earlier memories of a namespace are not completely known, because some were deleted, expired or

@@ -68,7 +68,8 @@ def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -
     end = _bound(name, text, local, end=True)
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
-            f"{name} must be a time in the past, got {text[:60]!r}: omit it to read what is stored now"
+            f"{name} must be a time in the past, got {text[:60]!r}: a date means its end, so give a time, or omit it "
+            "to read what is stored now"
         )
     return at
 

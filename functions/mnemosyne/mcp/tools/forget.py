@@ -12,6 +12,8 @@ from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.time.window import TimeWindow, bounds
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.record import Hold
@@ -20,6 +22,8 @@ from mnemosyne.mcp.tools.filters import FilterArguments, Limit
 from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
+_OPEN = "-"
+"""An open end of the window in a token."""
 SECONDS = 10.0
 """Time after which a call ends; the next one continues."""
 
@@ -50,6 +54,7 @@ class Preview(Result):
 
     memories: int
     token: str
+    """Confirms the selection. If `time_expr` was given, the token contains the window that it meant."""
     page: list[Selected]
     holds: list[Hold]
     """Holds that keep some of the memories, so that none can be forgotten."""
@@ -72,11 +77,11 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
             raise InvalidRequest("forgetting_id cannot be combined with a selection or a token")
         forgetting_id = arguments.forgetting_id
     else:
-        filters = arguments.filters(arguments.window(services.clock()))
-        selection = Selection.of(arguments.ids, filters, everything=arguments.all)
-        if arguments.token is None:
-            return _preview(selection, arguments, principal, services)
-        forgetting_id = forgetting.begin(selection, arguments.token, principal.id, memories=memories)
+        token, window = _token(arguments, services.clock())
+        selection = Selection.of(arguments.ids, arguments.filters(window), everything=arguments.all)
+        if token is None:
+            return _preview(selection, window, arguments, principal, services)
+        forgetting_id = forgetting.begin(selection, token, principal.id, memories=memories)
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
     result = Forgotten(
@@ -90,14 +95,34 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     return Reply(result, text=f"Forgot {done}{onward}")
 
 
-def _preview(selection: Selection, arguments: ForgetArguments, principal: Principal, services: Services) -> Reply:
+def _token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
+    """Return the token of the set, and the time window.
+
+    Words such as 'the past 3 months' mean another window at each call. So the token of a dry run with `time_expr` ends
+    with its window, which the confirmation uses.
+    """
+    window = arguments.window(now)
+    token, *ends = (arguments.token or "").split(" ")
+    if arguments.time_expr is None or len(ends) != 2:
+        return arguments.token, window
+    return token, bounds(*(None if end == _OPEN else end for end in ends))
+
+
+def _preview(
+    selection: Selection,
+    window: TimeWindow | None,
+    arguments: ForgetArguments,
+    principal: Principal,
+    services: Services,
+) -> Reply:
     found = services.memories_of(principal.namespace).preview_forgetting(
         selection, arguments.limit, after=cursors.read_id(arguments.cursor)
     )
+    ends = (window.after, window.last) if window and arguments.time_expr else ()
     return Reply(
         Preview(
             memories=found.memories,
-            token=found.token,
+            token=" ".join((found.token, *(rfc3339(end) or _OPEN for end in ends))),
             page=[Selected(**vars(each)) for each in found.page],
             holds=[Hold.model_validate(hold) for hold in found.holds],
             next_cursor=cursors.encode(found.after),

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from mnemosyne.domain import preview
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
-from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import past
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
@@ -19,7 +19,6 @@ from mnemosyne.mcp.record import Hold, MemoryLine, MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
-from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
@@ -50,15 +49,19 @@ class SessionMemories(Result):
 class ReadMemory(MemoryRecord):
     """One memory. For people, also whether its title was given, its neighbours in the session, and its legal hold."""
 
+    as_of: datetime | None = None
     title_given: bool | None = None
     session_memories: SessionMemories | None = None
     hold: Hold | None = None
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    memory = _read(arguments, services.memories_of(principal.namespace), services.clock())
-    record = ReadMemory.model_validate(memory)
-    versions = state_note([record])
+    as_of = past("as_of", arguments.as_of, now=services.clock(), timezone=arguments.timezone)
+    if as_of and arguments.neighbours:
+        raise InvalidRequest("neighbours are those of now: omit as_of or neighbours")
+    memory = manage.get(arguments.id, memories=services.memories_of(principal.namespace), as_of=as_of)
+    record = ReadMemory.model_validate(memory).model_copy(update={"as_of": as_of})
+    notes = (as_of and f"As of {rfc3339(as_of)}.", state_note([record]))
     if arguments.neighbours:
         memories = services.memories_of(principal.namespace)
         around = memories.session_neighbours(arguments.id)
@@ -71,14 +74,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
                 "hold": hold and Hold.model_validate(hold),
             }
         )
-    return Reply(record, text=memory.content, notes=(versions,) if versions else ())
-
-
-def _read(arguments: GetArguments, memories: MemoryStore, now: datetime) -> Memory:
-    if arguments.as_of is not None and arguments.neighbours:
-        raise InvalidRequest("neighbours are those of now: omit as_of or neighbours")
-    as_of = past("as_of", arguments.as_of, now=now, timezone=arguments.timezone)
-    return manage.get(arguments.id, memories=memories, as_of=as_of)
+    return Reply(record, text=memory.content, notes=tuple(note for note in notes if note))
 
 
 def _session_memories(around: SessionNeighbours) -> SessionMemories:

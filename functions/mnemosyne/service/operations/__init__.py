@@ -45,6 +45,7 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     forgetting.BeginForgetting,
     forgetting.ContinueForgetting,
     forgetting.IssueReceipt,
+    forgetting.ListForgettings,
     forgetting.ListForgotten,
     forgetting.ListReceiptKeys,
     holds.ListHolds,

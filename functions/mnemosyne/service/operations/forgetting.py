@@ -20,6 +20,8 @@ from mnemosyne.service.operations.operation import Operation
 from mnemosyne.service.operations.selecting import Selecting
 
 PAGE = 100
+LISTED = 100
+"""Most forgettings of a list."""
 IDS = 2_000
 """Ids in a page."""
 SECONDS = 30.0
@@ -110,9 +112,35 @@ class IssueReceipt(Operation):
         memories = operator.memories_of(self.namespace)
         state = forgetting.read(self.id, memories=memories)
         if state.finished_at is None:
-            raise Conflict(f"the forgetting {self.id} is not finished: run `mnemosyne forget --continue {self.id}`")
+            command = f"mnemosyne forget --namespace {self.namespace} --continue {self.id}"
+            raise Conflict(f"the forgetting {self.id} is not finished: run `{command}`")
         receipt = receipt_of(state, _digest(self.id, memories))
         return {"receipt": receipt, **operator.sign(receipt)}
+
+
+class ListForgettings(Operation):
+    """List the latest forgettings of a namespace, at most 100, with the selection and state of each."""
+
+    action = "forgettings"
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+
+    def run(self, operator: Operator) -> dict[str, Any]:
+        """Return the forgettings, the latest first."""
+        return {
+            "forgettings": [
+                {
+                    "id": str(state.id),
+                    "selection": dict(state.selection),
+                    "requested_by": state.requested_by,
+                    "started_at": rfc3339(state.started_at),
+                    "finished_at": rfc3339(state.finished_at),
+                    "memories": state.memories,
+                    "left": state.left,
+                }
+                for state in operator.memories_of(self.namespace).forgettings(LISTED)
+            ]
+        }
 
 
 class ListReceiptKeys(Operation):

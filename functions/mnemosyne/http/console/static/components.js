@@ -130,7 +130,7 @@ export function Dialog({ title, onClose, children, foot = null }) {
 }
 
 // An action with its state: `busy`, `error`, `done` (its result) and `run`. If it runs again before it has ended, the
-// earlier result is ignored.
+// earlier result is ignored. `reset` forgets the result.
 export function useAction(work) {
   const [state, setState] = useState({ busy: false, error: null, done: null });
   const latest = useRef(0);
@@ -148,7 +148,7 @@ export function useAction(work) {
     setState(next);
     return next.done;
   };
-  return { ...state, run };
+  return { ...state, run, reset: () => setState({ busy: false, error: null, done: null }) };
 }
 
 // A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and

@@ -1,13 +1,15 @@
 // Forget: choose memories, see all of them, and delete them with their texts everywhere.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Heading, Note, Problem, Time, useAction } from "./components.js";
 import { dayAndTime } from "./dates.js";
+import { person } from "./health.js";
 import { call, client } from "./mcp.js";
+import { useValue } from "./observable.js";
 import { filtersOf } from "./search_form.js";
 import { formatTags } from "./tags.js";
 import { TagField } from "./tag_field.js";
-import { memories as countMemories } from "./text.js";
+import { memories as countMemories, number } from "./text.js";
 
 const MOST = 50; // memories of a page
 const EMPTY = { time: "", after: "", before: "", session: "" };
@@ -21,40 +23,63 @@ export function selectionOf({ isAll, tags, ...form }) {
   return isAll ? { all: true } : filters;
 }
 
-// Forget the selected memories, some hundreds a call. `onProgress` gets the state after each call.
-export async function forgetAll(selection, token, onProgress) {
+// Forget the memories of a preview, some hundreds a call. `onProgress` gets the state after each call.
+export async function forgetAll({ selection, token }, onProgress) {
   const callTool = client.retrying();
   let state = await call("forget_memories", { ...selection, token });
+  forgetLists();
   onProgress(state);
   while (!state.finished) {
     state = await callTool("forget_memories", { forgetting_id: state.forgetting_id });
     onProgress(state);
   }
-  forgetLists();
   return state;
 }
 
-export function Forget() {
-  const [chosen, setChosen] = useState({ isAll: false, tags: [], ...EMPTY });
+const page = (selection, cursor) =>
+  call("forget_memories", { ...selection, limit: MOST, ...(cursor && { cursor }) });
+
+// The memories of a selection. `preview` belongs to the selection that was chosen when it was asked for.
+function usePreview(chosen) {
+  const latest = useRef(chosen);
+  latest.current = chosen;
   const [preview, setPreview] = useState(null);
   const looking = useAction(async () => {
     setPreview(null);
     const selection = selectionOf(chosen);
-    setPreview({ selection, ...(await call("forget_memories", { ...selection, limit: MOST })) });
+    const found = await page(selection);
+    if (latest.current === chosen) setPreview({ chosen, selection, ...found });
   });
-  const change = (part) => {
-    setChosen({ ...chosen, ...part });
-    setPreview(null);
-  };
   const more = useAction(async () => {
-    const next = await call("forget_memories", { ...preview.selection, limit: MOST, cursor: preview.next_cursor });
-    setPreview({ ...preview, page: [...preview.page, ...next.page], next_cursor: next.next_cursor });
+    const next = await page(preview.selection, preview.next_cursor);
+    if (next.token !== preview.token) throw new Error("The memories have changed: show them again.");
+    setPreview((before) => before === preview
+      ? { ...preview, page: [...preview.page, ...next.page], next_cursor: next.next_cursor } : before);
   });
+  return { preview: preview?.chosen === chosen ? preview : null, looking, more };
+}
+
+export function Forget() {
+  const [chosen, setChosen] = useState({ isAll: false, tags: [], ...EMPTY });
+  const [state, setState] = useState(null);
+  const { preview, looking, more } = usePreview(chosen);
+  const forgetting = useAction((found) => forgetAll(found, setState));
+  const { busy, done } = forgetting;
+  const again = () => {
+    setState(null);
+    setChosen({ ...chosen });
+    forgetting.reset();
+  };
   return html`<div class="narrow"><div class="page-head"><${Heading}>Forget</></div><div class="stack">
-    <p class="soft">Forgetting deletes memories with their texts everywhere, also in messages that were not
-      stored. Nothing brings them back. A signed receipt proves it.</p>
-    <${Choice} chosen=${chosen} onChange=${change} looking=${looking} />
-    ${preview && html`<${Preview} preview=${preview} more=${more} onDone=${() => setPreview(null)} />`}</div></div>`;
+    <p class="soft">Forgetting deletes memories with all their texts in the database, also in messages that were not
+      stored. It cannot be undone. A signed receipt names what was deleted, and where copies remain for a while.</p>
+    ${!busy && !done && html`<${Choice} ...${{ chosen, looking }}
+      onChange=${(part) => setChosen({ ...chosen, ...part })} />`}
+    ${!busy && !done && preview && html`<${Preview} ...${{ preview, more }}
+      onForget=${() => { if (!busy) forgetting.run(preview); }} />`}
+    ${state && !done && html`<${Progress} state=${state} />`}
+    ${done && html`<${Done} state=${done} onClose=${again} />`}
+    <${Problem} error=${forgetting.error} /></div></div>`;
 }
 
 function Choice({ chosen, onChange, looking }) {
@@ -77,40 +102,41 @@ function Choice({ chosen, onChange, looking }) {
     <${Problem} error=${looking.error} /></form>`;
 }
 
-function Preview({ preview, more, onDone }) {
+function Preview({ preview, more, onForget }) {
   const [isAsking, setIsAsking] = useState(false);
-  const [state, setState] = useState(null);
-  const forgetting = useAction(() => forgetAll(preview.selection, preview.token, setState));
-  const { memories, page, holds, next_cursor: next } = preview;
-  const start = () => {
-    setIsAsking(false);
-    forgetting.run();
-  };
-  if (forgetting.done) return html`<${Done} state=${forgetting.done} onClose=${onDone} />`;
+  const { memories, page: listed, holds, next_cursor: next } = preview;
   if (!memories) return html`<p class="soft" role="status">No memory matches.</p>`;
   return html`<section class="stack" aria-labelledby="forget-count">
     <h2 id="forget-count">${countMemories(memories)} would be forgotten</h2>
     ${holds.map(({ id, reason }) => html`<${Note} key=${id} kind="warn"><p>A legal hold keeps some of these
       memories, so none can be forgotten: ${reason}</p></>`)}
-    <ul class="panel flush plain">${page.map(({ id, timestamp, beginning }) => html`<li key=${id} class="pad small">
+    <ul class="panel flush plain">${listed.map(({ id, timestamp, beginning }) => html`<li key=${id} class="pad small">
       <a href=${`/memories/${id}`} dir="auto">${beginning}</a> <${Time} class="soft" at=${timestamp}
         name=${dayAndTime} /></li>`)}</ul>
     ${next && html`<p><${Button} busy=${more.busy} onClick=${more.run}>Show more</></p>`}
-    ${!holds.length && html`<p><${Button} class="btn danger" icon="trash" busy=${forgetting.busy}
+    ${!holds.length && html`<p><${Button} class="btn danger" icon="trash"
       onClick=${() => setIsAsking(true)}>Forget ${countMemories(memories)}</></p>`}
-    ${forgetting.busy && state && html`<p role="status" class="small">
-      ${countMemories(state.memories - state.left)} forgotten, ${state.left} left …</p>`}
-    <${Problem} error=${forgetting.error ?? more.error} />
-    ${isAsking && html`<${Question} count=${memories} onYes=${start} onClose=${() => setIsAsking(false)} />`}
+    <${Problem} error=${more.error} />
+    ${isAsking && html`<${Question} count=${memories} onYes=${onForget} onClose=${() => setIsAsking(false)} />`}
   </section>`;
 }
+
+const Progress = ({ state }) => html`<p role="status" class="small">
+  ${countMemories(state.memories - state.left)} forgotten, ${number(state.left)} left … To go on after the tab was
+  closed:${" "}<${Command} name="forget" option="--continue " id=${state.forgetting_id} /></p>`;
 
 const Question = ({ count, onClose, onYes }) => html`<${Dialog} title=${`Forget ${countMemories(count)}?`}
   onClose=${onClose} foot=${html`<${Button} onClick=${onClose}>Cancel</>
     <${Button} class="btn danger" onClick=${onYes}>Forget ${countMemories(count)}</>`}>
-  <p>This cannot be undone. If you close the tab, <code>mnemosyne forget --continue</code> goes on.</p></>`;
+  <p>This cannot be undone.</p></>`;
 
 const Done = ({ state, onClose }) => html`<${Note} kind="good" role="status" button=${html`
   <${Button} class="btn small" onClick=${onClose}>Close</>`}>
   <p>${countMemories(state.memories)} forgotten. The receipt:${" "}
-    <code>mnemosyne receipt show ${state.forgetting_id}</code></p></>`;
+    <${Command} name="receipt show" id=${state.forgetting_id} /></p></>`;
+
+// A command about a forgetting, for a terminal.
+function Command({ name, option = "", id }) {
+  const { namespace = "default" } = useValue(person) ?? {};
+  return html`<code>mnemosyne ${name} --namespace ${namespace} ${option}${id}</code>`;
+}
