@@ -132,8 +132,8 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
 def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     (one,) = store_of(store, "ada").list(_any(), 10)
-    keeper.set("ada", {"bytes": 100})
-    with pytest.raises(OverQuota, match=r"quota of 100 bytes has no room for 1,2.*nothing was changed"):
+    keeper.set("ada", {"bytes": 1_000})
+    with pytest.raises(OverQuota, match=r"quota of 1,000 bytes has no room for 1,2.*nothing was changed"):
         store_of(store, "ada").update(one.id, MemoryChange(metadata={"k": "v" * 1000}))
     assert store_of(store, "ada").quota().bytes == 8
     assert store_of(store, "ada").update(one.id, MemoryChange(title="cup")) is not None
