@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, keys, lists, page, press, shows, titles, type_into
+from tests.console.person import find, focused, keys, lists, page, press, reads, shows, titles, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -204,4 +205,20 @@ def test_titles_are_listed_with_the_first_words_and_end_with_a_whole_word(
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".line.cut")), "the line is marked as cut")
     assert titles(browser)[0].startswith("Extraordinarily uninterrupted"), "a truncated title is not shown"
     assert browser.driver.find_elements(By.CSS_SELECTOR, ".line b") == []
+    system.call("delete_memory", {"id": id_})
+
+
+def test_the_expiry_and_the_pin_of_a_memory_are_edited(site: str, browser: Chromium, system: DevServer) -> None:
+    id_ = system.outcome(system.ingest("TITLE: Lease\nThe lease ends soon."))["memory_id"]
+    browser.open(f"{site}/memories/{id_}/edit")
+    day = datetime.now().astimezone().date() + timedelta(days=9)
+    find(browser, "#expiry").send_keys(f"{day:%m%d%Y}")
+    find(browser, "form .check input").click()
+    press(browser, "Save")
+    shows(browser, "pinned")
+    memory = system.call("get_memory", {"id": id_})
+    assert (datetime.fromisoformat(memory["expires_at"]).astimezone().date(), memory["pinned"]) == (day, True)
+    for path in ("/", "/?q=lease"):
+        browser.open(f"{site}{path}")
+        reads(browser, f"[data-id='{id_}'] .badge", "expires in 9 days")
     system.call("delete_memory", {"id": id_})

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  dayName, daysBetween, groupName, groupsOf, rowDate, windowName,
+  dayName, daysBetween, expiryText, groupName, groupsOf, rowDate, windowName,
 } from "../../functions/mnemosyne/http/console/static/dates.js";
 
 const NOW = new Date(2026, 10, 27, 15, 0); // a Friday
@@ -52,4 +52,11 @@ const WINDOWS = [
 ];
 for (const [window, name] of WINDOWS) {
   test(`the window ${JSON.stringify(window)} is "${name}"`, () => assert.equal(windowName(window), name));
+}
+
+for (const [expiry, text] of [
+  [at(2026, 10, 27, 23, 59), "expires today"], [at(2026, 10, 28, 0, 0), "expires tomorrow"],
+  [at(2026, 11, 27, 23, 59), "expires in 30 days"], [at(2026, 11, 28, 0, 0), null], [undefined, null],
+]) {
+  test(`an expiry at ${expiry} has the text ${text}`, () => assert.equal(expiryText(expiry, NOW), text));
 }

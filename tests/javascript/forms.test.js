@@ -124,6 +124,8 @@ const CHANGES = [
   [{ tags: [] }, { tags: ["none"] }],
   [{ metadata: '{"cups": 3}' }, { metadata: { cups: 3 } }],
   [{ metadata: " " }, { metadata: {} }],
+  [{ expiry: "2027-03-01" }, { expires_at: new Date(2027, 2, 1).toISOString() }],
+  [{ pinned: true }, { pinned: true }],
 ];
 for (const [fields, changes] of CHANGES) {
   test(`the form ${JSON.stringify(fields)} changes ${JSON.stringify(changes)}`, () => {
@@ -136,8 +138,15 @@ test("a title that was cut from the text is not in the form, and is not changed"
   assert.equal(changesOf(cut, labelsOf(cut)), null);
 });
 
-test("a form without a change changes nothing", () => assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null));
+test("an expiry is shown as its local date, is removed if the field is empty, and is not moved otherwise", () => {
+  const expiring = { ...MEMORY, expires_at: new Date(2027, 2, 1, 15, 30).toISOString(), pinned: true };
+  assert.equal(labelsOf(expiring).expiry, "2027-03-01");
+  assert.equal(changesOf(expiring, labelsOf(expiring)), null);
+  const cleared = changesOf(expiring, { ...labelsOf(expiring), expiry: "", pinned: false });
+  assert.deepEqual(cleared, { id: "1", expires_at: "none", pinned: false });
+});
 
+test("a form without a change changes nothing", () => assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null));
 for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
   test(`metadata ${JSON.stringify(metadata)} are parsed as they were formatted`, () => {
     assert.deepEqual(parseMetadata(formatMetadata(metadata)), metadata);

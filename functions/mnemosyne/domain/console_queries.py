@@ -47,6 +47,8 @@ class ListedMemory(MemorySummary):
     """A memory in a listing, with the first characters of its content if requested."""
 
     session: str | None = None
+    expires_at: datetime | None = None
+    pinned: bool = False
     beginning: str | None = None
 
     @property

@@ -1,6 +1,6 @@
 """Lists of memories, and memories of a session, as the console shows them."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -23,6 +23,17 @@ def test_a_list_has_previews_on_request(services: FakeServices) -> None:
     assert (listed["title_given"], listed["session"]) == (True, "chat 1")
     assert LONG.startswith(listed["preview"].removesuffix("…"))
     assert len(listed["preview"]) <= 201
+
+
+def test_lists_with_previews_and_search_hits_have_expiry_and_pin(services: FakeServices) -> None:
+    expires_at = datetime.now(UTC) + timedelta(days=3)
+    store_content(services.memories, "oolong", expires_at=expires_at, pinned=True)
+    (plain,) = answer_of(services, "list_memories")["memories"]
+    assert not plain.keys() & {"expires_at", "pinned"}
+    (listed,) = answer_of(services, "list_memories", preview=True)["memories"]
+    (hit,) = answer_of(services, "memory_search", query="oolong")["memories"]
+    for memory in (listed, hit):
+        assert (datetime.fromisoformat(memory["expires_at"]), memory["pinned"]) == (expires_at, True)
 
 
 def test_a_list_can_be_paged_from_the_oldest(services: FakeServices) -> None:

@@ -41,7 +41,7 @@ WITH RECURSIVE older (id, step) AS (
     (SELECT id, step FROM older ORDER BY step DESC, id LIMIT CAST(:limit AS integer) + 1)
     UNION ALL SELECT next, step FROM newer WHERE next IS NOT NULL
 )
-SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session,
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,
     left(m.content, 1000) AS beginning
 FROM around JOIN memories m ON m.id = around.id
 WHERE m.namespace = :namespace
@@ -70,7 +70,7 @@ WITH own AS (
         ORDER BY m."timestamp", m.id LIMIT CAST(:limit AS integer)
     ) AS after
 )
-SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session,
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,
     left(m.content, 1000) AS beginning, counted.count, counted.position
 FROM around
 JOIN memories m ON m.id = around.id

@@ -56,7 +56,7 @@ SELECT read_memory_then(
 
 # Sets the namespace in the same round trip.
 LIST: Final = """
-SELECT id, "timestamp", title, tags, superseded_by, session, beginning
+SELECT id, "timestamp", title, tags, superseded_by, session, expires_at, pinned, beginning
 FROM list_memories(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb),
     CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_id AS uuid), CAST(:limit AS integer),

@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION list_memories(
     p_namespace text, p_filters jsonb, p_cursor_timestamp timestamptz, p_cursor_id uuid, p_limit integer,
     p_oldest_first boolean, p_beginning integer
 ) RETURNS TABLE (
-    id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, session text, beginning text
+    id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, session text, expires_at timestamptz,
+    pinned boolean, beginning text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -14,7 +15,8 @@ BEGIN
     -- There is one statement for each order, so that each can read the index memories_newest in order.
     IF p_oldest_first THEN
         RETURN QUERY
-        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, left(m.content, p_beginning)
+        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,
+            left(m.content, p_beginning)
         FROM memories m
         WHERE m.namespace = p_namespace AND matches_filters(m, filters)
             AND (p_cursor_id IS NULL OR (m."timestamp", m.id) > (p_cursor_timestamp, p_cursor_id))
@@ -22,7 +24,8 @@ BEGIN
         LIMIT p_limit;
     ELSE
         RETURN QUERY
-        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, left(m.content, p_beginning)
+        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,
+            left(m.content, p_beginning)
         FROM memories m
         WHERE m.namespace = p_namespace AND matches_filters(m, filters)
             AND (p_cursor_id IS NULL OR (m."timestamp", m.id) < (p_cursor_timestamp, p_cursor_id))

@@ -15,7 +15,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import past
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
-from mnemosyne.mcp.record import Hold, MemoryLine, MemoryRecord, brief
+from mnemosyne.mcp.record import Hold, MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
@@ -132,6 +132,8 @@ class ListedMemoryResult(Result):
     preview: str | None = None
     title_given: bool | None = None
     session: str | None = None
+    expires_at: datetime | None = None
+    pinned: Pinned = None
 
 
 class Listing(Result):
@@ -168,7 +170,7 @@ def _listed(memory: ListedMemory) -> ListedMemoryResult:
     title, tags = brief(memory.title, memory.tags)
     cut = (title, tags) != (memory.title, tuple(memory.tags))
     beginning = memory.beginning
-    return ListedMemoryResult(
+    line = ListedMemoryResult(
         id=memory.id,
         date=memory.timestamp.date().isoformat(),
         timestamp=memory.timestamp,
@@ -176,9 +178,17 @@ def _listed(memory: ListedMemory) -> ListedMemoryResult:
         tags=tags,
         superseded_by=memory.superseded_by,
         truncated=cut or None,
-        preview=None if beginning is None else preview.preview(memory.title, beginning),
-        title_given=None if beginning is None else preview.is_given(memory.title, beginning),
-        session=None if beginning is None else memory.session,
+    )
+    if beginning is None:
+        return line
+    return line.model_copy(
+        update={
+            "preview": preview.preview(memory.title, beginning),
+            "title_given": preview.is_given(memory.title, beginning),
+            "session": memory.session,
+            "expires_at": memory.expires_at,
+            "pinned": memory.pinned or None,
+        }
     )
 
 

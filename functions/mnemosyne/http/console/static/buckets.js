@@ -1,4 +1,5 @@
 // Buckets of the timeline: days, weeks, months or years in the local time zone.
+import { localDate } from "./dates.js";
 
 const MOST_BUCKETS = 2000;
 const AXIS_LABELS = 7;
@@ -55,9 +56,6 @@ export function fillBuckets({ per, buckets }) {
 
 const DAYS = { day: 1, week: 7, month: 30, year: 365 };
 const UNITS = Object.keys(DAYS);
-const pad = (value) => String(value).padStart(2, "0");
-const dateText = (date) =>
-  `${String(date.getFullYear()).padStart(4, "0")}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 
 // The start of the longer bucket that a bucket is part of.
 function coarserStart(start, per) {
@@ -65,7 +63,7 @@ function coarserStart(start, per) {
   if (per === "month") return `${start.slice(0, 7)}-01`;
   const date = new Date(midnight(start));
   date.setDate(date.getDate() - ((date.getDay() + 6) % 7));
-  return dateText(date);
+  return localDate(date);
 }
 
 // The timeline in the shortest unit that needs at most `most` bars: days, weeks, months or years.

@@ -42,6 +42,24 @@ export function dayName(timestamp, now = new Date()) {
   return date.getFullYear() === now.getFullYear() ? DAY.format(date) : DATE.format(date);
 }
 
+const SOON_DAYS = 30;
+
+// Text of an expiry within 30 days, null for a later one and without one.
+export function expiryText(expiresAt, now = new Date()) {
+  const days = expiresAt ? daysBetween(now, new Date(expiresAt)) : SOON_DAYS + 1;
+  if (days > SOON_DAYS) return null;
+  if (days <= 0) return "expires today";
+  return days === 1 ? "expires tomorrow" : `expires in ${days} days`;
+}
+
+const pad = (value, length = 2) => String(value).padStart(length, "0");
+
+// The local date of a time, as a date field has it.
+export const localDate = (date) => `${pad(date.getFullYear(), 4)}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+
+// The start of a date of a date field, as a timestamp.
+export const startOfDate = (date) => new Date(`${date}T00:00`).toISOString();
+
 // Day and time: "Today, 11:47".
 export const dayAndTime = (timestamp, now = new Date()) =>
   (Number.isNaN(Date.parse(timestamp)) ? timestamp : `${dayName(timestamp, now)}, ${TIME.format(new Date(timestamp))}`);

@@ -1,7 +1,8 @@
-// Edit title, tags and metadata of a memory. Its text cannot be changed: a correction replaces it.
+// Edit title, tags, metadata and expiry of a memory. Its text cannot be changed: a correction replaces it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists, go } from "./address.js";
 import { Button, Heading, Icon, Loading, Note, Problem, useAction } from "./components.js";
+import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
 import { call } from "./mcp.js";
 import { formatMetadata, parseMetadata } from "./metadata.js";
@@ -9,8 +10,13 @@ import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
 // The form of a memory's labels. A title that was cut from the text is not shown.
-export const labelsOf = ({ title, title_given: isGiven, tags, metadata }) =>
-  ({ title: isGiven === false ? "" : title, tags, metadata: formatMetadata(metadata) });
+export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_at: expiresAt, pinned = false }) => ({
+  title: isGiven === false ? "" : title,
+  tags,
+  metadata: formatMetadata(metadata),
+  expiry: expiresAt ? localDate(new Date(expiresAt)) : "",
+  pinned,
+});
 
 // Arguments of update_memory: the fields that differ in the form; null if none differs.
 export function changesOf(memory, form) {
@@ -19,6 +25,8 @@ export function changesOf(memory, form) {
   if (form.title !== before.title) changes.title = form.title;
   if (JSON.stringify(form.tags) !== JSON.stringify(before.tags)) changes.tags = form.tags.length ? form.tags : ["none"];
   if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
+  if (form.expiry !== before.expiry) changes.expires_at = form.expiry ? startOfDate(form.expiry) : "none";
+  if (form.pinned !== before.pinned) changes.pinned = form.pinned;
   return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
 }
 
@@ -61,6 +69,7 @@ function Form({ id, memory, may }) {
       <div class="field"><label for="metadata">Metadata <span class="faint">a JSON object</span></label>
         <textarea class="input mono" id="metadata" rows="4" spellcheck="false" value=${form.metadata}
           onInput=${(event) => change("metadata", event.target.value)}></textarea></div>
+      <${Expiry} form=${form} onChange=${change} />
       <${Problem} error=${saving.error} /></form>
     <aside class="side" aria-label="The text"><${Note}><div class="stack-s">
       <p><strong>The text itself stays as it is.</strong></p>
@@ -68,3 +77,11 @@ function Form({ id, memory, may }) {
       ${may.has("ingest_memory") && html`<p><a class="btn small" href=${`/add?replaces=${id}`}>
         <${Icon} name="edit" small />Write a correction</a></p>`}</div></></aside></div>`;
 }
+
+const Expiry = ({ form, onChange }) => html`<div class="field">
+  <label for="expiry">Expires <span class="faint">at the start of the day</span></label>
+  <input class="input" id="expiry" type="date" value=${form.expiry}
+    onInput=${(event) => onChange("expiry", event.target.value)} />
+  <label class="check"><input type="checkbox" checked=${form.pinned}
+    onChange=${(event) => onChange("pinned", event.target.checked)} /> Keep
+    <span class="faint">after the namespace's default lifetime</span></label></div>`;

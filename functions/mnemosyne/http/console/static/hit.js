@@ -2,6 +2,7 @@
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Marked } from "./components.js";
 import { useCutLine } from "./cut_lines.js";
+import { expiryText } from "./dates.js";
 import { HitDate, labelsOf, Pick, rowClass, RowTags } from "./row.js";
 import { bodyOf, markSegments, number, passageOf, unitRanges } from "./text.js";
 import { scalesOf, Why } from "./why.js";
@@ -35,7 +36,8 @@ function Hit({ memory, row, answer, scales }) {
   const { heading, passage } = partsOf(memory);
   const { debug, mode } = answer;
   const address = `/memories/${memory.id}`;
-  const badge = memory.superseded_by && html`<span class="badge">replaced</span>`;
+  const note = memory.superseded_by ? "replaced" : expiryText(memory.expires_at);
+  const badge = note && html`<span class="badge">${note}</span>`;
   const link = heading
     ? html`<a class="row-link hit-title" href=${address} onFocus=${row.onFocus} dir="auto"><${Marked}
       segments=${heading} />

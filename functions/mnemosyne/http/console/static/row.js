@@ -1,7 +1,7 @@
 // A row of a list of memories. Title, text and tags may be hostile: they are shown as text only.
 import { html } from "./vendor/htm-preact.js";
 import { Line, Time } from "./components.js";
-import { dayName, rowDate } from "./dates.js";
+import { dayName, expiryText, rowDate } from "./dates.js";
 import { tagAddress } from "./tags.js";
 import { plain, shorten } from "./text.js";
 
@@ -38,10 +38,11 @@ export const rowClass = (kind, { isAt, isPicked }) => `${kind}${isAt ? " at" : "
 
 export function Row({ memory, row }) {
   const { title, text } = labelsOf(memory);
+  const badge = memory.superseded_by ? "replaced" : expiryText(memory.expires_at);
   return html`<li class=${rowClass("row", row)} data-id=${memory.id}>
     <${Pick} memory=${memory} ...${row} />
     <a class="row-link" href=${`/memories/${memory.id}`} onFocus=${row.onFocus}>
-      <${Line} title=${title} text=${text} badge=${memory.superseded_by ? "replaced" : null} /></a>
+      <${Line} title=${title} text=${text} badge=${badge} /></a>
     <${RowTags} tags=${memory.tags} />
     <${Time} at=${memory.timestamp} name=${rowDate} class="row-date" /></li>`;
 }
