@@ -29,7 +29,7 @@ class Deployment:
         self._cluster = cluster
         self._name = name
         self._topic = f"file://{directory}/queue.db"
-        self._user = postgres.RUNTIME_USER
+        self.user = postgres.RUNTIME_USER
 
     def migrate(self, space: EmbeddingSpace) -> None:
         owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
@@ -44,7 +44,7 @@ class Deployment:
     def health(self, **settings: str) -> tuple[int, dict[str, dict[str, Any]]]:
         """Return the status and the checks by name."""
         environment = {
-            "MNEMOSYNE_DATABASE_URL": self._cluster.url(self._user, self._name),
+            "MNEMOSYNE_DATABASE_URL": self._cluster.url(self.user, self._name),
             "MNEMOSYNE_TOPIC": self._topic,
             **settings,
         }
@@ -111,3 +111,22 @@ def test_a_model_with_vectors_of_another_dimension_gets_503(
         gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
         status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini")
     assert (status, checks["embedder"]["ok"]) == (503, False)
+
+
+def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployment: Deployment) -> None:
+    deployment.migrate(SPACE)
+    deployment.user = postgres.OWNER
+    status, checks = deployment.health()
+    assert (status, checks["role"]["ok"]) == (503, False)
+    assert "is not bound by row-level security" in checks["role"]["seen"]
+
+
+def test_a_function_whose_role_bypasses_row_level_security_gets_503(deployment: Deployment) -> None:
+    deployment.migrate(SPACE)
+    deployment.user = "bypassing"
+    deployment.as_owner("CREATE ROLE bypassing LOGIN BYPASSRLS IN ROLE mnemosyne_runtime")
+    try:
+        status, checks = deployment.health()
+    finally:
+        deployment.as_owner("DROP ROLE bypassing")
+    assert (status, checks["role"]["ok"]) == (503, False)

@@ -28,6 +28,11 @@ MIGRATE = "run `make deploy`, which applies the migrations; without Terraform, `
 
 _GRANTS: Final = "run `make deploy`, which grants the role; without Terraform, run:"
 
+_OTHER_ROLE: Final = (
+    "run `make deploy`, which gives each function its own role; without Terraform, set MNEMOSYNE_DB_USER or "
+    "MNEMOSYNE_DATABASE_URL to a role that does not own the schema and has no BYPASSRLS"
+)
+
 _SERVER: Final = """
 SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
@@ -100,12 +105,17 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     return wrong or Check("role", f"{', '.join(users)}: bound by row-level security")
 
 
+def check_function_role(connection: Connection) -> Check:
+    """Check that row-level security applies to the role of this connection."""
+    return _role_check(connection.one(_ROLES, names=None))
+
+
 def _role_check(role: Row) -> Check:
     user = role["name"]
     if not role["exists"]:
         return Check("role", f"{user} does not exist", "run `make deploy`, which creates the user")
     if role["bypasses"] or role["is_owner"]:
-        return Check("role", f"{user} is not bound by row-level security", "let the functions log in as another role")
+        return Check("role", f"{user} is not bound by row-level security", _OTHER_ROLE)
     if not role["is_member"]:
         return Check("role", f"{user} may use nothing", f'{_GRANTS} GRANT mnemosyne_runtime TO "{user}"')
     return Check("role", f"{user}, bound by row-level security")
@@ -196,10 +206,16 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
-    """Check the settings, the database and, if the function `embeds`, the embedder; used by `/health?deep=1`."""
+    """Check the settings, the database and, if the function `embeds`, the embedder; used by `/health?deep=1`.
+
+    The check of the role fails for a function that logs in as the owner of the schema.
+    """
     yield check_settings()
     database = list(examine_database(services))
     yield from database
+    if all(check.ok for check in database):
+        with services.pool.connection() as connection:
+            yield check_function_role(connection)
     if embeds:
         yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.settings.auth_mode in ("oauth", "oidc"):
