@@ -1,10 +1,11 @@
 """The Operator port: the parts of a system, as its owner or as the role of the command line."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
@@ -28,7 +29,8 @@ from mnemosyne.app.signing import signer
 from mnemosyne.domain.archive import ArchivedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.health import Check
-from mnemosyne.observability import EventLog
+from mnemosyne.errors import ServiceError
+from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import Signer
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
@@ -37,6 +39,11 @@ from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
 from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
+
+EXPIRY_SECONDS: Final = 60.0
+"""Time after which a removal of expired memories begins no further batch."""
+EXPIRY_PRINCIPAL: Final = "system:expiry"
+"""The principal of removals of expired memories in the audit trail."""
 
 
 class OwnerStores:
@@ -160,18 +167,34 @@ def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, An
     return run
 
 
-def expire_memories(settings: Settings) -> dict[str, Any]:
-    """Remove the rows of expired memories and old events of change feeds, and return the number of memories."""
+def expire_memories(settings: Settings, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+    """Remove the rows of expired memories and old events of change feeds, and return the number of memories.
+
+    No batch begins after EXPIRY_SECONDS, because `migrate` does one thing at a time and operators' commands would wait.
+    The next run continues. A run that removed memories is one row of the audit trail.
+    """
     connect = connection_factory_for(settings)
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
-    removed = 0
-    while some := retention.remove_expired():
-        removed += some
-    if removed:
-        log.info("memories_expired", count=removed)
-    while feeds.remove_old():
+    deadline, removed = clock() + EXPIRY_SECONDS, 0
+    try:
+        while clock() < deadline and (some := retention.remove_expired()):
+            removed += some
+    finally:
+        if removed:
+            _record_expiry(connect, removed)
+    while feeds.remove_old() and clock() < deadline:
         pass
     return {"removed": removed}
+
+
+def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
+    """Record the removal of expired memories. It is done, so a failure is logged and not raised."""
+    log.info("memories_expired", count=count)
+    fields = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": count}
+    try:
+        PostgresAuditLog(lambda: closing(connect())).record(fields)
+    except ServiceError as exc:
+        log.error("audit_lost", action="expire", principal=EXPIRY_PRINCIPAL, **fault_fields(exc))
 
 
 def announce_changes(settings: Settings) -> dict[str, Any]:
