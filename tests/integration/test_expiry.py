@@ -209,6 +209,20 @@ def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
     assert services.memories.fetch(memory_id)
 
 
+def test_a_memory_whose_default_lifetime_has_passed_stays_pinned(
+    services: FakeServices,
+    set_lifetimes: Callable[[timedelta | None, timedelta | None], None],
+    shared_database: SharedDatabase,
+) -> None:
+    set_lifetimes(timedelta(days=1), None)
+    memory_id = store_content(services.memories, "oolong", pinned=True)
+    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '2 days'")
+    assert "would expire at once" in error_of(services, "update_memory", id=str(memory_id), pinned=False)
+    memory = services.memories.fetch(memory_id)
+    assert memory
+    assert memory.pinned
+
+
 def test_answers_show_when_a_memory_expires(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "The oolong is on shelf 7.", expires_at=SOON)
     moment = SOON.isoformat().replace("+00:00", "Z")

@@ -31,8 +31,8 @@ from mnemosyne.observability import WAIT, EventLog, fault_fields
 log = EventLog(__name__)
 
 _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
-"""SQLSTATEs of db/functions/05_holds.sql, 15_forgetting.sql and 04_earlier_states.sql, whose messages are for the
-caller."""
+"""SQLSTATEs of db/functions: 05_holds.sql, 15_forgetting.sql, and 02_expiry.sql with 04_earlier_states.sql. Their
+messages are for the caller."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
 """Seconds for which an idle connection is reused without a check, which costs a round trip."""

@@ -130,7 +130,7 @@ SET title = coalesce(CAST(:title AS text), title),
     expires_at = changed.expires_at
 FROM (
     SELECT old.id AS changed_id, new.given_expiry, new.pinned, CASE WHEN CAST(:changes_expiry AS boolean)
-        THEN memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at)
+        THEN require_future(memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at))
         ELSE old.expires_at END AS expires_at
     FROM memories old
     CROSS JOIN LATERAL (SELECT

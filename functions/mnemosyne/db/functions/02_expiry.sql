@@ -26,6 +26,20 @@ BEGIN
 END
 $$;
 
+-- The expiry that a change gives to a memory. An expiry that has passed is refused, because the caller could not see the
+-- changed memory.
+CREATE OR REPLACE FUNCTION require_future(p_expires_at timestamptz) RETURNS timestamptz
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF p_expires_at <= now() THEN
+        RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = 'the memory would expire at once, because the lifetime of the '
+            'namespace has passed since it was sent: keep it pinned, give expires_at, or delete it; nothing was changed';
+    END IF;
+    RETURN p_expires_at;
+END
+$$;
+
 -- Extend the expiry of memories whose content was sent again with a later expiry. p_sent is [{"content_hash": …,
 -- "expires_at": …, "pinned": …}, …]. A request never moves an expiry to an earlier time.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
@@ -123,8 +137,9 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION is_unexpired, memory_expiry, extend_expiry, remove_expired_for, remove_expired, apply_retention
+REVOKE ALL ON FUNCTION is_unexpired, memory_expiry, require_future, extend_expiry, remove_expired_for, remove_expired, apply_retention
     FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION require_future TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION is_unexpired, memory_expiry TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION extend_expiry, remove_expired_for TO mnemosyne_runtime, mnemosyne_ingest,
