@@ -14,14 +14,17 @@ from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import emulator as local_emulator
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.service import manage
 from mnemosyne.service.deliveries import Push, store
 from tests.fakes import FAKE_SPACE, NOW, FakeServices, request
 from tests.incidents import World
+from tests.integration.test_forgetting import forget
 from tests.memories import list_memories
 from tests.waiting import wait_until
 
@@ -56,7 +59,10 @@ class Topic:
             for received in answer.received_messages:
                 message = received.message
                 published = Published(
-                    message_id=message.message_id, data=message.data, attributes=dict(message.attributes)
+                    message_id=message.message_id,
+                    data=message.data,
+                    attributes=dict(message.attributes),
+                    publish_time=message.publish_time.isoformat(),
                 )
                 store(Push(published, 1), services)
                 self.subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=[received.ack_id])
@@ -136,6 +142,39 @@ def test_a_restored_database_gets_the_messages_after_its_backup_again(
         assert (audit["jsonPayload.action"], audit["jsonPayload.id"]) == ("delete_memory", str(erased_id))
         manage.delete(UUID(audit["jsonPayload.id"]), memories=after.services.memories)
         assert set(after.contents()) == {"early", "late"}
+        after.pool.close()
+    finally:
+        owner.run_file(f"DROP DATABASE IF EXISTS {backup} WITH (FORCE)")
+
+
+def test_a_forgetting_after_the_backup_is_undone_by_the_restore_and_is_repeated(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], topic: Topic, owner: Connection
+) -> None:
+    before = Database(cluster, name := new_database())
+    topic.publish(request("customer seven", tags=("customer-7",)))
+    topic.publish(request("other"))
+    topic.deliver(before.services, 2)
+    before.pool.close()
+    backup = f"{name}_backup"
+    owner.run_file(f"CREATE DATABASE {backup} TEMPLATE {name}")
+    selection = Selection(filters=Filters(tags=("customer-7",), include_superseded=True))
+    try:
+        topic.publish(request("customer seven, later", tags=("customer-7",)))
+        topic.deliver(before.services, 1)
+        forget(before.services, selection)
+        assert set(before.contents()) == {"other"}
+        before.pool.close()
+
+        after = Database(cluster, backup)
+        seek = {"subscription": SUBSCRIPTION, "time": datetime.now(UTC) - timedelta(hours=1)}
+        topic.subscriber.seek(request=seek)
+        topic.deliver(after.services, 3)
+        assert set(after.contents()) == {"customer seven", "customer seven, later", "other"}
+        forget(after.services, selection)
+        assert set(after.contents()) == {"other"}
+        topic.subscriber.seek(request=seek)
+        topic.deliver(after.services, 3)
+        assert set(after.contents()) == {"other"}
         after.pool.close()
     finally:
         owner.run_file(f"DROP DATABASE IF EXISTS {backup} WITH (FORCE)")
