@@ -38,15 +38,18 @@ FROM (
 ) AS made
 """
 
+LARGE_INDEXES = """
+SELECT indexname AS name, indexdef AS definition FROM pg_indexes
+WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin %' OR indexdef LIKE '% USING hnsw %')
+"""
+
 
 def prepare(owner: Connection, rows: int) -> None:
-    """Fill the table and update its statistics."""
-    owner.script("DROP INDEX memories_embedding")
+    """Fill the table, build its large indexes afterwards, and update its statistics."""
+    indexes = owner.run(LARGE_INDEXES)
+    owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))
     owner.run(FILL, rows=rows)
-    owner.script(
-        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
-        " WITH (m = 16, ef_construction = 200)"
-    )
+    owner.script("; ".join(["SET maintenance_work_mem = '2GB'", *(index["definition"] for index in indexes)]))
     owner.script("VACUUM ANALYZE memories")
 
 
