@@ -242,6 +242,7 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
         "SELECT read_hits('ada', '{}', 'tea', 99, false, NULL)",
         "SELECT read_memory_then('ada', gen_random_uuid(), now())",
         "SELECT pairwise_cosines('ada', '{}')",
+        "SELECT * FROM audit_page('ada', NULL, NULL, NULL, NULL, NULL, NULL, 10)",
         "SELECT complete_word('ada', '{}', 'te', 8)",
     ],
 )

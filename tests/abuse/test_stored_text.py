@@ -59,7 +59,7 @@ def test_each_answer_with_stored_text_has_the_same_notice_around_it(services: Fa
         "ingest_memory": {"content": "a", "timestamp": "2026-05-20T12:00:00Z"},
         "ingest_memories": {"memories": [{"content": "a", "timestamp": "2026-05-20T12:00:00Z"}]},
         "memory_timeline": {}, "memory_facets": {}, "memory_history": {"id": str(memory_id)}, "list_requests": {},
-        "list_dead_letters": {}, "export_memories": {}, "redrive": {"message_id": "7"},
+        "list_dead_letters": {}, "list_audit": {}, "export_memories": {}, "redrive": {"message_id": "7"},
         "drop_dead_letters": {"message_ids": ["7"]},
         "import_memories": {"name": "a.md", "text": FORGED},
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},

@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 Keep = Callable[[Chromium, str], None]
 PAGES = [
     "/", "/?q=oolong", "/?q=zzqqx", "/?tags=nothing", "/memories/FIRST", "/memories/FIRST/edit", "/add", "/tags",
-    "/activity", "/overview", "/import", "/forget", "/connect",
+    "/activity", "/overview", "/audit", "/import", "/forget", "/connect",
 ]  # fmt: skip
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 AXE = """

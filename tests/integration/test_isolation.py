@@ -139,6 +139,7 @@ def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, quer
         ("memory_facets", {}),
         ("list_requests", {}),
         ("list_dead_letters", {}),
+        ("list_audit", {}),
         ("export_memories", {}),
         ("export_memories", {"tags": ["airship"], "format": "markdown"}),
         ("change_tag", {"tag": "airship", "delete": True}),
@@ -238,9 +239,10 @@ def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_a
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
     )
     assert [row[0] for row in definers] == [
-        "all_languages", "begin_forgetting", "change_tag", "collect_changed_words", "collect_metadata_keys",
-        "collect_words", "complete_word", "conclude_dead_letter", "count_chunks", "count_deleted",
-        "count_earlier_states", "count_stored", "count_updated", "delete_records", "differing_labels",
+        "all_languages", "audit_page", "begin_forgetting", "change_tag", "collect_changed_words",
+        "collect_metadata_keys", "collect_words", "complete_word", "conclude_dead_letter", "count_chunks",
+        "count_deleted", "count_earlier_states", "count_stored", "count_updated", "delete_records",
+        "differing_labels",
         "drop_dead_letters", "export_memories", "extend_expiry", "fail_dead_letter_again", "find_api_key",
         "find_candidates", "finish_forgetting", "forget_for", "forget_in_letter", "forget_requests",
         "forget_some", "forget_versions", "forgotten_ids", "forgotten_requests", "hold_on",

@@ -34,6 +34,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_history": {"id": REMEMBERED},
     "list_requests": {},
     "list_dead_letters": {},
+    "list_audit": {},
     "export_memories": {},
     "similar_memories": {"content": "The oolong is on a shelf."},
     "who_am_i": {},

@@ -159,6 +159,7 @@ def test_a_claim_excludes_other_deliveries_until_it_ends(functions: Functions) -
         ("rate_memory", {"id": "ID", "rating": 1, "reason": "tea"}),
         ("list_requests", {}),
         ("list_dead_letters", {}),
+        ("list_audit", {}),
         ("delete_memory", {"id": "ID"}),
     ],
 )

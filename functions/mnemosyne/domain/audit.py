@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from mnemosyne.domain.principal import Principal
 
@@ -105,3 +106,22 @@ class AuditFilter:
     namespace: str | None = None
     action: str | None = None
     since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventCursor:
+    """Position in the trail: the last event of a page. Events of one transaction may have the same time."""
+
+    at: datetime
+    id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedEvent(AuditEvent):
+    """An event as the console shows it."""
+
+    name: str | None
+    """Address of the person, or name of the API key; None if the credential has been deleted or has no name."""
+    client_name: str | None
+    memories: Sequence[UUID]
+    """The ids that are memories and still exist."""

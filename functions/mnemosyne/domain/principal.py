@@ -12,7 +12,7 @@ class Scope(StrEnum):
     READ = "read"
     WRITE = "write"
     OPERATE = "operate"
-    """Redrive dead letters."""
+    """Redrive dead letters, forget memories and read the audit trail."""
     ADMIN = "admin"
 
 

@@ -1,10 +1,11 @@
-"""Cursors of pages as clients see them: a time and an id or a text, in URL-safe base64. Pure."""
+"""Cursors of pages as clients see them: a time and an id, a number or a text, in URL-safe base64. Pure."""
 
 import base64
 import binascii
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from mnemosyne.domain.audit import EventCursor
 from mnemosyne.domain.memory import Cursor, KeysetCursor
 from mnemosyne.errors import InvalidRequest
 
@@ -13,14 +14,21 @@ _TICK = timedelta(microseconds=1)
 _TIME_BYTES = 8
 """Microseconds since 1970."""
 _ID_BYTES = 16
+_NUMBER_BYTES = 8
+"""A bigint of the database."""
 
 
-def encode(cursor: Cursor | KeysetCursor | None) -> str | None:
+def encode(cursor: Cursor | KeysetCursor | EventCursor | None) -> str | None:
     """Encode a cursor as `next_cursor`."""
     if cursor is None:
         return None
-    rest = cursor.id.bytes if isinstance(cursor, Cursor) else cursor.key.encode()
-    ticks = (cursor.timestamp - _EPOCH) // _TICK
+    if isinstance(cursor, EventCursor):
+        return _encode(cursor.at, cursor.id.to_bytes(_NUMBER_BYTES, "big", signed=True))
+    return _encode(cursor.timestamp, cursor.id.bytes if isinstance(cursor, Cursor) else cursor.key.encode())
+
+
+def _encode(at: datetime, rest: bytes) -> str:
+    ticks = (at - _EPOCH) // _TICK
     return base64.urlsafe_b64encode(ticks.to_bytes(_TIME_BYTES, "big", signed=True) + rest).decode()
 
 
@@ -45,6 +53,19 @@ def read_key(cursor: str | None) -> KeysetCursor | None:
         if "\x00" in key:
             raise ValueError("NUL")
         return KeysetCursor(timestamp=at, key=key)
+    except (binascii.Error, ValueError, OverflowError) as exc:
+        raise _refused(cursor) from exc
+
+
+def read_number(cursor: str | None) -> EventCursor | None:
+    """Decode a cursor of a time and a number. Raises InvalidRequest."""
+    if cursor is None:
+        return None
+    try:
+        at, rest = _decode(cursor)
+        if len(rest) < _NUMBER_BYTES:
+            raise ValueError("length")
+        return EventCursor(at=at, id=int.from_bytes(rest[:_NUMBER_BYTES], "big", signed=True))
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise _refused(cursor) from exc
 

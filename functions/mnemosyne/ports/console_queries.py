@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
+from mnemosyne.domain.audit import EventCursor, ListedEvent
 from mnemosyne.domain.console_queries import Facets, History, ListedRequest, Per, SessionNeighbours, Timeline
 from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
+from mnemosyne.domain.time.window import TimeWindow
 
 
 class MemoryOverview(Protocol):
@@ -56,3 +58,17 @@ class MemoryOverview(Protocol):
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
         """Return the memory with the content; None if it does not exist."""
+
+    def audit_events(
+        self,
+        within: TimeWindow,
+        person: str | None,
+        action: str | None,
+        limit: int,
+        *,
+        after: EventCursor | None = None,
+    ) -> Sequence[ListedEvent]:
+        """Return the namespace's events of the audit trail within a time, the latest first, after a cursor.
+
+        `person` is a principal, an address, a subject or the name of an API key.
+        """

@@ -1,12 +1,14 @@
-"""Queries of the console: the history of a memory, requests and dead letters."""
+"""Queries of the console: the history of a memory, requests, dead letters and the audit trail."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
+from mnemosyne.domain.audit import EventCursor, ListedEvent
 from mnemosyne.domain.console_queries import History, ListedRequest
 from mnemosyne.domain.dead_letter import DeadLetterSummary
 from mnemosyne.domain.memory import Cursor, IngestState, KeysetCursor
 from mnemosyne.domain.neighbours import Neighbours
+from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.errors import NotFound
 from mnemosyne.ports.memories import MemoryStore
 
@@ -35,3 +37,18 @@ def dead_letters(
     summaries = memories.dead_letter_summaries(limit + 1, after=after)
     last = summaries[limit - 1] if len(summaries) > limit else None
     return summaries[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None
+
+
+def audit_events(
+    within: TimeWindow,
+    person: str | None,
+    action: str | None,
+    limit: int,
+    *,
+    after: EventCursor | None,
+    memories: MemoryStore,
+) -> tuple[Sequence[ListedEvent], EventCursor | None]:
+    """Return the latest events of the audit trail, and the cursor of the next page."""
+    events = memories.audit_events(within, person, action, limit + 1, after=after)
+    last = events[limit - 1] if len(events) > limit else None
+    return events[:limit], EventCursor(at=last.at, id=last.id) if last else None

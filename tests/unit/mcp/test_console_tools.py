@@ -31,12 +31,12 @@ def test_the_list_of_names_contains_each_console_tool() -> None:
     assert {tool.name for tool in console_tools()} == CONSOLE_NAMES
 
 
-def test_only_operators_forget_memories_and_redrive_and_drop_dead_letters() -> None:
+def test_only_operators_read_the_audit_trail_forget_memories_and_redrive_and_drop_dead_letters() -> None:
     assert required_scope("redrive") is required_scope("drop_dead_letters") is Scope.OPERATE
     writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
     assert not writer.may(Scope.OPERATE)
     operators = {tool.name for tool in by_name().values() if tool.scope is Scope.OPERATE}
-    assert operators == {"redrive", "drop_dead_letters", "forget_memories"}
+    assert operators == {"redrive", "drop_dead_letters", "forget_memories", "list_audit"}
 
 
 def test_a_redriven_dead_letter_is_published_unchanged(services: FakeServices) -> None:
@@ -133,7 +133,7 @@ def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
     assert len(set(seen)) == 3 and cursor is None
 
 
-@pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "export_memories"])
+@pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "list_audit", "export_memories"])
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "!", "é", "f" * 32])
 def test_an_invalid_cursor_is_refused(services: FakeServices, tool: str, cursor: str) -> None:
     assert "cursor must be the next_cursor of an earlier page" in error_of(services, tool, cursor=cursor)

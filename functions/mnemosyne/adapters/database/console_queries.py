@@ -1,13 +1,22 @@
 """Queries of the console: counts over time, tags, histories and requests."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.memory_database import NamespaceStore
-from mnemosyne.adapters.database.rows import filters_json, json_text, read_listed, read_listed_request, read_summary
+from mnemosyne.adapters.database.rows import (
+    filters_json,
+    json_text,
+    read_listed,
+    read_listed_request,
+    read_summary,
+    uuid_array,
+)
+from mnemosyne.domain.audit import EventCursor, ListedEvent
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import (
     COUNTED_REQUESTS,
@@ -26,7 +35,10 @@ from mnemosyne.domain.console_queries import (
 from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.memory import Cursor, IngestState, MemorySummary
 from mnemosyne.domain.search import Filters
+from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.domain.visible import one_line
+
+_UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class PostgresConsoleQueries(NamespaceStore):
@@ -152,6 +164,38 @@ class PostgresConsoleQueries(NamespaceStore):
                 console_queries_sql.REQUEST_COUNTS, namespace=self.namespace, counted=COUNTED_REQUESTS
             )
         return {IngestState(row["state"]): row["requests"] for row in rows}
+
+    def audit_events(
+        self,
+        within: TimeWindow,
+        person: str | None,
+        action: str | None,
+        limit: int,
+        *,
+        after: EventCursor | None = None,
+    ) -> Sequence[ListedEvent]:
+        """List events of the audit trail after a cursor, the latest first."""
+        with self._transaction() as connection:
+            events = connection.run(
+                console_queries_sql.AUDIT_EVENTS,
+                namespace=self.namespace,
+                after=within.after,
+                before=within.before,
+                person=person,
+                action=action,
+                cursor_at=after.at if after else None,
+                cursor_id=after.id if after else None,
+                limit=limit,
+            )
+            ids = {id_ for row in events for id_ in row["ids"] if _UUID.fullmatch(id_)}
+            known = connection.run(
+                console_queries_sql.EXISTING_MEMORIES, namespace=self.namespace, ids=uuid_array(sorted(ids))
+            )
+        memories = {str(row["id"]): row["id"] for row in known}
+        return [
+            ListedEvent(**row.named, memories=[memories[id_] for id_ in row["ids"] if id_ in memories])
+            for row in events
+        ]
 
 
 def _facet(row: Mapping[str, Any], name: str) -> Facet:

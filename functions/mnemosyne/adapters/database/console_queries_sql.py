@@ -131,3 +131,17 @@ SAME_CONTENT: Final = """
 SELECT id, "timestamp", title, tags, superseded_by FROM memories
 WHERE namespace = :namespace AND content_hash = :content_hash
 """
+
+# Events of the audit trail after a cursor. The function checks the namespace of the transaction.
+AUDIT_EVENTS: Final = """
+SELECT id, at, principal, credential, client, namespace, action, outcome, ids, count, name, client_name
+FROM audit_page(
+    :namespace, CAST(:after AS timestamptz), CAST(:before AS timestamptz), CAST(:person AS text),
+    CAST(:action AS text), CAST(:cursor_at AS timestamptz), CAST(:cursor_id AS bigint), CAST(:limit AS integer)
+)
+ORDER BY at DESC, id DESC
+"""
+
+EXISTING_MEMORIES: Final = """
+SELECT id FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[]))
+"""

@@ -380,7 +380,8 @@ CREATE TABLE api_keys (
     last_used_at timestamptz  -- exact to a minute
 );
 
--- The audit trail: who did what, without contents. Functions insert events and can neither read nor change them.
+-- The audit trail: who did what, without contents. Functions insert events and have no right to read or change the
+-- table. audit_page() returns the events of the session's namespace, for people with the scope operate.
 CREATE TABLE audit_events (
     id         bigint GENERATED ALWAYS AS IDENTITY,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -22,7 +22,8 @@ FORMER = ("/newest", "/store", "/files")
 """Addresses of the former pages. The script leads to the pages that replaced them."""
 PAGES = {
     **dict.fromkeys(
-        ("/", "/add", "/tags", "/activity", "/overview", "/import", "/forget", "/connect", *FORMER), "index.html"
+        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect", *FORMER),
+        "index.html",
     ),
     **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
     "/console/callback": "callback.html",

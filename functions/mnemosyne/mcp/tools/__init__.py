@@ -38,7 +38,7 @@ TOOLS: tuple[Tool[Any], ...] = (
 CONSOLE_NAMES = frozenset({
     "memory_timeline", "memory_facets", "memory_history", "list_requests", "list_dead_letters", "redrive",
     "drop_dead_letters", "import_memories", "export_memories", "change_tag", "who_am_i",
-    "similar_memories", "forget_memories",
+    "similar_memories", "forget_memories", "list_audit",
 })  # fmt: skip
 AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
 """Tools that agents, hooks and old clients call."""

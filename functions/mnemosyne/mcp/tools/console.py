@@ -3,6 +3,7 @@
 from typing import Any
 
 from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools.audit import LIST_AUDIT
 from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.forget import FORGET_MEMORIES
 from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
@@ -25,5 +26,6 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     CHANGE_TAG,
     WHO_AM_I,
     SIMILAR_MEMORIES,
+    LIST_AUDIT,
 )
 """Listed only on request (`CONSOLE_META`): agents do not need them, and they cost tokens."""

@@ -4,6 +4,7 @@ import { logOut, LogIn, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
 import { Add } from "./add.js";
+import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
 import { Edit } from "./edit.js";
 import { Forget } from "./forget.js";
@@ -31,6 +32,7 @@ const ADD = { path: "/add", page: Add, tool: "ingest_memory" };
 const OTHERS = [
   ADD,
   { path: "/connect", page: Connect, tool: "list_memories" },
+  { path: "/audit", page: Audit, tool: "list_audit" },
   { path: "/forget", page: Forget, tool: "forget_memories" },
 ];
 const MEMORY = { page: Memory, tool: "get_memory" };

@@ -142,7 +142,9 @@ function About({ stats, may }) {
     <dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<dt>${name}</dt><dd>
       ${value}</dd>`)}</dl>
     ${stats.warning && html`<p class="small wrong">${stats.warning}</p>`}
-    ${may.has("list_memories") && html`<p class="btns"><a class="btn small" href="/connect"><${Icon}
+    <p class="btns">${may.has("list_memories") && html`<a class="btn small" href="/connect"><${Icon}
       name="link" small />
-      Connect a client</a></p>`}</section>`;
+      Connect a client</a>`}
+      ${may.has("list_audit") && html`<a class="btn small" href="/audit"><${Icon} name="list" small />
+      Audit trail</a>`}</p></section>`;
 }

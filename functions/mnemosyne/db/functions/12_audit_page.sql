@@ -1,0 +1,48 @@
+-- Read the events of the audit trail that belong to one namespace, the latest first. The table itself is closed to the
+-- functions.
+--
+-- p_after is inclusive and p_before exclusive. p_person is a principal, an address, a subject, or the name of an API
+-- key. The page begins after the event at p_cursor_at with the id p_cursor_id. The id is part of the cursor, because
+-- events of one transaction may have the same time.
+--
+-- `name` is the address of the person who gave the grant, or the name of the API key. It is null for other credentials,
+-- and after the grant or key has been deleted.
+CREATE OR REPLACE FUNCTION audit_page(p_namespace text, p_after timestamptz, p_before timestamptz, p_person text,
+    p_action text, p_cursor_at timestamptz, p_cursor_id bigint, p_limit integer)
+RETURNS TABLE (id bigint, at timestamptz, principal text, credential text, client text, namespace text, action text,
+    outcome text, ids text[], count integer, name text, client_name text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    principals text[] := ARRAY(
+        SELECT prefix || who.name FROM unnest(ARRAY['oauth:', 'oidc:', 'iam:', 'google:', 'local:', '']) AS prefix, (
+            SELECT p_person UNION SELECT lower(p_person)
+            UNION SELECT g.subject FROM oauth_grants g
+            WHERE g.namespace = p_namespace AND lower(g.person) = lower(p_person)
+        ) AS who (name)
+        UNION SELECT 'key:' || k.id FROM api_keys k
+        WHERE k.namespace = p_namespace AND lower(k.name) = lower(p_person)
+    );
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    RETURN QUERY
+    SELECT e.id, e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count,
+        coalesce(k.name, g.person), g.client_name
+    FROM (
+        SELECT * FROM audit_events a
+        WHERE a.namespace = p_namespace
+            AND (p_after IS NULL OR a.at >= p_after)
+            AND (p_before IS NULL OR a.at < p_before)
+            AND (p_person IS NULL OR a.principal = ANY (principals))
+            AND (p_action IS NULL OR a.action = p_action)
+            AND (p_cursor_at IS NULL OR (a.at, a.id) < (p_cursor_at, p_cursor_id))
+        ORDER BY a.at DESC, a.id DESC
+        LIMIT p_limit
+    ) AS e
+    LEFT JOIN api_keys k ON 'key:' || k.id = e.credential AND k.namespace = p_namespace
+    LEFT JOIN oauth_grants g ON 'grant:' || g.id = e.credential AND g.namespace = p_namespace
+    ORDER BY e.at DESC, e.id DESC;
+END
+$$;
+
+REVOKE ALL ON FUNCTION audit_page FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION audit_page TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,88 @@
+"""`list_audit`: show operators who did what in their namespace."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.time.window import bounds
+from mnemosyne.mcp import cursors
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import DateAsText, Limit
+from mnemosyne.ports.services import Services
+from mnemosyne.service import console_queries
+
+
+class AuditArguments(Input):
+    """The events to list."""
+
+    after: Annotated[Text | None, DateAsText, Field(description="YYYY-MM-DD or RFC 3339.")] = None
+    before: Annotated[Text | None, DateAsText, Field(description="The same, inclusive.")] = None
+    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
+    person: Annotated[
+        Text | None,
+        Field(min_length=1, max_length=1_000, description="Principal, address, subject, or name of an API key."),
+    ] = None
+    action: Annotated[
+        Text | None, Field(min_length=1, max_length=100, description="Name of a tool or of an operator's operation.")
+    ] = None
+    limit: Limit = 50
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+
+
+class ListedAuditEvent(Result):
+    """One call. `name` is the person's address or the name of the key, and `memories` the ids of existing memories.
+
+    At most 100 ids are kept; `count` is the number of all.
+    """
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    at: datetime
+    principal: str
+    name: str | None
+    credential: str
+    client: str
+    client_name: str | None
+    action: str
+    outcome: str
+    ids: list[str]
+    memories: list[UUID]
+    count: int
+
+
+class AuditPage(Result):
+    """Events of the namespace, the latest first; `next_cursor` is set if there are more."""
+
+    events: list[ListedAuditEvent]
+    next_cursor: str | None
+
+
+def _list_audit(arguments: AuditArguments, principal: Principal, services: Services) -> Reply:
+    events, after = console_queries.audit_events(
+        bounds(arguments.after, arguments.before, timezone=arguments.timezone),
+        arguments.person,
+        arguments.action,
+        arguments.limit,
+        after=cursors.read_number(arguments.cursor),
+        memories=services.memories_of(principal.namespace),
+    )
+    listed = [ListedAuditEvent.model_validate(event) for event in events]
+    return Reply(AuditPage(events=listed, next_cursor=cursors.encode(after)))
+
+
+LIST_AUDIT = Tool(
+    name="list_audit",
+    title="Audit trail",
+    description="List who did what in this namespace, the latest first: calls of tools and operators' operations.",
+    arguments=AuditArguments,
+    result=AuditPage,
+    gives_stored=True,
+    run=_list_audit,
+    read_only=True,
+    idempotent=True,
+    operates=True,
+)
