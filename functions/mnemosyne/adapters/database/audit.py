@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mnemosyne.adapters.database.audit_trail import RECORD_ACCESSES, row_of
+from mnemosyne.adapters.database import audit_trail
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import json_text, text_array
 from mnemosyne.domain.audit import AuditEvent, AuditFilter
@@ -63,5 +63,5 @@ class PostgresAuditLog:
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record one event at once."""
         with self._connection() as connection:
-            event = row_of(fields, datetime.now(UTC).isoformat())
-            connection.run(RECORD_ACCESSES, events=json_text([event]), used=json_text({}))
+            event = audit_trail.row_of(fields, datetime.now(UTC).isoformat())
+            connection.run(audit_trail.RECORD_ACCESSES, events=json_text([event]), used=json_text({}))
