@@ -290,37 +290,6 @@ def test_an_error_keeps_the_typed_text(site: str, browser: Chromium) -> None:
     shows(browser, "time_expr 'blorp' is not understood")
 
 
-HOSTILE = [
-    "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
-    "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>",
-    "![i](https://evil.example/i.png) [t](https://x.example\" onclick=\"document.title='owned')",
-    "\x1b[31mred\x1b[0m",
-    "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd",
-    "long " * 20_000,
-]
-
-
-@pytest.mark.parametrize("content", HOSTILE, ids=["html", "markdown", "image", "ansi", "bidi", "100,000 characters"])
-def test_stored_markup_and_control_characters_have_no_effect(
-    system: DevServer, site: str, browser: Chromium, content: str
-) -> None:
-    memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z", tags=["<b>x</b>"]))["memory_id"]
-    browser.console()
-    for path in ("/", f"/?q={quote(content[:60])}", f"/memories/{memory_id}"):
-        browser.open(f"{site}{path}")
-        wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".read, [data-id]")), "it is shown")
-        made = browser.driver.find_elements(
-            By.CSS_SELECTOR, "main :is(script, img, iframe, [onclick], a[href^=javascript])"
-        )
-        assert made == []
-    if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
-        press(browser, "Source")
-    assert find(browser, "pre.source").get_property("textContent") == content
-    assert browser.driver.title != "owned"
-    assert [said for said in browser.console() if "favicon" not in said] == []
-    system.call("delete_memory", {"id": memory_id})
-
-
 def test_each_control_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     lists(browser, "Note 3", "Note 2", "Note 1")

@@ -1,0 +1,127 @@
+"""Stored texts with markup and control characters: each page shows them as text."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from mnemosyne.cli.open_services import open_services
+from mnemosyne.domain.memory import DeadLetter
+from tests.chromium import Chromium
+from tests.console.person import find, press, shows
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+HOSTILE = [
+    "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">",
+    "[a link](javascript:alert(1)) **bold** # heading <iframe src=//evil.example></iframe>",
+    "![i](https://evil.example/i.png) [t](https://x.example\" onclick=\"document.title='owned')",
+    "\x1b[31mred\x1b[0m",
+    "\u202eright to left\u202c \u05e9\u05dc\u05d5\u05dd",
+    "long " * 20_000,
+]
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=["html", "markdown", "image", "ansi", "bidi", "100,000 characters"])
+def test_stored_markup_and_control_characters_have_no_effect(
+    system: DevServer, site: str, browser: Chromium, content: str
+) -> None:
+    memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z", tags=["<b>x</b>"]))["memory_id"]
+    browser.console()
+    for path in ("/", f"/?q={quote(content[:60])}", f"/memories/{memory_id}"):
+        browser.open(f"{site}{path}")
+        wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".read, [data-id]")), "it is shown")
+        made = browser.driver.find_elements(
+            By.CSS_SELECTOR, "main :is(script, img, iframe, [onclick], a[href^=javascript])"
+        )
+        assert made == []
+    if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
+        press(browser, "Source")
+    assert find(browser, "pre.source").get_property("textContent") == content
+    assert browser.driver.title != "owned"
+    assert [said for said in browser.console() if "favicon" not in said] == []
+    system.call("delete_memory", {"id": memory_id})
+
+
+# Without quotation marks and commas, which JSON and lists of tags would show in another form.
+MARKUP = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+SHOWN = """
+const fields = [...document.querySelectorAll("main :is(input, textarea), dialog input")].map((field) => field.value);
+return [document.body.textContent, ...fields].join();
+"""
+MADE = "body :is(img, iframe, [onerror]), main script, dialog script"
+
+
+@pytest.fixture(scope="module")
+def marked(system: DevServer) -> Iterator[str]:
+    """A memory with markup in each of its fields, and two dead letters with markup in their cause; the memory's id."""
+    fields = {"session": MARKUP, "source": MARKUP, "key": MARKUP, "metadata": {MARKUP: MARKUP}, "tags": [MARKUP]}
+    request_id = system.ingest("Some text.", title=MARKUP, **fields)
+    # A request with a source and a key has the state "unknown" at first.
+    wait_until(lambda: system.outcome(request_id)["state"] == "stored", "the memory is stored")
+    memory_id: str = system.outcome(request_id)["memory_id"]
+    now = datetime.now(UTC)
+    letters = [
+        DeadLetter(message_id=f"{MARKUP}{n}", data=b"%d" % n, attributes={}, cause=MARKUP, dead_lettered_at=now)
+        for n in range(2)
+    ]
+    with open_services(str(system.directory / "data")) as services:
+        memories = services.memories_of("default")
+        for letter in letters:
+            memories.store_dead_letter(letter)
+        yield memory_id
+        memories.drop_dead_letters([letter.message_id for letter in letters])
+    system.call("delete_memory", {"id": memory_id})
+
+
+def _shows_markup_as_text(browser: Chromium, times: int) -> None:
+    wait_until(lambda: browser.driver.execute_script(SHOWN).count(MARKUP) >= times, f"{browser.url} shows the markup")
+    assert browser.driver.find_elements(By.CSS_SELECTOR, MADE) == []
+    assert browser.driver.title != "owned"
+    assert [said for said in browser.console() if "favicon" not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "times"),
+    [
+        ("/", 2),  # title and tag
+        ("/memories/ID", 5),  # title, tag, session, metadata
+        ("/memories/ID/edit", 4),  # title, tag, metadata
+        ("/tags", 1),
+        ("/activity", 4),  # the cause of the group, the causes of both dead letters, a message id
+        ("/overview", 1),
+    ],
+)
+def test_markup_in_any_field_is_shown_as_text(site: str, browser: Chromium, marked: str, path: str, times: int) -> None:
+    browser.console()
+    browser.open(f"{site}{path.replace('ID', marked)}")
+    _shows_markup_as_text(browser, times)
+
+
+def test_markup_is_shown_as_text_in_the_list_of_memories_to_forget(
+    system: DevServer, site: str, browser: Chromium, marked: str
+) -> None:
+    other = system.outcome(system.ingest(f"{MARKUP} is the text.", session=MARKUP))["memory_id"]
+    browser.console()
+    browser.open(f"{site}/forget")
+    find(browser, "#forget-session").send_keys(MARKUP)
+    press(browser, "Show what would be forgotten")
+    shows(browser, "2 memories would be forgotten")
+    shows(browser, MARKUP[:40])  # the list has the beginning of each memory
+    _shows_markup_as_text(browser, 1)
+    system.call("delete_memory", {"id": other})
+
+
+def test_markup_in_a_tag_is_shown_as_text_in_dialogs(site: str, browser: Chromium, marked: str) -> None:
+    browser.console()
+    browser.open(f"{site}/tags")
+    find(browser, f'[aria-label="Delete the tag {MARKUP}"]').click()
+    shows(browser, "The memories stay.")
+    _shows_markup_as_text(browser, 2)
+    press(browser, "Cancel")
+    find(browser, f'[aria-label="Rename {MARKUP}"]').click()
+    shows(browser, "A name that another tag has merges the two.")
+    _shows_markup_as_text(browser, 3)
+    press(browser, "Cancel")
