@@ -8,6 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.chromium import Chromium
 from tests.console.person import find, follow, keys, press, shows
 from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
 
 LISTED = "return [...document.querySelectorAll('main section li a')].map((link) => link.textContent)"
 
@@ -63,6 +64,35 @@ def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
     hold_id = system.call("get_memory", {"id": id_, "neighbours": True})["hold"]["id"]
     _hold(system, "release", hold_id)
     system.call("delete_memory", {"id": id_})
+
+
+def test_memories_are_forgotten_by_keyboard_only(site: str, browser: Chromium, system: DevServer) -> None:
+    system.outcome(system.ingest("Dan sails on Fridays.", session="sailing"))
+    before = system.call("memory_stats", {})["memories"]
+    browser.open(f"{site}/forget")
+    shows(browser, "Show what would be forgotten")
+    _tab_to(browser, "#forget-session")
+    keys(browser, "sailing", Keys.ENTER)
+    shows(browser, "1 memory would be forgotten")
+    _tab_to(browser, "section .btn.danger")
+    keys(browser, Keys.ENTER)
+    shows(browser, "This cannot be undone.")
+    _tab_to(browser, "dialog .btn.danger")
+    keys(browser, Keys.ENTER)
+    shows(browser, "1 memory forgotten. The receipt: mnemosyne receipt show ")
+    assert system.call("memory_stats", {})["memories"] == before - 1
+    _tab_to(browser, ".note .btn")
+    keys(browser, Keys.ENTER)
+    wait_until(lambda: "The receipt" not in browser.text, "the message is closed")
+
+
+def _tab_to(browser: Chromium, selector: str) -> None:
+    """Press Tab until the element of a CSS selector has the focus."""
+    for _ in range(60):
+        keys(browser, Keys.TAB)
+        if browser.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            return
+    raise AssertionError(f"{selector} is not reached with Tab")
 
 
 def _hold(system: DevServer, command: str, *arguments: str) -> None:
