@@ -15,7 +15,7 @@ log = EventLog(__name__)
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
-"""Letters and digits: 43 characters of an alphabet of 62 have 256 bits."""
+"""Letters and digits. 43 random characters of these 62 have 256 bits."""
 REPLACE_KEY = (
     "create a key with the same scopes with `mnemosyne keys create --name NAME --namespace NAMESPACE "
     "--project MY-PROJECT`, give it to the owner, then run `mnemosyne keys revoke ID --project MY-PROJECT`"
@@ -47,19 +47,19 @@ def hash_secret(secret: str) -> bytes:
 
 
 def split_token(token: str) -> tuple[str | None, str]:
-    """Split a token into its key's id and its secret. The id is None if Mnemosyne did not issue the token."""
+    """Split a token into the id of its key and the secret. The id is None if the token has another form."""
     prefix, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
     return key_id if prefix == PREFIX and _KEY_ID.fullmatch(key_id) else None, secret
 
 
 def key_id(authorization: str | None) -> str | None:
-    """Return the id of an Authorization header's API key, for logs; None without an API key."""
+    """Return the id of the API key in an Authorization header, for logs; None if there is no API key."""
     return split_token((authorization or "").partition(" ")[2].strip())[0]
 
 
 def log_expiry(key: ApiKey) -> None:
-    """Log that a key that is in use expires soon."""
+    """Log that an API key that is in use expires soon."""
     log.error(
         "key_expires_soon",
         key=key.id,
@@ -72,7 +72,7 @@ def log_expiry(key: ApiKey) -> None:
 
 
 def public_fields(key: ApiKey) -> dict[str, Any]:
-    """Return the fields of the key without its hash."""
+    """Return the fields of an API key without the hash of its secret."""
     return {
         "id": key.id,
         "name": key.name,

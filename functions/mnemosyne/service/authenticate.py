@@ -1,4 +1,7 @@
-"""Authenticate credentials, with one class per AUTH_MODE. Errors never say which part of a credential is wrong."""
+"""Authenticate credentials. Each value of AUTH_MODE has its own class.
+
+Errors never say which part of a credential is wrong.
+"""
 
 import hashlib
 import hmac
@@ -20,21 +23,23 @@ from mnemosyne.service.api_keys import hash_secret, log_expiry, split_token
 log = EventLog(__name__)
 
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
-"""Cloud Run reads this header instead of Authorization if a request has both:
+"""If a request has this header and Authorization, Cloud Run reads only this header:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
 GCLOUD_AUDIENCE = "32555940559.apps.googleusercontent.com"
-"""Audience of the tokens of `gcloud auth print-identity-token`: gcloud's client id, the same for all accounts."""
+"""Audience of the tokens that `gcloud auth print-identity-token` prints. This is the client id of gcloud, which is the
+same for all accounts."""
 NAME_LENGTH = 200
-"""Most characters of a namespace or subject."""
+"""Maximum number of characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
-"""TTL of a cached key, in seconds. A revoked key is refused after this time at the latest."""
+"""Seconds for which a looked-up key is cached. A revoked key is refused after this time at the latest."""
 OUTAGE_SECONDS = 600.0
-"""TTL of a cached key that was valid, while the database is not responding (stale-if-error)."""
+"""Seconds for which a valid key stays cached while the database does not respond (stale-if-error)."""
 PAUSE_SECONDS = 5.0
-"""Seconds without a new look-up after the database was unavailable."""
+"""Seconds without a new look-up after the database was unavailable, so that callers do not wait in vain."""
 KEYS_REMEMBERED = 10_000
 EXPIRES_SOON = timedelta(days=7)
-"""Time before the expiry of a key that is in use, from which on the log names the key."""
+"""Time before the expiry of a key. From then on, each instance logs once that the key, which is in use, expires
+soon."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -44,14 +49,18 @@ class Authenticator(Protocol):
 
     @property
     def credential(self) -> str:
-        """Description of the required credential, for people who look for a log-in page."""
+        """Description of the required credential. It is shown to people who look for a log-in page."""
 
     @property
     def only_authorization(self) -> bool:
-        """Whether requests with X-Serverless-Authorization, which Cloud Run would read instead, are rejected."""
+        """Whether a request with the header X-Serverless-Authorization is rejected.
+
+        Cloud Run would check this header instead of Authorization.
+        """
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the credential's principal. Raises Unauthorized, or Unavailable if it cannot be checked now."""
+        """Return the principal of a credential. Raises Unauthorized, or Unavailable if the credential cannot be checked
+        now."""
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the cached principal of a credential, or None if it is not cached. Does no I/O.
@@ -84,8 +93,8 @@ class _CachedKey:
 class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
 
-    `find` looks up a key by its id. Its answer is cached for 30 seconds. While the database is unavailable, an
-    existing key stays cached for 10 minutes.
+    `find` looks up a key by its id. The result is cached for 30 seconds. While the database is unavailable, an existing
+    key stays cached for 10 minutes.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
@@ -101,8 +110,9 @@ class ApiKeyAuthenticator:
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the key's principal; raises Unauthorized, or Unavailable if the key is not cached and the database
-        does not respond.
+        """Return the principal of an API key.
+
+        Raises Unauthorized, or Unavailable if the key is not cached and the database does not respond.
         """
         identifier, secret = split_token(bearer(authorization))
         return self._principal(self._look_up(identifier) if identifier else None, secret)
@@ -116,7 +126,8 @@ class ApiKeyAuthenticator:
         return self._principal(cached.key, secret)
 
     def _principal(self, key: ApiKey | None, secret: str) -> Principal:
-        # Compare even without a key, and in constant time, so that the time reveals nothing about keys.
+        # Compare in constant time, and compare also if there is no such key. The duration then reveals nothing about
+        # keys.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
             raise Unauthorized("the key is not known, expired or revoked")
@@ -124,7 +135,7 @@ class ApiKeyAuthenticator:
         return key.principal
 
     def _note_expiry(self, key: ApiKey) -> None:
-        """Log once per instance that a key in use expires soon."""
+        """Log that a key in use expires soon, once for each key in an instance."""
         if key.expires_at and key.id not in self._expiring and key.expires_at - self._clock() < EXPIRES_SOON:
             self._expiring.add(key.id)
             log_expiry(key)
@@ -135,7 +146,7 @@ class ApiKeyAuthenticator:
         if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
             return cached.key
         believed = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
-        if now < self._circuit_open_until:  # a look-up failed a moment ago: do not wait again
+        if now < self._circuit_open_until:  # a look-up has just failed: do not wait for another
             if cached is not None and believed:
                 return cached.key
             raise Unavailable("the database is not responding")
@@ -151,7 +162,7 @@ class ApiKeyAuthenticator:
         return key
 
     def _remember(self, key_id: str, entry: _CachedKey) -> None:
-        """Cache keys and unknown ids separately, so that guessed ids do not evict keys."""
+        """Cache a look-up. Keys and unknown ids have separate caches, so that guessed ids do not evict keys."""
         entries, others = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
         with self._lock:
             others.pop(key_id, None)
@@ -162,7 +173,8 @@ class ApiKeyAuthenticator:
 
 
 class OidcAuthenticator:
-    """`AUTH_MODE=oidc`: a JWT of the issuer for this server. Its claims name namespace and scopes."""
+    """`AUTH_MODE=oidc`: a JWT that the issuer made for this server. Claims of the token give the namespace and the
+    scopes."""
 
     credential = "a token of its issuer as `Authorization: Bearer …`"
     only_authorization = False
@@ -172,7 +184,8 @@ class OidcAuthenticator:
         self._claim = namespace_claim
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the token's principal; raises Unauthorized, or Unavailable without the issuer's keys."""
+        """Return the principal of the token. Raises Unauthorized, or Unavailable if the issuer's keys cannot be
+        read."""
         claims = self._verifier.verify(bearer(authorization))
         subject = claims["sub"]
         if not _usable(subject):
@@ -200,13 +213,14 @@ class OidcAuthenticator:
 
 
 class CloudRunIamAuthenticator:
-    """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token; its e-mail is the namespace.
+    """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token, whose e-mail address is the namespace.
 
-    Cloud Run removes the signature after checking it, so it cannot be verified here. This mode is safe only if the
+    Cloud Run removes the signature after the check, so it cannot be verified here. This mode is safe only if the
     service rejects unauthenticated requests, as Terraform configures it.
     """
 
-    # If both headers are present, Cloud Run checks X-Serverless-Authorization and passes Authorization on unchecked.
+    # If a request has both headers, Cloud Run checks X-Serverless-Authorization, and passes Authorization on without a
+    # check.
     credential = "a Google identity token of somebody whom Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 
@@ -228,14 +242,15 @@ class CloudRunIamAuthenticator:
 
 
 class PushIdentity:
-    """Authenticates calls of this deployment's subscriptions and checks by Google's tokens of their accounts."""
+    """Authenticates calls by Pub/Sub subscriptions and uptime checks of this deployment, by the Google tokens of their
+    accounts."""
 
     def __init__(self, verifier: TokenVerifier, emails: Collection[str]) -> None:
         self._verifier = verifier
         self._emails = emails
 
     def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the token is not the subscription's, Unavailable if it cannot be checked."""
+        """Raise Unauthorized if the token is not of one of the accounts, and Unavailable if it cannot be checked."""
         claims = self._verifier.verify(bearer(authorization))
         email = claims.get("email")
         if email not in self._emails or claims.get("email_verified") is not True:
@@ -250,11 +265,11 @@ class OperatorIdentity:
         self._verifier = verifier
 
     def caller(self, token: str) -> str:
-        """Return the principal of the token. Without a token, it says that the caller is not proven.
+        """Return the principal of the token. Without a token, return `google:not proven`.
 
-        Some accounts have no identity token, for example those of workload identity federation. IAM has then admitted
-        the caller to the workflow, and Cloud Audit Logs say who it was. Raises Unauthorized if the token is not valid,
-        Unavailable if it cannot be checked.
+        Some accounts have no identity token, for example the accounts of workload identity federation. In this case IAM
+        has admitted the caller to the workflow, and Cloud Audit Logs have the caller's name. Raises Unauthorized if the
+        token is not valid, and Unavailable if it cannot be checked.
         """
         if not token:
             return "google:not proven"
@@ -270,7 +285,7 @@ def _usable(name: object) -> TypeGuard[str]:
 
 
 class SharedSecret:
-    """Authenticates pushes of the local delivery by the secret that it was started with."""
+    """Authenticates pushes of the local delivery by a secret that was set at its start."""
 
     def __init__(self, secret: str) -> None:
         self._hash = hash_secret(secret)

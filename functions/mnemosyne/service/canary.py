@@ -21,11 +21,12 @@ log = EventLog(__name__)
 
 NAMESPACE = "mnemosyne-canary"
 WAIT_SECONDS = 40.0
-"""How long the memory may take to be stored. The uptime check waits for 60 seconds in all."""
+"""Seconds in which the memory must be stored. The uptime check waits for 60 seconds in all."""
 PAUSE_SECONDS = 0.5
 OLD = timedelta(minutes=10)
 LEFT_OVER = 100
-"""Canary memories older than OLD that a check deletes: earlier checks have failed after they were published."""
+"""Maximum number of canary memories older than OLD that a check deletes. An earlier check that failed after publishing
+a memory leaves such a memory."""
 
 
 _READ_INGEST = "read the log of ingest: push_postponed, push_crashed or a refused push has the cause"
@@ -41,7 +42,10 @@ class _FailedStepError(Exception):
 
 
 def check_canary(services: Services, *, wait: float = WAIT_SECONDS) -> Check:
-    """Store, find and delete a memory. Logs `canary_passed` or `canary_failed` with the step, cause and next step."""
+    """Store, find and delete a memory, and return the result of the check.
+
+    Logs `canary_passed`, or `canary_failed` with the failed step, the cause and the next step.
+    """
     started = time.perf_counter()
     try:
         stored_ms = _run(services, wait)
@@ -81,7 +85,7 @@ def _run(services: Services, wait: float) -> float:
 
 
 def _stored(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
-    """Wait for the outcome, and return the id of the memory."""
+    """Wait for the outcome of the request, and return the id of the stored memory."""
     while True:
         status = memories.statuses([request_id]).get(request_id)
         if status and status.state is IngestState.STORED and status.memory_id:
@@ -95,7 +99,7 @@ def _stored(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
 
 
 class _Step:
-    """Names the step in the errors that Mnemosyne raises on purpose."""
+    """A step of the check. An error of Mnemosyne in this context is raised again with the name of the step."""
 
     def __init__(self, name: str, next_step: str) -> None:
         self._name = name

@@ -10,16 +10,17 @@ from mnemosyne.ports.queue import ChangeTopic
 log = EventLog(__name__)
 
 AT_ONCE: Final = 1_000
-"""Events that are read, published and marked together."""
+"""Number of events that are read, published and marked together."""
 SECONDS: Final = 45.0
-"""Time after which `announce` begins no further batch. The next run continues."""
+"""Seconds after which `announce` begins no further batch. The next run continues."""
 
 
 def announce(feeds: ChangeFeedStore, topic: ChangeTopic) -> int:
-    """Publish the events that are not published yet, and return their number.
+    """Publish the events of the change feed that are not published yet, and return the number of events.
 
-    The events of a memory are published in the order of its changes. A crash between publication and mark repeats
-    events under the same ids. If another process publishes, nothing is done. Raises Unavailable.
+    The events of a memory are published in the order of its changes. After a crash between publishing and marking,
+    events are published again under the same ids. If another process is publishing, the result is 0. Raises
+    Unavailable.
     """
     deadline, count = time.monotonic() + SECONDS, 0
     with feeds.announcer() as announcer:

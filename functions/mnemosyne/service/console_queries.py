@@ -14,7 +14,7 @@ from mnemosyne.ports.memories import MemoryStore
 
 
 def history(memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Neighbours]:
-    """Return a memory's versions and ratings, and its nearest memories. Raises NotFound."""
+    """Return the versions and ratings of a memory, and its nearest memories. Raises NotFound."""
     versions = memories.history(memory_id)
     if versions is None:
         raise NotFound(f"no memory has the id {memory_id}")

@@ -1,11 +1,11 @@
-"""Store messages that were given up, and publish them again.
+"""Store messages that could not be processed as dead letters, and publish them again (redrive them).
 
-A letter is published again in four steps, and a crash between any two loses nothing:
+A dead letter is redriven in four steps. A crash between two steps loses nothing:
 
-1. The letter is marked as in flight and its requests are queued, in one transaction.
-2. Its message is published with the letter's id.
-3. The subscriber commits the outcomes of the requests. If the message fails again, it updates the letter instead.
-4. The subscriber deletes the letter, before it acknowledges the message.
+1. In one transaction, the dead letter is marked as in flight and its requests are queued.
+2. The message is published again, with the id of the dead letter as an attribute.
+3. The subscriber commits the outcomes of the requests. If the message fails again, it updates the dead letter.
+4. If every request has an outcome, the subscriber deletes the dead letter before it acknowledges the message.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,15 +30,17 @@ from mnemosyne.service.rejection import INVALID_RECORD, reject
 log = EventLog(__name__)
 
 BEYOND_QUOTA_KEPT = 200
-"""Dead letters that a namespace may have before messages over quota are no longer kept."""
+"""Number of dead letters of a namespace from which on messages over quota are no longer kept as dead letters."""
 MOST_UNAVAILABLE = 5
-"""A run ends when this many letters in a row fail because the queue or the database is unavailable."""
+"""Number of dead letters in a row after which a run ends, if each fails because the queue or the database is
+unavailable."""
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Store a message, under its message id, if a request of it has no other outcome.
+    """Store a message as a dead letter, under its message id.
 
-    The empty namespace has the messages that name none.
+    The caller has found that a part of the message has no other outcome. The namespace '' has the dead letters of
+    messages that name no namespace.
     """
     kept, forgettings = without_forgotten(dead_letter, memories=memories)
     if kept and memories.store_dead_letter(kept, forgettings=forgettings):
@@ -46,7 +48,7 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
 
 
 def _log(dead_letter: DeadLetter, namespace: str) -> None:
-    """Log a dead letter; its cause only if the kind cannot quote the message."""
+    """Log a dead letter. The cause is logged only for kinds whose causes cannot quote the message."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
     kept = {
@@ -64,10 +66,11 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
 
 
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Store a message that exceeded the quota, so that the operator can redrive it once there is room.
+    """Store a message that exceeded the quota as a dead letter.
 
-    Letters need space too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further letter. The requests have
-    failed and say why in any case.
+    The operator can redrive the dead letter when the namespace has room. Dead letters need space too, so a namespace
+    with BEYOND_QUOTA_KEPT dead letters gets no further one. In any case, the requests have failed and report the
+    reason.
     """
     kept, forgettings = without_forgotten(dead_letter, memories=memories)
     newly = bool(kept and memories.store_dead_letter(kept, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
@@ -75,10 +78,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
-    """Store a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
+    """Store a message that was given up as a dead letter, and record its requests as dead-lettered.
 
-    Requests that can never be stored fail. The message is not stored if all other requests are already stored with the
-    same content. Returns the dead letter as it is stored.
+    Returns the dead letter. Requests that can never be stored are recorded as failed. If all other requests are already
+    stored with the same content, no dead letter is stored, and the result is None.
     """
     if not message.retry_reason:
         reject(message.rejected, memories=memories, cause=INVALID_RECORD)
@@ -93,20 +96,20 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
-    """Delete the letter of a republished message, once each of its requests has an outcome."""
+    """Delete the dead letter of a republished message, if each request of the message has an outcome."""
     if letter_id:
         memories.conclude_dead_letter(letter_id, message.request_ids)
 
 
 def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
-    """Return the requests of a dead letter."""
+    """Return the ids of the requests in a dead letter."""
     message = Published(message_id=dead_letter.message_id, data=dead_letter.data, attributes=dead_letter.attributes)
     return decode(message, allowed_namespace=namespace).request_ids
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redrive:
-    """A dead letter that can be published again, and how."""
+    """A dead letter that can be published again, with the namespace, requests and attributes of its message."""
 
     namespace: str
     letter: DeadLetter
@@ -116,9 +119,9 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Prepare a letter to be redriven in its namespace, or in the namespace `into` if it has none.
+        """Prepare a dead letter for a redrive into its namespace or, if it has none, into the namespace `into`.
 
-        Raises InvalidRequest if its message cannot be published again, with the reason.
+        Raises InvalidRequest, with the reason, if the message cannot be published again.
         """
         if OBJECT_NOTIFICATION in letter.attributes:
             raise InvalidRequest(
@@ -149,9 +152,10 @@ class Redrive:
         )
 
     def run(self, *, memories: MemoryStore, queue: IngestQueue, now: bool = False) -> None:
-        """Publish the letter's message; `now` even if the letter backs off.
+        """Publish the message of the dead letter again. If `now` is true, do not wait after a failed redrive.
 
-        Raises Conflict if the letter is in flight or backs off, NotFound if it is gone, InvalidRequest, Unavailable.
+        Raises Conflict if the dead letter is in flight or must wait, NotFound if it does not exist any more,
+        InvalidRequest, and Unavailable.
         """
         message_id = self.letter.message_id
         letter_id = memories.mark_redriven(message_id, self.request_ids, into=self.into, now=now)
@@ -159,7 +163,7 @@ class Redrive:
             raise _refusal(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # BaseException includes Ctrl-C: a letter that is marked cannot be redriven for 24 hours
+        except BaseException:  # after Ctrl-C too: a dead letter that stays marked cannot be redriven for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -189,9 +193,9 @@ def _not_found(message_id: str) -> NotFound:
 
 
 def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
-    """Publish the message of one dead letter again, even if it backs off, and return its requests.
+    """Publish the message of one dead letter again, and return the ids of its requests.
 
-    Raises NotFound, and the errors of Redrive.
+    The dead letter need not wait after a failed redrive. Raises NotFound, and the errors of Redrive.
     """
     letter = memories.dead_letter(message_id)
     if letter is None:
@@ -203,15 +207,15 @@ def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> li
 
 @dataclass(frozen=True, kw_only=True)
 class Redriven:
-    """Result of redrive_chosen for one letter."""
+    """The result of redrive_chosen for one dead letter."""
 
     message_id: str
     letter: DeadLetter | None = None
     request_ids: Sequence[UUID] = ()
     problem: str = ""
-    """Reason why the letter was not published again."""
+    """Reason why the message was not published again."""
     unavailable: bool = False
-    """Whether the reason is that the queue or the database is unavailable."""
+    """Whether the queue or the database was unavailable."""
 
 
 def redrive_chosen(
@@ -223,11 +227,11 @@ def redrive_chosen(
     dry_run: bool = False,
     limit: int | None = None,
 ) -> Iterator[Redriven]:
-    """Publish the messages of the chosen letters again, each at most once, oldest first.
+    """Publish the messages of the chosen dead letters again, each at most once, the oldest first.
 
-    A letter that cannot be published does not stop the run. The run ends if MOST_UNAVAILABLE letters in a row fail
-    because the queue or the database is unavailable. If letters are chosen by message id, those that cannot be redriven
-    are reported.
+    A dead letter that cannot be redriven does not stop the run. The run ends if MOST_UNAVAILABLE dead letters in a row
+    fail because the queue or the database is unavailable. If dead letters are chosen by message id, the results include
+    the dead letters that cannot be redriven.
     """
     ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)
@@ -245,7 +249,7 @@ def redrive_chosen(
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}", unavailable=True)
         except MnemosyneError as exc:
             attempt = Redriven(message_id=message_id, problem=str(exc))
-        except Exception as exc:  # an unexpected error with one letter must not stop the other letters
+        except Exception as exc:  # an unexpected error with one dead letter must not stop the others
             log.exception("redrive_crashed", namespace=memories.namespace, message_id=message_id)
             attempt = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
         else:

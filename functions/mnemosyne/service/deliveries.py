@@ -19,9 +19,11 @@ from mnemosyne.service.slices import DELIVERY_SECONDS
 log = EventLog(__name__)
 
 SOURCE_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
-"""Attribute of a message in a dead-letter topic: https://cloud.google.com/pubsub/docs/handling-failures."""
+"""Attribute that Pub/Sub adds to a message in a dead-letter topic:
+https://cloud.google.com/pubsub/docs/handling-failures."""
 LAST_DAY = timedelta(days=1)
-"""Last part of a message's retention. A message that old becomes a dead letter, so that it is not lost."""
+"""Time before Pub/Sub deletes a message. In this time, a message that cannot be stored becomes a dead letter, so that
+it is not lost."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,15 @@ class Push:
     message: Published
     attempt: int
     only: str | None = None
-    """Namespace of the subscription. Its publisher may write to no other namespace."""
+    """Namespace of the subscription. A publisher to this subscription may write to no other namespace."""
     of_bucket: bool = False
-    """Whether the subscription is a bucket's, whose messages are notifications about objects."""
+    """Whether the messages of the subscription are notifications about the objects of a bucket."""
     subscription: str = ""
     """Name of the subscription."""
 
     @property
     def age(self) -> timedelta | None:
-        """Time since the message was published; None if the push does not say when."""
+        """Time since the message was published; None if the push does not have the time."""
         try:
             return datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
         except (ValueError, TypeError):  # the time is missing, or has no offset
@@ -47,7 +49,7 @@ class Push:
 
     @property
     def expires_soon(self) -> bool:
-        """Whether Pub/Sub deletes the message within LAST_DAY."""
+        """Whether Pub/Sub will delete the message within LAST_DAY."""
         return self.age is not None and self.age > ingest.RETENTION - LAST_DAY
 
     def decoded(self) -> IngestMessage:
@@ -69,7 +71,10 @@ class Push:
 
 
 def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
-    """`ingest`: store the message's memories. Invalid requests fail; an unreadable message becomes a dead letter."""
+    """Handle a push to the service `ingest`: store the memories of the message.
+
+    An invalid request is recorded as failed. An unreadable message becomes a dead letter.
+    """
     message = push.decoded()
     reason, is_over_quota = message.dead_letter_reason, False
     memories = services.memories_of(message.namespace)
@@ -92,11 +97,12 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 
 
 def give_up(push: Push, services: SubscriberServices) -> None:
-    """`dead_letter`: store a message that `ingest` could not store, or keep it as a dead letter.
+    """Handle a push to the service `dead_letter`: store the memories of a message that `ingest` could not store.
 
-    A message is kept only if the message itself causes two failures in a row, or if Pub/Sub would delete it within
-    LAST_DAY. If a service fails, it is delivered again, so that an outage makes no dead letters. An internal error must
-    not lose a message, because no other function handles it afterwards.
+    If the message cannot be stored here either, it may become a dead letter. This happens in two cases: the message
+    itself is the cause of two failures in a row, or Pub/Sub would delete the message within LAST_DAY. If another
+    service fails, the message is delivered again, so that an outage makes no dead letters. After an internal error the
+    message becomes a dead letter, because no other service handles the message afterwards.
     """
     cause, kind, earlier = "", DeadLetterKind.EXPIRED, set[str | None]()
     if not push.expires_soon:
@@ -150,9 +156,10 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: Dea
 
 
 def import_object(push: Push, services: ImportServices) -> None:
-    """`import_object`: import the object that the notification names, into the bucket's namespace.
+    """Handle a push to the service `import_object`: import the object of a notification into the bucket's namespace.
 
-    Other messages, and messages of a subscription without a namespace, become dead letters.
+    A message that is not a notification becomes a dead letter, and so does a message of a subscription without a
+    namespace.
     """
     try:
         stored_object = StoredObject.of(push.message.attributes)
@@ -170,7 +177,7 @@ def import_object(push: Push, services: ImportServices) -> None:
 
 
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
-    """Store the dead letter if there is one, and announce the outcomes."""
+    """Store the dead letter, if there is one, and announce the outcomes."""
     if dead_letter:
         dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
     if services.outcome_topic:

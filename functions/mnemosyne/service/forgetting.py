@@ -1,4 +1,7 @@
-"""Forget memories: delete them with their texts everywhere, so that no earlier message stores them again."""
+"""Forget memories: delete them and their texts, so that no message published earlier stores them again.
+
+A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
+"""
 
 import time
 from collections.abc import Sequence
@@ -18,13 +21,14 @@ from mnemosyne.ports.memories import MemoryStore
 log = EventLog(__name__)
 
 LETTERS_AT_ONCE = 10
-"""Dead letters read at a time: a message can have 10 MB."""
+"""Number of dead letters that are read at a time. A message can have 10 MB."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: MemoryStore) -> UUID:
-    """Begin to forget the set of memories that a dry run's token confirms, and return the forgetting's id.
+    """Begin a forgetting of the memories of a selection, and return the id of the forgetting.
 
-    Raises Conflict if the token is not for this set, or a hold keeps one of the memories.
+    `token` is the token of a preview, which confirms this set of memories. Raises Conflict if the selection now matches
+    another set, or if a legal hold keeps one of the memories.
     """
     forgetting_id = new_id()
     count = memories.begin_forgetting(forgetting_id, selection, token, requested_by)
@@ -33,9 +37,10 @@ def begin(selection: Selection, token: str, requested_by: str, *, memories: Memo
 
 
 def proceed(forgetting_id: UUID, *, memories: MemoryStore, deadline: float) -> Forgetting:
-    """Continue a forgetting until it is finished or `deadline`, a time of `time.monotonic`, and return it.
+    """Continue a forgetting until it is finished or the time is over, and return its state.
 
-    Raises NotFound, and Conflict if a hold keeps a memory meanwhile.
+    `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold keeps one of the memories
+    meanwhile.
     """
     forgetting = read(forgetting_id, memories=memories)
     if forgetting.finished_at is None and _proceed(forgetting, memories, deadline):
@@ -60,7 +65,7 @@ def _proceed(forgetting: Forgetting, memories: MemoryStore, deadline: float) -> 
 
 
 def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
-    """Return a forgetting; raises NotFound."""
+    """Return the state of a forgetting. Raises NotFound."""
     forgetting = memories.forgetting(forgetting_id)
     if forgetting is None:
         raise NotFound(f"no forgetting has the id {forgetting_id}")
@@ -72,27 +77,30 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryS
         found = _forgotten_in(letter, memories, forgetting_id)
         if not found.is_anything or memories.forget_in_letter(forgetting_id, letter, found.data, found.requests):
             return
-        letter = memories.dead_letter(letter.message_id)  # another forgetting has just rewritten it
+        letter = memories.dead_letter(letter.message_id)  # another forgetting has just changed the dead letter
 
 
 @dataclass(frozen=True)
 class _ForgottenIn:
-    """What of a dead letter is forgotten."""
+    """The part of a dead letter that forgettings cover."""
 
     data: bytes | None
-    """Its data without that; None if nothing is left."""
+    """The data of the dead letter without the forgotten memories; None if nothing is left."""
     requests: Sequence[Reading]
     forgettings: int
     is_anything: bool
 
 
 def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenIn:
-    """Compare each memory of a letter with the forgettings of its namespace, or with one forgetting."""
+    """Find the memories of a dead letter that must be forgotten.
+
+    If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
+    """
     message = _published(letter)
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
-    # Several memories of a message may have the same request id, so each is named by its position.
+    # Several memories of a message may have the same request id, so the position of a memory is used as its id here.
     asked = [
         replace(reading, request_id=UUID(int=index))
         for index, (_, reading) in enumerate(entries)
@@ -112,9 +120,10 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
 
 
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:
-    """Return a letter to be stored without its forgotten memories, and the number of the namespace's forgettings.
+    """Remove forgotten memories from a dead letter before it is stored.
 
-    The letter is None if no other memory is in it. The requests of the forgotten memories are recorded as deleted.
+    Returns the dead letter, and the number of forgettings of the namespace. The dead letter is None if no memory is
+    left. The requests of the forgotten memories are recorded as deleted.
     """
     if not memories.namespace:
         return letter, 0
@@ -131,12 +140,16 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
 def without_old_texts(
     requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
 ) -> Sequence[FailedRequest]:
-    """Return requests without the beginning of their contents, if their message is older than the latest forgetting."""
+    """Return the requests. If the message is older than the latest forgetting, remove the beginnings of their
+    contents."""
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 
 
 def is_before(first: datetime | None, at: datetime | None) -> bool:
-    """Whether a message was first published before a time. An unknown publication is before every time."""
+    """Whether a message was first published before the time `at`.
+
+    An unknown time of publication counts as earlier than every time.
+    """
     return at is not None and (first is None or first < at)
 
 

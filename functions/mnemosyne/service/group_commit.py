@@ -1,7 +1,7 @@
-"""Group commit: store the small messages that arrive during a transaction together, in the next one.
+"""Group commit: while one transaction stores a message, collect further small messages, and store them together next.
 
-Databases write their logs like this: https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY. A
-message that arrives while no transaction is under way is stored at once.
+Databases write their logs in the same way: https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY.
+If no transaction is in progress, a message is stored at once.
 """
 
 import threading
@@ -17,34 +17,37 @@ from mnemosyne.service.slices import SLICE_CHUNKS, Slice
 ResultT = TypeVar("ResultT")
 
 SMALL = 10
-"""Most chunks of a slice that joins a group. A larger slice gains nothing, and the other slices would wait for it."""
+"""Maximum number of chunks of a slice that joins a group. A larger slice would gain nothing, and the other slices would
+wait for it."""
 
 
 @dataclass(eq=False)
 class _Waiting(Generic[ResultT]):
-    """A waiting slice. When woken, it leads the next group, reads its result or error, or runs alone."""
+    """A slice that waits for a transaction. When its thread wakes up, it leads the next group, has a result, or runs
+    alone."""
 
     slice: Slice
     turn: threading.Event = field(default_factory=threading.Event)
     result: ResultT | None = None
     fault: ServiceError | None = None
-    """Service error that failed the whole group. Another attempt now would fail too."""
+    """The service error with which the whole group failed. Another attempt at this moment would fail too."""
     alone: bool = False
 
 
 class GroupCommit(Generic[ResultT]):
-    """Stores small slices of a namespace in one transaction at a time. Safe between threads."""
+    """Stores the small slices of a namespace together, in one transaction at a time. Safe to call from several
+    threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[_Waiting[ResultT]]] = {}
-        """By namespace, as long as one of its groups is under way."""
+        """Waiting slices by namespace. A namespace is removed when none of its groups is in progress."""
 
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
-        """Return the result of `work` for the slice, or for a group that includes it.
+        """Call `work` for the slice, alone or in a group with other slices, and return the result.
 
-        If a service fails, each slice of the group gets its error. If the work raises for another reason, which may
-        concern one item only, each slice is tried alone, so that it fails only for its own items.
+        If a service fails, each slice of the group gets this error. Another error may have only one item as its cause.
+        In this case `work` is called for each slice alone, so that a slice fails only because of an item in this slice.
         """
         if part.chunks > SMALL:
             return work(part.requests)

@@ -28,13 +28,14 @@ from mnemosyne.service.slices import slices
 log = EventLog(__name__)
 
 CLOCK_SKEW = timedelta(minutes=1)
-"""Most seconds that the clocks of two machines may differ."""
+"""Maximum difference between the clocks of two machines, in seconds."""
 RETENTION = timedelta(days=7)
-"""How long the topic keeps an undelivered message: an unseen request that is older will not arrive."""
+"""Time for which the topic keeps an undelivered message. A request that is older and was not delivered will not arrive
+any more."""
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
-    """Publish the readings, all or none.
+    """Publish requests: either all or none.
 
     Raises Unavailable if they could not be published, and OverQuota if they exceed the quota. If an error is raised,
     nothing was accepted.
@@ -49,21 +50,21 @@ def accept(namespace: str, readings: Sequence[Reading], services: Services, by: 
 
 @dataclass
 class Stored:
-    """Results of storing a message's requests in one delivery."""
+    """The results of storing the requests of a message in one delivery."""
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: set[UUID] = field(default_factory=set)
-    """Requests that must wait for another delivery of their content."""
+    """Requests that must wait, because another delivery is storing the same id, key or content."""
     conflicting: list[UUID] = field(default_factory=list)
     """Requests whose id already belongs to different content."""
     undeleted: Sequence[UUID] = ()
-    """Deletions that were not done, because their id already has another request's outcome."""
+    """Deletions that were not carried out, because another request with the same id has an outcome."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
-    """Why requests exceeded the quota. They may fit later."""
+    """Requests that exceeded the quota, each with the reason. They may fit later."""
     postponed: dict[UUID, str] = field(default_factory=dict)
-    """Why requests could not be stored now, although other requests could."""
+    """Requests that could not be stored now although others could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored something. A delivery without progress continues after its deadline."""
+    """Whether this delivery has stored a memory. A delivery that has stored nothing continues after its deadline."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
@@ -81,7 +82,7 @@ class Stored:
         )
 
     def add(self, other: "Stored") -> None:
-        """Add the results of other requests."""
+        """Add the results of another part of the message."""
         self.outcomes |= other.outcomes
         self.busy |= other.busy
         self.conflicting += other.conflicting
@@ -91,7 +92,10 @@ class Stored:
 
     @property
     def dead_letter_reason(self) -> str:
-        """Why the message must be kept as a dead letter: a part of the message has no other outcome."""
+        """The reason why the message must be kept as a dead letter; empty if it need not be kept.
+
+        A part of such a message has no other outcome, so only the dead letter reports its failure.
+        """
 
         def name(ids: Sequence[UUID]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
@@ -112,14 +116,18 @@ def store(
     group_commit: GroupCommit[Stored] | None = None,
     deadline: float = math.inf,
 ) -> Stored:
-    """Store each request's memory once, and record an outcome for each.
+    """Store the memory of each request once, and record an outcome for each request.
 
-    The message is stored in slices, each in a separate transaction. `group_commit` joins a small slice with slices of
-    other messages. A request that can never be stored is recorded as failed, and the other requests are stored. Raises
-    Unavailable, so that the message is delivered again, if the database or the embedder is unavailable, if one of the
-    requests cannot be stored now, if another delivery of the same content is under way, if the message is newer than
-    this reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices that were already committed
-    stay stored.
+    The message is stored in slices, each in its own transaction. `group_commit` joins a small slice with slices of
+    other messages. A request that can never be stored is recorded as failed, and the other requests are stored.
+
+    Raises Unavailable in five cases; the message is then delivered again, and slices that were committed stay stored:
+
+    - The database or the embedder is unavailable.
+    - A request cannot be stored now.
+    - Another delivery of the same content is in progress.
+    - The message has a newer format than this reader knows.
+    - The time `deadline` of `time.monotonic` is over, and slices are left.
     """
     if message.namespace != memories.namespace:
         raise ValueError(f"a message for {message.namespace!r} must not be stored in {memories.namespace!r}")
@@ -176,22 +184,22 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace together, and in smaller parts if one request makes that fail."""
+    """Stores requests of a namespace together. If one request makes this fail, stores them in smaller parts."""
 
     memories: MemoryStore
     embedder: Embedder
     deadline: float
     embedded: dict[str, list[Vector]] = field(default_factory=dict)
-    """Vectors by content hash, so that the smaller parts are not embedded again."""
+    """Vectors by content hash. With these, the smaller parts are not embedded again."""
 
     def store(self, requests: Sequence[IngestRequest]) -> Stored:
-        """Return the results. Raises Unavailable if parts are left after the deadline."""
+        """Store the requests, and return the results. Raises Unavailable if parts are left after the deadline."""
         try:
             return self._store_together(requests)
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(requests) == 1:
                 return self._unstored(requests[0], exc)
-        # One request is the cause, but the error does not tell which.
+        # One request is the cause, but the error does not say which. Store each half alone.
         stored, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
             if stored.progress and time.monotonic() >= self.deadline:
@@ -231,7 +239,7 @@ class _Storing:
         return stored
 
     def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
-        """Return one vector per chunk for each request. Equal contents are embedded once."""
+        """Return the vectors of each request, one for each chunk. Requests with equal contents are embedded once."""
         new: dict[str, str] = {}
         for request in requests:
             if request.content_hash not in self.embedded:
@@ -252,7 +260,10 @@ class _Storing:
 
 
 def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
-    """Record the invalid requests: as deleted if all memories were forgotten since, and else as failed."""
+    """Record the invalid requests of a message as failed.
+
+    If all memories of the namespace were forgotten after the message was published, record them as deleted.
+    """
     if not message.rejected:
         return
     standing = memories.standing([])
@@ -264,7 +275,7 @@ def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
-    """Record why the requests are still queued, if the database responds."""
+    """Record why the requests of a message are still queued, if the database responds."""
     try:
         latest = memories.standing([]).latest
         memories.record_attempt(without_old_texts(message.waiting(error), message.published, latest))
@@ -275,8 +286,9 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
 def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
     """Return the status of each request, in the order of the ids.
 
-    A request that the subscriber has not seen is `queued` while the topic may still have it, if its id was issued here
-    for this namespace. Ids are issued only for requests that were published. Otherwise it is `unknown`.
+    If the database does not know a request, its state is `queued` in one case: its id was issued for this namespace,
+    and the topic may still have its message. An id is issued only for a request that is then published. Otherwise the
+    state is `unknown`.
     """
     statuses = memories.statuses(request_ids)
     now = clock()
@@ -288,7 +300,7 @@ def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) 
 
 
 def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
-    """Return the memories nearest to a newly stored memory; none if the request has another outcome."""
+    """Return the memories nearest to a newly stored memory. The result is empty if the request has another outcome."""
     if status.state is not IngestState.STORED or status.memory_id is None:
         return NO_NEIGHBOURS
     return memories.neighbours(status.memory_id)

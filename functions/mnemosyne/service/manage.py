@@ -18,13 +18,14 @@ from mnemosyne.ports.services import Clock
 log = EventLog(__name__)
 
 TAGGED_AT_ONCE = 200
-"""Memories whose tags one transaction changes. The limit is low because each memory is indexed again."""
+"""Number of memories whose tags one transaction changes. The number is low because each changed memory is indexed
+again."""
 
 
 def get(memory_id: UUID, *, memories: MemoryStore, as_of: datetime | None = None) -> Memory:
-    """Return one memory with all fields, as it is now or as it was at a time.
+    """Return one memory with all fields, as it is now or as it was at the time `as_of`.
 
-    Raises NotFound, and InvalidRequest if its state at that time is not known.
+    Raises NotFound, and InvalidRequest if the state of the memory at `as_of` is not known.
     """
     memory = memories.fetch(memory_id, as_of)
     if memory is None and as_of:
@@ -61,7 +62,7 @@ def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
 
 
 def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
-    """Delete all versions of a record that exist or were published up to now, and return the outcome."""
+    """Delete all versions of a record that were published up to now, and return the outcome."""
     now = clock()
     request_id = deletion_id(external_id.source, external_id.key, now)
     deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
@@ -73,9 +74,9 @@ def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Cloc
 
 
 def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
-    """Return the memory after the change.
+    """Change a memory, and return it after the change.
 
-    Raises NotFound, and Conflict if supersession would form a cycle.
+    Raises NotFound, and Conflict if the supersession would form a cycle.
     """
     memory = memories.update(memory_id, change)
     if memory is None:
@@ -85,7 +86,7 @@ def update(memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> M
 
 
 def rate(memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rating:
-    """Replace the rater's rating by -1, 0 or 1, or withdraw it; raises NotFound."""
+    """Set the rating of a rater to -1, 0 or 1, or withdraw it. Raises NotFound."""
     rated = memories.rate(memory_id, rating)
     if rated is None:
         raise _missing(memory_id)
@@ -94,7 +95,7 @@ def rate(memory_id: UUID, rating: GivenRating, *, memories: MemoryStore) -> Rati
 
 
 def delete_many(memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequence[UUID]:
-    """Delete memories, and return the ids of those that existed."""
+    """Delete memories, and return the ids of the deleted memories. Unknown ids are ignored."""
     deleted = memories.delete_many(memory_ids)
     log.info("memories_deleted", namespace=memories.namespace, count=len(deleted))
     return deleted
@@ -103,14 +104,17 @@ def delete_many(memory_ids: Sequence[UUID], *, memories: MemoryStore) -> Sequenc
 def change_tags(
     memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str], memories: MemoryStore
 ) -> ChangedTags:
-    """Add and remove tags of memories, all or none. Raises OverQuota, and InvalidRequest for too many tags."""
+    """Add and remove tags of memories: either all memories are changed or none.
+
+    Raises OverQuota, and InvalidRequest if a memory would have too many tags.
+    """
     changed = memories.change_tags(memory_ids, added=added, removed=removed)
     log.info("tags_changed", namespace=memories.namespace, count=changed.changed)
     return changed
 
 
 def change_tag(tag: str, new_tag: str | None, *, memories: MemoryStore) -> ChangedTag:
-    """Rename a tag in the next TAGGED_AT_ONCE memories that have it, or remove it. Raises OverQuota."""
+    """Rename a tag in up to TAGGED_AT_ONCE memories, or remove it if `new_tag` is None. Raises OverQuota."""
     changed = memories.change_tag(tag, new_tag, TAGGED_AT_ONCE)
     log.info("tag_changed", namespace=memories.namespace, count=changed.changed)
     return changed

@@ -1,4 +1,4 @@
-"""`AUTH_MODE=oauth`: authenticate API keys, and access tokens of this server."""
+"""`AUTH_MODE=oauth`: authenticate API keys, and access tokens of this deployment's authorization server."""
 
 import hashlib
 import threading
@@ -20,15 +20,16 @@ from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authen
 log = EventLog(__name__)
 
 JWT_TYPE = "at+jwt"
-"""https://www.rfc-editor.org/rfc/rfc9068#section-4: other tokens of the issuer are not access tokens."""
+"""Type of an access token in the header of a JWT. Other tokens of the same issuer have another type:
+https://www.rfc-editor.org/rfc/rfc9068#section-4."""
 FRESH_SECONDS = 25.0
-"""Seconds that a token's check is cached. Together with the duration of the check, a revoked grant is refused within 30
-seconds."""
+"""Seconds for which the result of checking a token is cached. With the duration of the check, a revoked grant is
+refused within 30 seconds."""
 REMEMBERED = 10_000
 
 
 class OAuthAuthenticator:
-    """Authenticates tokens whose grant is active, and API keys."""
+    """Authenticates access tokens with a valid grant, and API keys."""
 
     credential = "a token of its issuer, or an API key, as `Authorization: Bearer …`"
     only_authorization = False
@@ -45,7 +46,7 @@ class OAuthAuthenticator:
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the token's principal; raises Unauthorized, or Unavailable if it cannot be checked now."""
+        """Return the principal of a token or key. Raises Unauthorized, or Unavailable if it cannot be checked now."""
         token = bearer(authorization)
         if token.startswith(f"{PREFIX}_"):
             return self._keys.authenticate(authorization)
@@ -71,9 +72,13 @@ class OAuthAuthenticator:
         return principal if time.time() < expires_at else None
 
     def _standing(self, grant_id: UUID) -> StandingGrant | None:
-        """Return the grant; while the database does not respond, the grant cached in the last ten minutes."""
+        """Return a valid grant, or None.
+
+        While the database does not respond, return the grant if it was looked up in the last ten minutes, and otherwise
+        raise Unavailable.
+        """
         believed = self._stood.get(grant_id)
-        if time.monotonic() < self._circuit_open_until:  # a look-up failed a moment ago: do not wait again
+        if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another
             if believed:
                 return believed
             raise Unavailable("the database is not responding")
@@ -96,7 +101,8 @@ class OAuthAuthenticator:
 def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
     """Return the principal of a grant, with the scopes that both the grant and the token have.
 
-    Raises Unauthorized if the token claims something else: even a stolen signing key gives no more than a grant.
+    Raises Unauthorized if the token names another person, namespace or client than the grant. Therefore a stolen
+    signing key gives only the rights of existing grants.
     """
     claimed = claims["sub"], claims.get("namespace"), claims.get("client_id")
     if claimed != (grant.subject, grant.namespace, grant.client_id):

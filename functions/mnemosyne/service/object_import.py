@@ -1,4 +1,4 @@
-"""Import an object of a bucket: publish its records, wait for their outcomes, and write a report next to it."""
+"""Import an object of a bucket: publish its records, wait for the outcomes, and write a report next to the object."""
 
 import json
 import time
@@ -34,12 +34,14 @@ from mnemosyne.service.rejection import INVALID_RECORD, reject
 log = EventLog(__name__)
 
 BUCKET = "bucket"
-"""Client name in the requests of a bucket's object."""
+"""Client name in the requests that come from the object of a bucket."""
 BUDGET_SECONDS = 480.0
-"""Time for one delivery. Pub/Sub waits ten minutes for an answer; the next delivery continues."""
+"""Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer; the next delivery continues the
+import."""
 BATCH_BYTES = 3_000_000
 RECORD_SECONDS = 2.0
-"""How often progress is recorded. After a crash, records since then are published again under the same ids."""
+"""Seconds between two recordings of the progress. After a crash, the records published since the last recording are
+published again under the same ids."""
 POLL_SECONDS = 1.0
 LEFT_OUT_NAMES = 100
 PAGE = 1000
@@ -54,11 +56,11 @@ def import_object(
     budget: float = BUDGET_SECONDS,
     pause: Callable[[float], object] = time.sleep,
 ) -> None:
-    """Continue the object's import until its report is written.
+    """Continue the import of an object until its report is written.
 
-    Each record becomes a separate request. Without source and key, its id is derived from the object's generation and
-    the line, so that reading it again gives the same request. Raises Unavailable if the budget of seconds is used up or
-    a part is unavailable: redeliver.
+    Each record becomes a separate request. The id of a record without source and key is computed from the generation of
+    the object and the line, so that reading the object again gives the same request. Raises Unavailable, so that the
+    message is delivered again, if `budget` (in seconds) is used up or a service is unavailable.
     """
     deadline = time.monotonic() + budget
     imports = services.imports_of(namespace)
@@ -67,7 +69,7 @@ def import_object(
         imports.forget_lines(stored_object.source)
         return
     if not progress.is_read:
-        imports.record(progress, {})  # the start of the import, before any of its records is stored
+        imports.record(progress, {})  # record the start of the import before any of its records is stored
         progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
     counts = _wait(progress, imports, deadline, pause)
     services.objects.write_report(stored_object, _report(progress, imports, counts))
@@ -78,7 +80,7 @@ def import_object(
 
 @dataclass
 class _Reading:
-    """One delivery's reading of an object."""
+    """The part of an object that one delivery reads."""
 
     namespace: str
     stored_object: StoredObject
@@ -91,12 +93,12 @@ class _Reading:
     failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
-    """The requests of the lines that were read since progress was recorded."""
+    """The ids of the requests of the lines that were read since progress was last recorded."""
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
 
     def finish(self) -> ObjectImport:
-        """Read to the end or to an error; raises Unavailable if the time runs out first."""
+        """Read the object to its end or to an error. Raises Unavailable if the time runs out first."""
         error = None
         try:
             with self.services.objects.open(self.stored_object) as opened:
@@ -109,7 +111,7 @@ class _Reading:
         return self.progress
 
     def _record(self) -> None:
-        """Record how far the object is read, and the request of each line."""
+        """Record the progress of reading the object, and the request of each line that was read."""
         self.services.imports_of(self.namespace).record(self.progress, self.lines)
         self.lines = {}
         self.recorded = time.monotonic()
@@ -150,14 +152,15 @@ class _Reading:
             self._publish()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count unknown fields. After LEFT_OUT_NAMES names, further names are counted together."""
+        """Count unknown fields by name. After LEFT_OUT_NAMES names, further names are counted together as `…`."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
             self.left_out[name if is_known or room else "…"] += 1
 
     def _fail(self) -> None:
-        """Record refused records as failed, and announce them: they never reach `ingest`."""
+        """Record refused records as failed, and announce these outcomes. The service `ingest` never receives these
+        records."""
         reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
         if self.services.outcome_topic:
             outcomes.announce(
@@ -168,7 +171,7 @@ class _Reading:
             )
 
     def _publish(self) -> None:
-        """Publish the batch, and record progress from time to time."""
+        """Publish the batch. Record the progress if RECORD_SECONDS have passed since the last recording."""
         if self.failed:
             self._fail()
         if self.batch:
@@ -191,7 +194,7 @@ def _wait(
     deadline: float,
     pause: Callable[[float], object],
 ) -> Counter[IngestState]:
-    """Count the outcomes once each line has an outcome; raises Unavailable if the time runs out."""
+    """Wait until each line has an outcome, and count the outcomes. Raises Unavailable if the time runs out."""
     counts: Counter[IngestState] = Counter()
     after = ""
     while page := imports.lines(progress.source, PAGE, after=after):
@@ -206,7 +209,7 @@ def _wait(
 
 
 def _report(progress: ObjectImport, imports: ObjectImports, counts: Mapping[IngestState, int]) -> Iterator[bytes]:
-    """Yield the report's lines: a summary, then the outcome of each record in the object's order."""
+    """Yield the lines of the report: a summary, then the outcome of each record in the order of the object."""
     summary = {
         "object": progress.source,
         "memories": progress.memories,

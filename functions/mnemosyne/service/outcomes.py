@@ -20,10 +20,10 @@ def announce(
     memories: MemoryStore,
     topic: OutcomeTopic,
 ) -> None:
-    """Publish each outcome that was not announced yet, and the dead letter if given.
+    """Publish the outcomes that were not announced yet, and the dead letter, if there is one.
 
-    Call it before the message is acknowledged, so that redelivery repeats it after an error. A crash after publishing
-    repeats an event under the same id. Raises Unavailable.
+    Call this before the message is acknowledged: if an error is raised, the redelivered message repeats the call. After
+    a crash between publishing and marking, an event is published again under the same id. Raises Unavailable.
     """
     waiting = memories.unannounced(request_ids) if request_ids else []
     outcomes = [Outcome(namespace=memories.namespace, message_id=message_id, status=status) for status in waiting]

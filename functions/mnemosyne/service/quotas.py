@@ -11,9 +11,9 @@ from mnemosyne.domain.quota import Quota
 def within(
     quota: Quota, requests: Sequence[IngestRequest], now: datetime, chunk_limit: ChunkLimit
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
-    """Return the requests that fit the quota, in order, and the other requests with the reason.
+    """Return the requests that fit the quota, and the requests that exceed it with the reason, each in order.
 
-    Requests with equal content count as one memory, and each chunk as one embedded text.
+    Requests with equal content count as one memory. Each chunk counts as one embedded text.
     """
     fitting: list[IngestRequest] = []
     refused: list[tuple[IngestRequest, str]] = []

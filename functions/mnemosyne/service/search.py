@@ -1,4 +1,4 @@
-"""Search memories: candidates from the database, ranked in Python."""
+"""Search memories. The database finds candidates, and Python ranks them."""
 
 import time
 from collections.abc import Sequence
@@ -20,28 +20,31 @@ log = EventLog(__name__)
 WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the way out of the network (vpc_egress)"
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
-"""Fewest candidates by vector, and fewest by words. Three times the limit is used if that is more."""
+"""Minimum number of candidates by vector, and of candidates by words. If three times the limit of the query is more,
+that number is used."""
 COMPLETIONS = 8
-"""Most words that complete the last word of a query."""
+"""Maximum number of words that complete the last word of a query."""
 RERANKED = 50
-"""Fewest hits that the reranker reads. It may move a low-ranked hit to the top."""
+"""Minimum number of hits that the reranker reads. The reranker may move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Average characters of each text: the models read 512 or 1,024 tokens and cut the rest."""
+"""Average number of characters of each text that the reranker reads. The models read 512 or 1,024 tokens, and cut the
+rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """The hits, best first, and the methods that found them. Times are in milliseconds."""
+    """The hits of a search, best first, and the methods that found them. Times are in milliseconds."""
 
     hits: Sequence[Hit]
     strategy: str
-    """`newest`, `substring`, or how vectors were compared (`exact`, `hnsw`), and `+fulltext`, `+reranked`."""
+    """How the hits were found: `newest`, `substring`, or the comparison of vectors (`exact`, `hnsw`). `+fulltext` and
+    `+reranked` are appended if words and the reranker were used."""
     considered: int
     """Number of candidates."""
     left_out: int = 0
-    """Number of hits removed by the query's minimum confidence."""
+    """Number of hits that the minimum confidence of the query has removed."""
     degraded: str | None = None
-    """Why the search did less than the query asks for."""
+    """The reason why the search did less than the query asks for, for example that the embedder failed."""
     completions: Sequence[str] = ()
     """Words that begin with the last word of a query that is still being typed."""
     embed_ms: float = 0.0
@@ -57,12 +60,16 @@ def search(
     embedder: Embedder,
     reranker: Reranker | None = None,
 ) -> SearchResult:
-    """Return the best memories for the query; each hit names the near-duplicates folded into it.
+    """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
-    If the embedder fails, the search uses words only; if the reranker fails, the order of the ranking is kept.
-    `degraded` names these failures. A query that is still being typed is not embedded, and words that begin with its
-    last word are searched too. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
-    memories have moved to another embedding space.
+    If the embedder fails, the search uses only words. If the reranker fails, the order stays as ranked. `degraded` in
+    the result names these failures.
+
+    While the user is still typing the query, the query is not embedded, and words that begin with its last word are
+    searched too.
+
+    Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the memories have moved to another
+    embedding space.
     """
     started = time.perf_counter()
     completions = _completions(query, memories)
@@ -111,11 +118,11 @@ def rank(
     lexical_weight: float,
     weights: Weights = ranking.DEFAULT_WEIGHTS,
 ) -> tuple[list[Ranked], Candidates]:
-    """Rank the candidates of a query, best first, and return them with the last look-up's candidates.
+    """Rank the candidates of a query, best first, and return them with the candidates of the last look-up.
 
-    One round trip, and a second one to compare candidates with each other if any belongs to a session. If folding
-    near-duplicates leaves fewer than `limit` hits although more candidates exist, it searches again without the folded
-    memories.
+    This takes one round trip to the database, and a second one if a candidate belongs to a session: the candidates are
+    then compared with each other. Near-duplicates are folded into one hit. If fewer than `limit` hits remain although
+    there are more candidates, the search is repeated without the folded memories.
     """
     by_words = query.query is not None and (
         query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)
@@ -153,7 +160,7 @@ def rank(
 
 
 def with_confidence(query: SearchQuery, ranked: list[Ranked], candidates: Candidates, model: str) -> list[Ranked]:
-    """Set the confidence of each candidate, and leave out those below the query's minimum."""
+    """Set the confidence of each candidate, and leave out candidates below the minimum confidence of the query."""
     if query.query is None:
         return ranked
     for entry in ranked:
@@ -169,7 +176,7 @@ def _completions(query: SearchQuery, memories: MemoryStore) -> Sequence[str]:
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the vector of the text, or None and the reason."""
+    """Return the vector of the text and None, or None and the reason why there is no vector."""
     try:
         return embedder.for_namespace(namespace).embed_query(text), None
     except ServiceError as exc:
@@ -183,7 +190,10 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
 def _reranked(
     query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
 ) -> tuple[list[Ranked], str | None]:
-    """Order the candidates by the reranker's relevance; on failure return them unchanged, and the reason."""
+    """Order the candidates by the relevance that the reranker finds.
+
+    If the reranker fails, return the candidates in their present order, with the reason.
+    """
     top = ranked[: max(query.limit, RERANKED)]
     whole = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
     hits = memories.read_hits(whole, top)

@@ -1,6 +1,7 @@
-"""Divide a message's requests into slices, each embedded and stored in a separate transaction.
+"""Divide the requests of a message into slices. Each slice is embedded and stored in its own transaction.
 
-A slice that was committed is final at the next delivery, so an interruption costs the embeddings of one slice at most.
+The next delivery of the message does not store a committed slice again. An interruption therefore costs at most the
+embeddings of one slice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,15 +11,15 @@ from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.memory import IngestRequest
 
 SLICE_CHUNKS = 100
-"""Most chunks of a slice, estimated. A memory with more chunks is a separate slice. The embedder takes 100 texts in one
-call."""
+"""Maximum number of chunks of a slice, as estimated. A memory with more chunks is a separate slice. The embedder takes
+100 texts in one call."""
 DELIVERY_SECONDS = 60.0
-"""Time after which a delivery begins no further slice: half of what Terraform gives the function."""
+"""Seconds after which a delivery begins no further slice: half of the time that Terraform gives the service."""
 
 
 @dataclass
 class Slice:
-    """Requests that one transaction stores, and the number of their chunks, estimated."""
+    """The requests that one transaction stores, and an estimate of the number of their chunks."""
 
     requests: list[IngestRequest] = field(default_factory=list)
     chunks: float = 0.0

@@ -1,4 +1,4 @@
-"""Import and export files in parts, so that no request holds a whole file."""
+"""Import and export files in parts, so that no HTTP request holds a whole file."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -32,48 +32,50 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 VAULT = "import_memories"
-"""Source of notes that are imported alone. A note with the same name is a new version."""
+"""The source of notes that are imported one by one. A note with the name of an earlier note is a new version of it."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Most characters of a page, unless a single memory has more."""
+"""Maximum number of characters of a page. A single memory may have more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadItem:
-    """One record of a file: its request, or the reason why it was refused."""
+    """One record of a file, with its request or the reason why it was refused."""
 
     line: int
     request_id: UUID | None = None
     error: str | None = None
     content_hash: str | None = None
     superseded_by_hash: str | None = None
-    """Read from a Mnemosyne export: the superseding memory, to be set once both are stored."""
+    """Content hash of the memory that supersedes this one, from a Mnemosyne export. It is set when both memories are
+    stored."""
     tags: tuple[str, ...] | None = None
-    """Read from a Mnemosyne export: exact tags, to be set once it is stored, if its text names other tags."""
+    """The exact tags of the memory, from a Mnemosyne export. They are set when the memory is stored, if the text names
+    other tags."""
     left_out: tuple[str, ...] = ()
-    """Names of its unknown fields."""
+    """Names of the unknown fields of the record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart:
-    """A part of a file: complete records, and the line at which they begin."""
+    """A part of a file: complete records, and the number of the line at which they begin."""
 
     name: str
     text: str
     format: str | None = None
-    """One of FORMATS, if the name's suffix does not determine it."""
+    """One of FORMATS. None if the suffix of the name determines the format."""
     first_line: int = 1
     modified: datetime | None = None
     timezone: str = "UTC"
-    """Time zone of local times in records without a zone."""
+    """Time zone of the local times in records."""
     refused: Sequence[Mapping[str, Any]] = ()
-    """Records that the caller could not read: `source`, `key`, `request_id` and `error` of each."""
+    """Records that the caller could not read, each with `source`, `key`, `request_id` and `error`."""
 
 
 def take_file(namespace: str, part: FilePart, services: Services, *, client: str = "") -> Sequence[ReadItem]:
-    """Publish the records in a part of a file, and return the request of each line.
+    """Publish the records in a part of a file, and return the request of each record.
 
-    Refused records are published too, so that their outcomes are listed under the file's name and the line. Raises
+    Refused records are published too, so that their outcomes are listed under the name of the file and the line. Raises
     InvalidRequest if the name determines no format or there are more than 100 records, and Unavailable or OverQuota. If
     an error is raised, nothing was published.
     """
@@ -101,7 +103,10 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 
 
 def _check_values(text: bytes, format_: str) -> None:
-    """Raise InvalidRequest if a part has more values than a request may have. The request's check sees one string."""
+    """Raise InvalidRequest if a part of a file has more values than an HTTP request may have.
+
+    The check of the HTTP request counts the part as one value, because it is one string.
+    """
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
     elif format_ == "markdown":
@@ -127,7 +132,7 @@ def yaml_characters(text: str) -> int:
 
 
 def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
-    """Return an item's request, or the reason why it was refused."""
+    """Return the request of an item, or the reason why the item was refused."""
     if isinstance(reading_, FailedRequest):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
     if isinstance(reading_, Deletion):

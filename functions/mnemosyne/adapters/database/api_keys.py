@@ -1,4 +1,7 @@
-"""API keys in PostgreSQL. Services can only look up a key by its id; the schema's owner creates and revokes keys."""
+"""API keys in PostgreSQL.
+
+A service can only look up a key by its id. The owner of the schema creates, blocks and revokes keys.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -43,7 +46,7 @@ class PostgresApiKeys:
         self._pool = pool
 
     def find(self, key_id: str) -> ApiKey | None:
-        """Return the key with that id. Raises Unavailable if the database cannot be reached."""
+        """Return the key with this id, or None. Raises Unavailable if the database cannot be reached."""
         with self._pool.connection() as connection:
             rows = connection.run(_FIND, id=key_id)
         return _key(rows[0]) if rows else None
@@ -93,7 +96,7 @@ class PostgresApiKeyStore:
             return bool(connection.run(_UNBLOCK, id=who))
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return id and time of the blocked keys, the earliest block first."""
+        """Return the id of each blocked key and the time of the block, the earliest block first."""
         with closing(self._open()) as connection:
             return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_BLOCKED)]
 

@@ -1,4 +1,7 @@
-"""What a complete export has besides memories, and the restoration of an export, as the schema's owner."""
+"""Read and restore the data of a namespace that a complete export has in addition to memories.
+
+These are ratings, supersession, requests and records. Restoring them needs the rights of the schema's owner.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +23,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.embedder import Embedder
 
-# The times are JSON text with microseconds, so that an export of the restored rows has the same text.
+# The times are JSON text with microseconds. An export of restored rows therefore has the same text as the first export.
 _EXTRAS: Final = """
 SELECT m.id, jsonb_strip_nulls(jsonb_build_object(
     'last_seen_at', m.last_seen_at,
@@ -96,7 +99,7 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 
 
 class PostgresArchive:
-    """The Archive of a namespace. `connection` opens a connection for a context."""
+    """The Archive of a namespace. `connection` returns a context manager that yields a database connection."""
 
     def __init__(self, connection: Callable[[], Any], namespace: str) -> None:
         self._connection = connection
@@ -109,28 +112,30 @@ class PostgresArchive:
             yield connection
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-        """Return what an export has of each memory besides its fields."""
+        """Return the data of each memory that an export has in addition to the memory's fields."""
         with self._transaction() as connection:
             rows = connection.run(_EXTRAS, namespace=self._namespace, ids=uuid_array(ids))
         return {row["id"]: row["extras"] for row in rows}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the requests with an outcome, by id, after one."""
+        """Return requests with an outcome, in the order of their ids, beginning after the id `after`."""
         with self._transaction() as connection:
             rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the records that publishers have named, by id, after one."""
+        """Return the records that publishers have named, in the order of their key ids, beginning after the id
+        `after`."""
         with self._transaction() as connection:
             rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
 
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
-        """Store memories exactly as they were exported, and return their number.
+        """Store memories exactly as they were exported, and return the number of stored memories.
 
-        Stored memories, and memories that have expired or were forgotten since the export, are left out. Raises
-        Conflict if a content is stored under another id, or an id has another content.
+        Three kinds of memories are left out: memories that are stored already, memories that have expired since the
+        export, and memories that were forgotten since the export. Raises Conflict if a content is already stored under
+        another id, or if an id already belongs to another content.
         """
         with self._connection() as connection:
             space = read_embedding_space(connection)
@@ -154,7 +159,7 @@ class PostgresArchive:
         return len(kept)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
-        """Store requests and records that are not there yet."""
+        """Store the requests and records that the namespace does not have yet."""
         with self._transaction() as connection:
             requests = _without_forgotten_texts(connection, self._namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))
@@ -181,7 +186,7 @@ class PostgresArchive:
 
 
 def _as_published(memory: ArchivedMemory) -> IngestRequest:
-    """Return the memory as a request with its id, published when the memory was stored."""
+    """Return the memory as a request that has the memory's id and was published when the memory was stored."""
     created_at = memory.extras["created_at"]
     published = created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
     return replace(memory.request, request_id=memory.id, published=published)
@@ -190,7 +195,10 @@ def _as_published(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests. Requests that a forgetting since the export covers have no text."""
+    """Return the requests, and clear the texts of each request that a forgetting covers.
+
+    Such a request is about a memory that was forgotten after the export.
+    """
     records = [
         {
             "request_id": row["request_id"],

@@ -34,13 +34,13 @@ LIMIT CAST(:limit AS integer)
 
 
 class PostgresAuditLog:
-    """Reads events, as the schema's owner, and records events at once."""
+    """Reads and records events of the audit trail, as the schema's owner."""
 
     def __init__(self, connection: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._connection = connection
 
     def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
-        """Return the events that match, oldest first, after a cursor."""
+        """Return the events that match the filter, oldest first, beginning after the cursor `after`."""
         credentials = [
             *([f"key:{chosen.key}"] if chosen.key else []),
             *([f"grant:{chosen.grant}"] if chosen.grant else []),
@@ -61,7 +61,7 @@ class PostgresAuditLog:
         return [AuditEvent(**row.named) for row in rows]
 
     def record(self, fields: Mapping[str, Any]) -> None:
-        """Record one event at once."""
+        """Record one event in the database before this method returns."""
         with self._connection() as connection:
             event = audit_trail.row_of(fields, datetime.now(UTC).isoformat())
             connection.run(audit_trail.RECORD_ACCESSES, events=json_text([event]), used=json_text({}))

@@ -1,4 +1,4 @@
-"""Record an action in the audit trail, in the transaction of its change."""
+"""Record an action in the audit trail, in the same transaction as the change that the action made."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,7 +16,7 @@ VALUES (:principal, :credential, :client, :namespace, :action, 'done', CAST(:ids
 def record_action(
     connection: Connection, namespace: str, action: Action | None, ids: Sequence[object], count: int
 ) -> None:
-    """Record the action under way in the transaction of its change. Does nothing without an action."""
+    """Record the current action in the audit trail, in the transaction of its change. Without an action, do nothing."""
     if action is None:
         return
     connection.run(_INSERT, **action.columns, namespace=namespace, ids=text_array([*map(str, ids[:IDS])]), count=count)

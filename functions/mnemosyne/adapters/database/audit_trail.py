@@ -1,6 +1,7 @@
-"""Record the accesses of a process in PostgreSQL, in the background.
+"""Record the accesses of a process in the audit trail of PostgreSQL, in a background thread.
 
-This module does not import the driver, so that a new instance answers its first requests before the driver is loaded.
+This module does not import the database driver. Therefore a new instance can answer its first requests before the
+driver is loaded.
 """
 
 import random
@@ -21,18 +22,20 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 FLUSH_SECONDS = 1.0
-"""How long an event waits for others, so that many are recorded by one statement."""
+"""Seconds for which an event waits for other events, so that one statement records many events."""
 BATCH = 500
 WAITING = 10_000
-"""Most events that wait while the database does not respond. Further events are lost, and the log says so."""
+"""Maximum number of events that wait while the database does not respond. Further events are dropped, and the log
+reports each dropped event."""
 
 RECORD_ACCESSES: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used AS jsonb))"
 
 
 class AuditTrail:
-    """Records the accesses of this process, in batches and off their paths.
+    """Records the accesses of this process in batches, so that no access waits for the audit trail.
 
-    `reads` is the share of reads that are recorded; changes always are. Each credential's last use is recorded too.
+    `reads` is the share of read accesses that are recorded. All changes are recorded. The time of the last use of each
+    credential is recorded too.
     """
 
     def __init__(self, pool: "Callable[[], Pool]", *, reads: float = 1.0) -> None:
@@ -46,17 +49,21 @@ class AuditTrail:
         self._thread: threading.Thread | None = None
 
     def follow(self) -> None:
-        """Record the events of this process from now on, and the last ones before it ends."""
+        """Record the events of this process from now on. When the process ends, record the events that still wait."""
         listen(self.hear, self.flush)
 
     def hear(self, event: str, fields: Mapping[str, Any]) -> None:
-        """Take an event of the log, if it is an access."""
+        """Queue an event of the log for recording, if the event is an access."""
         taken = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
         if taken is not None:
             self.record(taken)
 
     def record(self, fields: Mapping[str, Any]) -> None:
-        """Take an event, to be recorded soon. `recorded` events have been recorded, and only count as a use."""
+        """Queue an access for recording.
+
+        If the field `recorded` is true, the event is in the audit trail already, and only the use of the credential is
+        recorded.
+        """
         now = datetime.now(UTC).isoformat()
         skipped = fields.get("recorded") or (fields.get("is_read") and random.random() >= self._reads)  # noqa: S311
         with self._lock:
@@ -80,7 +87,7 @@ class AuditTrail:
             )
 
     def flush(self) -> None:
-        """Record all events that wait; one attempt."""
+        """Record all waiting events. If the database fails, stop after one attempt and keep the events."""
         with self._writing:
             while True:
                 with self._lock:
@@ -107,7 +114,7 @@ class AuditTrail:
             pause.wait(FLUSH_SECONDS)
             try:
                 self.flush()
-            except Exception:  # a bug must not end the thread, because then no event would be recorded
+            except Exception:  # an error must not end the thread: then no further event would be recorded
                 log.exception("audit_crashed")
 
 
@@ -116,7 +123,7 @@ def _json(value: object) -> str:
 
 
 def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """Return the row of an access, for RECORD_ACCESSES."""
+    """Return the row of an access, as RECORD_ACCESSES needs it."""
     ids = fields.get("ids") or []
     return {
         "at": at,
@@ -128,9 +135,10 @@ def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
 
 
 def _of_authorization(fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the access of a log event of the authorization server; None if it names neither person nor grant.
+    """Return the access that a log event of the authorization server describes.
 
-    Strangers cause the events without a person, so these are only logged: they would fill the table.
+    The result is None if the event names neither a person nor a grant. Unauthenticated strangers can cause such events.
+    They are only logged, because they could fill the table.
     """
     subject, grant = fields.get("subject"), fields.get("grant")
     if (not subject and not grant) or "principal" in fields:

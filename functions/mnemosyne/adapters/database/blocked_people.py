@@ -7,7 +7,8 @@ from typing import Any, Final
 from mnemosyne.adapters.database.connections import Connection
 
 _LIST: Final = "SELECT who, subjects, blocked_at FROM oauth_blocked_people ORDER BY blocked_at, who"
-# Subjects of the address's grants are stored too: the person stays blocked after changing the address at the provider.
+# Also store the subjects of all grants of this address. The person then stays blocked after a change of the address at
+# the identity provider.
 _BLOCK: Final = """
 WITH known AS (
     SELECT subject FROM oauth_grants WHERE subject = CAST(:who AS text) OR lower(person) = lower(CAST(:who AS text))

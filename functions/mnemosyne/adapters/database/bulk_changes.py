@@ -14,14 +14,15 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota, StatementTimeout
 
 TAGGED_IN_A_STATEMENT = 10
-"""Memories whose tags one statement changes. Each is indexed again, which takes long for a long memory."""
+"""Number of memories whose tags one statement changes. Each changed memory is indexed again, which takes long for a
+long memory."""
 
 
 class PostgresBulkChanges(NamespaceStore):
     """The part of a MemoryStore on PostgreSQL that changes several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Delete memories and return the ids of those that existed."""
+        """Delete memories, and return the ids of the deleted memories. Unknown ids are ignored."""
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -32,7 +33,7 @@ class PostgresBulkChanges(NamespaceStore):
         return [row["id"] for row in deleted]
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
-        """Add and remove tags of memories, all or none."""
+        """Add and remove tags of memories: either all memories are changed or none."""
         with self._transaction() as connection:
             before = usage(connection)
             changed: list[Row] = []
@@ -57,10 +58,9 @@ class PostgresBulkChanges(NamespaceStore):
         return ChangedTags(found=[row["id"] for row in changed], changed=sum(row["changed"] for row in changed))
 
     def change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
-        """Replace a tag with another tag, or remove it, in at most `limit` memories.
+        """Replace a tag with another tag, or remove it if `new_tag` is None, in at most `limit` memories.
 
-        If the database cannot change `limit` memories in its time limit, it changes a tenth of that
-        number, down to a single memory.
+        If the database reaches its time limit, the method tries again with a tenth of `limit`, down to a single memory.
         """
         try:
             return self._change_tag(tag, new_tag, limit)
@@ -86,7 +86,7 @@ class PostgresBulkChanges(NamespaceStore):
 
 
 def check_growth(before: Quota, after: Quota) -> None:
-    """Raise OverQuota if the memories have grown and are larger than the quota allows."""
+    """Raise OverQuota if the memories are larger than before and exceed the quota."""
     grown = after.bytes - before.bytes
     if grown > 0 and before.exceeds_bytes(grown):
         raise OverQuota(f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed")

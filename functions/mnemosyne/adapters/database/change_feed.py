@@ -1,4 +1,4 @@
-"""The change feed in PostgreSQL: its settings, its events for readers, and the events to publish."""
+"""The change feed in PostgreSQL: the settings, the events for readers, and the events to publish."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,11 +10,11 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.domain.change_feed import KEPT, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
 
 REMOVED_AT_ONCE: Final = 10_000
-"""Old events that one transaction removes."""
+"""Number of old events that one transaction removes."""
 CONTENT_BYTES: Final = 2_000_000
-"""Bytes of contents after which a page of events ends."""
+"""Size in bytes of the contents of one page of events. A page ends when it reaches this size."""
 _LOCK_KEY: Final = 4_242_001
-"""Key of the advisory lock of the process that publishes events."""
+"""Key of the advisory lock that the process which publishes events holds."""
 
 _LIST: Final = "SELECT namespace, enabled, contents FROM change_feeds ORDER BY namespace"
 _SET: Final = """
@@ -23,9 +23,12 @@ VALUES (:namespace, CAST(:enabled AS boolean), CAST(:contents AS boolean))
 ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXCLUDED.contents
 """
 
-# The snapshot at which a pass ends, and the sequence before its first event. An event of a later pass belongs to a
-# transaction that the earlier snapshot does not contain, and may have a lower sequence than earlier events. `+ 0` stops
-# the planner from reading all events in the order of the sequence.
+# Return the database snapshot at which a pass ends, and the sequence before the first event of the pass. A pass reads
+# all events that became visible since the snapshot of the pass before it (:seen).
+#
+# An event of this pass belongs to a transaction that the earlier snapshot does not contain. Such an event may have a
+# lower sequence than events of the earlier pass. `+ 0` stops the planner from reading all events in the order of the
+# sequence.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
     WHEN CAST(:seen AS text) IS NOT NULL THEN (
@@ -43,10 +46,14 @@ FROM (
 ) AS pass
 """
 
-# One page of a pass, in the order of the sequence. A transaction that changes a memory after another transaction has a
-# higher sequence and is visible only together with that transaction, so the events of a memory are in order within and
-# across passes. A transaction id above all current ones
-# comes from a dump of another server; the first pass includes it.
+# Return one page of a pass, in the order of the sequence.
+#
+# The events of a memory are in order within a pass and across passes, for two reasons. If two transactions change the
+# same memory, the second gets the higher sequence. And a snapshot that shows the second transaction also shows the
+# first.
+#
+# A dump from another server may contain transaction ids above all ids of this server. The first pass includes events
+# with such ids.
 _PAGE: Final = """
 WITH page AS (
     SELECT c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at
@@ -95,7 +102,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# The oldest events have the lowest sequences, so this reads only events that it removes, and one page of others.
+# The oldest events have the lowest sequences. Therefore this statement reads the events that it removes and at most one
+# page of other events.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
@@ -112,7 +120,7 @@ class PostgresChanges(NamespaceStore):
     """The part of a PostgreSQL MemoryStore that reads the change feed."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
-        """Return events after a cursor. The events of a memory are in the order of its changes."""
+        """Return events after a cursor. The events of one memory are in the order of its changes."""
         with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
@@ -135,43 +143,44 @@ class PostgresChanges(NamespaceStore):
 
 
 class PostgresChangeFeeds:
-    """The change feeds of all namespaces, for the operator, as the schema's owner."""
+    """The settings and the publication of all change feeds, for the operator, as the schema's owner."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
 
     def every(self) -> Sequence[ChangeFeed]:
-        """Return the settings by namespace. The empty name is for all namespaces without a setting of their own."""
+        """Return the setting of each namespace. The setting of '' applies to all namespaces without a setting."""
         with closing(self._open()) as connection:
             return [ChangeFeed(**row.named) for row in connection.run(_LIST)]
 
     def set(self, feed: ChangeFeed) -> None:
-        """Set the feed of a namespace. Transactions that have begun may still use the earlier setting."""
+        """Set the change feed of a namespace. Transactions that have already begun may still use the earlier
+        setting."""
         with closing(self._open()) as connection:
             connection.run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
-        """Yield the exclusive right to publish events until the context ends; None if another process has it."""
+        """Yield an Announcer, which may publish events until the context ends; None if another process has one."""
         with closing(self._open()) as connection:
             # The lock ends with the connection, even if this process is killed.
             yield Announcer(connection) if connection.one(_LOCK, key=_LOCK_KEY)["locked"] else None
 
     def remove_old(self) -> int:
-        """Remove one batch of events older than KEPT in a transaction, and return their number."""
+        """Remove one batch of events older than KEPT in one transaction, and return the number of removed events."""
         with closing(self._open()) as connection:
             removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
         return removed
 
 
 class Announcer:
-    """Reads the events to publish, and marks published ones. Only one process has an announcer at a time."""
+    """Reads unpublished events, and marks events as published. Only one process has an Announcer at a time."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
-        """Return unmarked events of all namespaces. The events of a memory are in the order of its changes."""
+        """Return unpublished events of all namespaces. The events of one memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
         return [_event(row["namespace"], row) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Claim ingest requests: one session locks them until their memories are stored."""
+"""Claim ingest requests: one database session locks the requests until their memories are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -37,17 +37,19 @@ def claim_requests(
     *,
     immutable_sources: Collection[str] = (),
 ) -> "PostgresClaim":
-    """Return a claim. Closing `locks` releases the claim's locks.
+    """Claim requests of a delivery, and return the claim. Closing `locks` releases the locks of the claim.
 
-    `cached` are requests whose content is in the cache of stored contents. They are looked up first, without locks.
-    If only some of the requests must be stored, the others are unlocked, so that no other delivery waits for them.
+    `cached` are the requests whose content is in the cache of stored contents. They are looked up first and without
+    locks, because they probably need no storing. If only some requests must be stored, the other requests are unlocked,
+    so that no other delivery waits for them.
     """
 
     def look_up(batch: Sequence[IngestRequest], *, to_store: bool, forget: bool = True) -> _LookUp:
         encoded = rows.requests_json(batch, immutable_sources)
         return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
 
-    # Deleting old outcomes now could delete the outcome of a request that is looked up next.
+    # If further requests will be looked up, do not delete old outcomes now: the outcome of one of these requests could
+    # be deleted.
     result = look_up(cached, to_store=False, forget=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare(connection)
@@ -70,7 +72,7 @@ def claim_requests(
 
 @dataclass(frozen=True)
 class _LookUp:
-    """Answer of the database about requests to claim."""
+    """The database's answer about the requests of a claim."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
     """Outcomes of the requests that need not be stored."""
@@ -79,22 +81,23 @@ class _LookUp:
     conflicting: frozenset[UUID] = frozenset()
     """Requests whose id already belongs to different content."""
     quota: Quota = field(default_factory=Quota)
-    """Usage and limits of the namespace, if something may be stored."""
+    """Usage and limits of the namespace. Only set if the claim stores memories."""
     forgettings: int = 0
-    """Number of the namespace's forgettings, if something may be stored."""
+    """Number of the forgettings of the namespace. Only set if the claim stores memories."""
     forgotten_before: datetime | None = None
-    """When the latest of them began."""
+    """Time at which the latest forgetting of the namespace began."""
 
 
 def _prepare(connection: Connection) -> None:
-    """Create the staging table, outside a transaction: a rollback would drop it."""
+    """Create the staging table for COPY. This is done outside a transaction, because a rollback would drop the
+    table."""
     if not connection.has_incoming:
         connection.script(ingest_sql.CREATE_INCOMING)
         connection.has_incoming = True
 
 
 def _release(connection: Connection) -> None:
-    """Release the claim's locks. If the connection is broken, the pool closes it, which also releases them."""
+    """Release the locks of the claim. A broken connection is closed by the pool, which releases the locks too."""
     if not connection.broken:
         try:
             connection.script(ingest_sql.RELEASE)
@@ -103,9 +106,10 @@ def _release(connection: Connection) -> None:
 
 
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _LookUp:
-    """Look up which requests need not or cannot be stored. With `to_store` the session locks the other requests.
+    """Look up which requests need not be stored and which cannot be stored now.
 
-    With `forget` a batch of outcomes older than 90 days is deleted afterwards.
+    If `to_store` is true, the session locks the remaining requests. If `forget` is true, a batch of outcomes older than
+    90 days is deleted afterwards.
     """
     row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)
     answer = orjson.loads(row["answer"])
@@ -120,9 +124,10 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
 
 
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
-    """Enter the namespace in a transaction, and keep a forgetting from beginning before its end.
+    """Enter the namespace in a transaction. No forgetting can begin until this transaction ends.
 
-    Raises Unavailable unless the namespace has had so many forgettings. Messages without a namespace have none.
+    `forgettings` is the number of forgettings that the caller knows. Raises Unavailable if the namespace has another
+    number: a forgetting has begun meanwhile. For a message without a namespace, nothing is checked.
     """
     if not namespace:
         return
@@ -134,7 +139,10 @@ def check_forgettings(connection: Connection, namespace: str, forgettings: int) 
 def forgotten_requests(
     connection: Connection, namespace: str, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None
 ) -> Collection[UUID]:
-    """Return the ids of the requests that a forgetting of the namespace covers, or that this one does."""
+    """Return the ids of the requests that must not be stored because a forgetting covers them.
+
+    If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
+    """
     answer = connection.one(
         ingest_sql.FORGOTTEN_REQUESTS,
         namespace=namespace,
@@ -145,11 +153,11 @@ def forgotten_requests(
 
 
 class _RollbackError(Exception):
-    """Raised to roll a transaction back."""
+    """Raised inside a transaction to roll it back."""
 
 
 class PostgresClaim:
-    """A claim: a database session with locks on the ids, keys and contents of a delivery's new requests."""
+    """A claim: a database session that has locked the ids, record keys and contents of a delivery's new requests."""
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], result: _LookUp
@@ -172,10 +180,13 @@ class PostgresClaim:
             and outcome.memory_id is not None
             and request.request_id not in result.conflicting
         }
-        """The contents that are stored."""
+        """Hashes of the contents that the database already has."""
 
     def _forgotten(self, before: datetime | None) -> Sequence[IngestRequest]:
-        """Return the new requests that a forgetting covers: they were published before the latest one began."""
+        """Return the new requests that must not be stored because a forgetting covers them.
+
+        Only requests that were published before the latest forgetting began are looked up.
+        """
         older = [request for request in self.new if before and not (request.published and request.published >= before)]
         if not older:
             return []
@@ -185,10 +196,11 @@ class PostgresClaim:
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
     ) -> Mapping[UUID, IngestStatus]:
-        """Store new memories within the quota, and commit them with their outcomes.
+        """Store the memories of requests that fit the quota, and commit them together with the outcomes.
 
-        If several requests have the same content, the first is stored and the other requests are its duplicates. Raises
-        InvalidRequest or ItemUnavailable only if the database can store another memory at the same time.
+        If several requests have the same content, the memory of the first request is stored, and the other requests are
+        recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause. To
+        find out, the method tries to store another memory.
         """
         try:
             return self._store(fitting, embeddings, model)
@@ -202,9 +214,9 @@ class PostgresClaim:
             ) from exc
 
     def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
-        """Store another memory and roll it back, to find out whether an error concerns one item.
+        """Find out whether an error concerns only this item: store another memory, and roll it back.
 
-        Raises the error if it concerns all items.
+        Raises Unavailable or Broken if the other memory cannot be stored either. Otherwise the caller raises the error.
         """
         memory_id = new_id()
         request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))
@@ -272,7 +284,7 @@ class PostgresClaim:
         return rows.read_outcomes(recorded)
 
     def _record(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
-        """Record stored versions of records, and return their outcomes."""
+        """Record the outcomes of stored versions of records, and return these outcomes."""
         answer = self._connection.one(
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
         )["recorded"]

@@ -1,4 +1,4 @@
-"""Connections to Cloud SQL through the Cloud SQL Connector: mutual TLS, IAM authentication, private addresses.
+"""Connections to Cloud SQL through the Cloud SQL Connector, with mutual TLS, IAM authentication and private addresses.
 
 The Connector is imported when the first connection is opened.
 """
@@ -25,20 +25,22 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 15.0
-"""Timeout of one attempt, which includes certificate, TLS handshake and log-in."""
+"""Timeout in seconds of one attempt to open a connection: certificate, TLS handshake and log-in."""
 FIRST_CONNECTION_SECONDS = 75.0
-"""Timeout of all attempts to open an instance's first connection. Over Direct VPC egress the first connection may take
-a minute or more, https://cloud.google.com/run/docs/configuring/vpc-direct-vpc; a request may take two."""
+"""Timeout in seconds of all attempts to open the first connection of an instance. Over Direct VPC egress, the first
+connection may take a minute or more (https://cloud.google.com/run/docs/configuring/vpc-direct-vpc). A request may take
+two minutes."""
 PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
-"""Timeout of one read while a connection is opened."""
+"""Timeout in seconds of one read from the socket while a connection is opened."""
 ATTEMPTS = 2
-"""After a failover the first attempt may use the old address or certificate. The Connector then renews both."""
+"""Number of attempts. After a failover, the first attempt may use the old address or certificate; the Connector then
+renews both."""
 LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
 
 
 class CloudSql:
-    """Opens connections to the instance `project:region:name`; the pool's connection_factory."""
+    """Opens connections to the Cloud SQL instance `project:region:name`. The pool calls it to open a connection."""
 
     def __init__(
         self,
@@ -71,7 +73,8 @@ class CloudSql:
     def __call__(self) -> Connection:
         """Open a connection.
 
-        Raises a ServiceError. An error that needs an operator is raised only if a second attempt fails too.
+        Raises a ServiceError. An error that an operator must fix is raised only if a second attempt fails too, because
+        such an error may be temporary.
         """
         if self._patient_until is None:
             self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
@@ -83,9 +86,9 @@ class CloudSql:
                 if not exc.needs_operator:
                     self._pause_unreachable(attempt, exc)
                     continue
-                # Cloud SQL refuses valid IAM log-ins at times, mostly after an idle period
-                # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585), or because a token
-                # has just expired or a grant is not yet known everywhere.
+                # Cloud SQL sometimes refuses a valid IAM log-in, mostly after an idle period
+                # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585). It also refuses a
+                # log-in if the token has just expired, or if a new grant has not reached all servers yet.
                 if refused:
                     raise
                 refused = True
@@ -98,7 +101,7 @@ class CloudSql:
         raise AssertionError("unreachable")
 
     def _pause_unreachable(self, attempt: int, exc: ServiceError) -> None:
-        """Return when another attempt may be made, or raise the error."""
+        """Wait before another attempt if there is time for one. Otherwise raise the error."""
         about = fault_fields(exc) | {"error": str(exc.__cause__)}
         log.warning("database_unreachable", instance=self._instance, attempt=attempt, **about)
         if self._reached or time.monotonic() > (self._patient_until or 0.0):
@@ -115,10 +118,10 @@ class CloudSql:
         try:
             return Connection(connecting.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
-            if connecting.done():  # the attempt ended at its socket's timeout: no thread hangs
+            if connecting.done():  # the attempt has ended at the timeout of its socket, so no thread hangs
                 raise Unavailable("the database cannot be reached") from exc
             connecting.cancel()
-            # Something in the Connector's only thread may hang forever: replace the Connector.
+            # Some call in the only thread of the Connector may hang forever, so use a new Connector.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
@@ -130,9 +133,9 @@ class CloudSql:
                 from google.auth.exceptions import GoogleAuthError
                 from google.cloud.sql.connector import Connector
 
-                # The Connector opens its sockets in its only thread and without a timeout: a server that accepts and
-                # never answers would hang every later connection. The default is the only way to set a timeout. It
-                # affects only sockets without a timeout of their own.
+                # The Connector opens sockets in its only thread and without a timeout. A server that accepts a
+                # connection but never answers would therefore block every later connection. A timeout can be set only
+                # as the default of the module `socket`. The default does not affect sockets that have a timeout.
                 socket.setdefaulttimeout(STALL_SECONDS)
                 try:
                     self._connector = Connector(refresh_strategy="lazy", sqladmin_api_endpoint=self._admin_endpoint)
@@ -142,7 +145,8 @@ class CloudSql:
             return self._connector
 
     def _renew_token(self) -> None:
-        """Make the next attempt get a new token. The Connector itself renews the certificate after any error."""
+        """Expire the token, so that the next attempt gets a new one. The Connector renews the certificate after any
+        error."""
         with self._lock:
             if self._connector is not None:
                 # Expire the token instead of removing it, because another thread may be sending it.
@@ -171,18 +175,18 @@ class CloudSql:
         code, message = service_errors.google_code(exc)
         if isinstance(exc, ClientResponseError):
             code, message = str(exc.status), exc.message
-        # The region is wrong, or the instance has no address of this type. TLS errors are ValueErrors too, but also
-        # OSErrors.
+        # These errors mean that the region is wrong or that the instance has no address of this type. TLS errors are
+        # ValueErrors too, but also OSErrors.
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)
 
 
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an error in the Connector's thread by its message: asyncio logs its repr, which holds the access token.
+    """Log the message of an error in the Connector's thread. asyncio would log its repr, which has the access token.
 
-    The Connector makes two calls of the Admin API at a time. If one fails, the Connector never retrieves the error of
-    the other.
+    The Connector makes two calls of the Admin API at a time. If one call fails, the Connector never retrieves the error
+    of the other call, and asyncio reports this error here.
     """
     exc = context.get("exception")
     log.warning(

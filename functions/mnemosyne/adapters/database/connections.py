@@ -31,13 +31,14 @@ from mnemosyne.observability import WAIT, EventLog, fault_fields
 log = EventLog(__name__)
 
 _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
-"""SQLSTATEs of db/functions: 05_holds.sql, 15_forgetting.sql, and 02_expiry.sql with 04_earlier_states.sql. Their
-messages are for the caller."""
+"""Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
+04_earlier_states.sql in db/functions). The caller may read the messages of these errors."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
-"""Seconds for which an idle connection is reused without a check, which costs a round trip."""
+"""Seconds for which an idle connection is reused without a check. A check costs a round trip."""
 
-# Settings in the connection request cost no round trip. Custom plans: every search is planned for its filters.
+# Settings for each session. In the connection request, they cost no round trip. With custom plans, PostgreSQL plans
+# each search for its filters.
 _SESSION_OPTIONS = " ".join(
     f"-c {option}"
     for option in (
@@ -53,7 +54,7 @@ _SESSION_OPTIONS = " ".join(
 
 
 def session_options(statement_seconds: int) -> str:
-    """Build the settings of a connection with that statement timeout, in seconds."""
+    """Build the settings of a connection. `statement_seconds` is the statement timeout."""
     return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
 
 
@@ -74,7 +75,7 @@ class Row(list[Any]):
 
 
 class _Statement:
-    """A statement prepared on one connection, with the index of each column."""
+    """A statement that is prepared on one connection, with the index of each result column."""
 
     def __init__(self, driver: Any, sql: str) -> None:
         self._prepared = pg8000.native.PreparedStatement(driver, sql)
@@ -99,10 +100,10 @@ class Connection:
         self.broken = False
 
     def answers(self) -> bool:
-        """Whether an idle connection is usable. After a longer idle time this asks the server."""
+        """Whether an idle connection is usable. If it was idle for more than TRUSTED_SECONDS, this asks the server."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
-        if waiting.poll(0):  # the server has closed the connection, or has sent the reason
+        if waiting.poll(0):  # the server has closed the connection, or has sent an error
             return False
         if time.monotonic() < self.used_at + TRUSTED_SECONDS:
             return True
@@ -134,11 +135,12 @@ class Connection:
             self._driver.execute_unnamed(sql, stream=io.BytesIO(data))
 
     def script(self, sql: LiteralString) -> list[list[Any]]:
-        """Run statements without parameters in one round trip; return the rows of the last one."""
+        """Run statements without parameters in one round trip, and return the rows of the last statement."""
         return self.run_file(sql)
 
     def run_file(self, text: str) -> list[list[Any]]:
-        """Run an SQL file of the schema. Only this method accepts SQL that is not a constant in the source."""
+        """Run the text of an SQL file of the schema. All other methods accept only SQL that is a constant in the
+        source."""
         with self._translated():
             rows: list[list[Any]] | None = self._driver.execute_simple(text).rows
             return rows or []
@@ -163,7 +165,7 @@ class Connection:
             raise Uncertain(f"{exc}; it may or may not have been done") from exc
 
     def close(self) -> None:
-        """Close the connection; errors are ignored."""
+        """Close the connection, and ignore errors."""
         try:
             self._driver.close()
         except (pg8000.exceptions.Error, OSError):
@@ -176,10 +178,11 @@ class Connection:
         except pg8000.exceptions.DatabaseError as exc:
             detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
             state = str(detail.get("C", ""))
-            # Disconnected, read-only after a failover, or with statements prepared before a migration.
+            # The connection is unusable in three cases: the server has closed it, the server is read-only after a
+            # failover, or a migration has changed tables of prepared statements.
             if not state or state.startswith(("08", "57P")) or state in ("25P03", "25006", "0A000", "26000"):
                 self.broken = True
-            if state == "P0001":  # raised by a migration, with a message for the operator
+            if state == "P0001":  # a migration raises this SQLSTATE with a message for the operator
                 raise Misconfigured(str(detail.get("M", exc))) from exc
             if state in _REFUSALS:
                 raise _REFUSALS[state](str(detail.get("M", exc))) from exc
@@ -194,13 +197,14 @@ class Connection:
             log.warning(
                 "database_fault", state=state, cause=rule.cause, error=message, next_step=rule.next_step or WAIT
             )
-            # Leave out PostgreSQL's message: agents read the error, and the message may name files and roles.
+            # Leave out PostgreSQL's message, because agents read this error and the message may name files and roles.
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
             raise Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
-            # A worker that is stopped may interrupt the protocol: never use the connection again.
+            # If a worker is stopped during a statement, the protocol is interrupted, so never use this connection
+            # again.
             self.broken = True
             raise
 
@@ -210,7 +214,7 @@ def connection_factory(
 ) -> Callable[[], Connection]:
     """Return a function that opens a connection to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`.
 
-    Migrations pass no `socket_timeout`: creating an index may take long.
+    Migrations pass None as `socket_timeout`, because creating an index may take long.
     """
     parts = urlsplit(url)
     query = parse_qs(parts.query)
@@ -243,7 +247,7 @@ def connection_factory(
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
-    """Return the error for a connection that could not be opened, with the server's reason if there is one."""
+    """Return the error for a connection that could not be opened, with the server's reason if the server sent one."""
     fields = server_error(exc)
     code = fields.get("C", service_errors.UNREACHABLE)
     return service_errors.error(service_error_tables.DATABASE, code, fields.get("M", ""), where=where)
@@ -252,11 +256,12 @@ def connect_error(exc: BaseException, where: str) -> MnemosyneError:
 def _prepare(connected: socket.socket) -> None:
     if connected.family == socket.AF_UNIX:
         return
-    # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
+    # Without TCP_NODELAY, Nagle's algorithm delays each write of a vector by 40 ms, because the text of a vector is
+    # longer than the driver's buffer.
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # TCP detects a server that vanished in a failover long before the socket's timeout.
+        # With these settings, TCP detects a server that vanished in a failover long before the socket's timeout.
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)

@@ -42,10 +42,10 @@ _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class PostgresConsoleQueries(NamespaceStore):
-    """Methods of a PostgreSQL MemoryStore for the console."""
+    """The methods of the PostgreSQL MemoryStore that the console calls."""
 
     def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
-        """Count memories that match the filters, by their timestamps."""
+        """Count the memories that match the filters in each period of their timestamps."""
         with self._connection() as connection:
             rows = connection.run(
                 console_queries_sql.TIMELINE,
@@ -77,7 +77,10 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
-        """Return the memories before and after a memory in its session; None without a memory or session."""
+        """Return the memories before and after a memory in its session.
+
+        The result is None if the memory does not exist or has no session.
+        """
         with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.SESSION_NEIGHBOURS, namespace=self.namespace, id=memory_id, limit=SESSION_NEIGHBOURS
@@ -92,13 +95,13 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def hold(self, memory_id: UUID) -> Hold | None:
-        """Return the oldest legal hold that keeps a memory; None without a memory or hold."""
+        """Return the oldest legal hold that keeps a memory, or None."""
         with self._transaction() as connection:
             rows = connection.run(console_queries_sql.HOLD, namespace=self.namespace, id=memory_id)
         return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Put marks around the words of the query in the texts of memories."""
+        """Return texts of memories with marks around the words of the query."""
         with self._connection() as connection:
             marked: Sequence[Sequence[Sequence[str]]] = connection.one(
                 console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
@@ -106,7 +109,7 @@ class PostgresConsoleQueries(NamespaceStore):
         return marked
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
-        """Return words of the memories that begin with a text, the most frequent first."""
+        """Return words in the memories that begin with the text `start`, the most frequent first."""
         with self._connection() as connection:
             words: Sequence[str] = connection.one(
                 console_queries_sql.COMPLETE_WORD,
@@ -118,7 +121,7 @@ class PostgresConsoleQueries(NamespaceStore):
         return words
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
-        """Return the memory with the content, or None."""
+        """Return the memory whose content has this hash, or None."""
         with self._transaction() as connection:
             memories = connection.run(
                 console_queries_sql.SAME_CONTENT, namespace=self.namespace, content_hash=content_hash
@@ -126,7 +129,7 @@ class PostgresConsoleQueries(NamespaceStore):
         return read_summary(memories[0]) if memories else None
 
     def history(self, memory_id: UUID) -> History | None:
-        """Return the predecessors, successors and ratings of a memory; None if it does not exist."""
+        """Return the memories before and after a memory in its supersession chain, and its ratings; None if unknown."""
         with self._transaction() as connection:
             around = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
@@ -145,7 +148,7 @@ class PostgresConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """List requests after a cursor, the latest first. Without a state, list requests of all states."""
+        """List requests after a cursor, the last changed first. If `state` is None, list requests of all states."""
         with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.REQUESTS,
@@ -158,7 +161,7 @@ class PostgresConsoleQueries(NamespaceStore):
         return list(map(read_listed_request, rows))
 
     def request_counts(self) -> Mapping[IngestState, int]:
-        """Count the last COUNTED_REQUESTS requests by state."""
+        """Count the COUNTED_REQUESTS requests that changed last, by state."""
         with self._transaction() as connection:
             rows = connection.run(
                 console_queries_sql.REQUEST_COUNTS, namespace=self.namespace, counted=COUNTED_REQUESTS

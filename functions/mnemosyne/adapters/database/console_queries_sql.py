@@ -19,8 +19,8 @@ SELECT memory_facets(
 ) AS facets
 """
 
-# A memory at step 0, the memories that it superseded at negative steps, and its successors at positive steps. At most
-# :limit are read per step.
+# Return a memory at step 0, the memories that it superseded at negative steps, and its successors at positive steps.
+# The result has at most :limit memories on each side.
 HISTORY: Final = """
 WITH RECURSIVE older (id, step) AS (
     SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
@@ -53,7 +53,8 @@ SELECT h.id, h.reason FROM memories m CROSS JOIN LATERAL hold_on(m) AS h
 WHERE m.namespace = :namespace AND m.id = :id AND h.id IS NOT NULL
 """
 
-# A memory at step 0, and its session's earlier memories at negative steps and later memories at positive steps.
+# Return a memory at step 0, and the memories of its session: earlier memories at negative steps, later memories at
+# positive steps.
 SESSION_NEIGHBOURS: Final = """
 WITH own AS (
     SELECT id, session, "timestamp" FROM memories WHERE namespace = :namespace AND id = :id AND session IS NOT NULL
@@ -104,7 +105,7 @@ ORDER BY i.updated_at DESC, i.request_id DESC
 LIMIT CAST(:limit AS integer)
 """
 
-# The states of the requests that changed last.
+# Count the states of the :counted requests that changed last.
 REQUEST_COUNTS: Final = """
 SELECT shown.state, count(*) AS requests
 FROM (
@@ -126,13 +127,14 @@ SELECT complete_word(
 ) AS words
 """
 
-# The memory with a given content, if it exists.
+# Return the memory with the content hash :content_hash, if it exists.
 SAME_CONTENT: Final = """
 SELECT id, "timestamp", title, tags, superseded_by FROM memories
 WHERE namespace = :namespace AND content_hash = :content_hash
 """
 
-# Events of the audit trail after a cursor. The function checks the namespace of the transaction.
+# Return events of the audit trail after a cursor. The SQL function audit_page checks that :namespace is the namespace
+# of the transaction.
 AUDIT_EVENTS: Final = """
 SELECT id, at, principal, credential, client, namespace, action, outcome, ids, count, name, client_name
 FROM audit_page(

@@ -31,7 +31,10 @@ class ContentCache:
                 self._seen[namespace, content_hash] = None
 
     def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Return the requests whose content is cached, except versions of records, whose order matters too."""
+        """Return the requests whose content is cached.
+
+        Versions of records are left out, because their order matters too.
+        """
         with self._lock:
             return [
                 request

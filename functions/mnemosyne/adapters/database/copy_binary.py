@@ -1,4 +1,4 @@
-"""Encode memories in PostgreSQL's binary COPY format, the fastest way to insert rows with this driver.
+"""Encode memories in the binary COPY format of PostgreSQL. COPY is the fastest way to insert rows with this driver.
 
 Format: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.4
 """
@@ -28,7 +28,8 @@ _LENGTH = struct.Struct(">i")
 
 
 def memories(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
-    """Encode rows of the staging table: id, the memory's fields in order, and the fields computed from them."""
+    """Encode rows of the staging table: id, fields of the memory, and fields computed from them, in the table's
+    order."""
     return _HEADER + b"".join(_row(*row) for row in rows) + _TRAILER
 
 

@@ -1,8 +1,9 @@
-"""SQL statements about dead letters, with bind parameters. The functions are in db/functions/14_redrive.sql."""
+"""SQL statements about dead letters, with bind parameters. The SQL functions are in db/functions/14_redrive.sql."""
 
 from typing import Final
 
-# Message ids are unique within a topic only. Another message with the same id is stored under a longer id.
+# Store a message as a dead letter. Message ids are unique only within a topic. If another message has the same id, this
+# message is stored under a longer id.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
@@ -24,9 +25,11 @@ FAIL_DEAD_LETTER_AGAIN: Final = """
 SELECT message_id FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:lost AS boolean))
 """
 
-# The cause is the error of the last attempt, which says more than the number of deliveries. The message becomes a
-# dead letter unless all its requests are stored with the same content. A message republished from a letter updates that
-# letter.
+# Record the requests of a message as dead-lettered, and store the message as a dead letter. If all requests are stored
+# with the same content, no dead letter is stored. If the message was republished from a dead letter, that dead letter
+# is updated.
+#
+# The cause of the dead letter is the error of the last attempt, which says more than the number of deliveries.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key,
@@ -119,7 +122,8 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Letters that failed between two snapshots and whose requests have no other outcome; see OUTCOMES.
+# Return the dead letters that failed between two snapshots and whose requests have no other outcome; see OUTCOMES in
+# ingest_sql.py.
 LOST_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at, lost
 FROM dead_letters
@@ -132,7 +136,8 @@ WHERE namespace = :namespace AND lost
 ORDER BY changed_in, message_id
 """
 
-# Functions, because mnemosyne_mcp has no other right to change the two tables.
+# The following statements call SQL functions with SECURITY DEFINER, because the role mnemosyne_mcp has no right to
+# change the tables dead_letters and ingest_requests.
 MARK_REDRIVEN: Final = """
 SELECT mark_redriven(
     :namespace, :message_id, :into, CAST(:request_ids AS uuid[]), CAST(:now AS boolean)

@@ -20,14 +20,18 @@ from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, Dead
 from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
 
 DROPPED_AT_ONCE: Final = 100
-"""Maximum number of letters that one transaction deletes; a letter may have ten megabytes."""
+"""Maximum number of dead letters that one transaction deletes. A dead letter may have ten megabytes."""
 
 
 class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
     def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
-        """Store a message as a dead letter, whatever the states of its requests; return whether it is new."""
+        """Store a message as a dead letter, and return whether the dead letter is new.
+
+        The states of the message's requests do not matter. If the namespace has `unless` dead letters or more, nothing
+        is stored.
+        """
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -49,7 +53,10 @@ class PostgresDeadLetters(NamespaceStore):
         contents: Mapping[UUID, str],
         forgettings: int = 0,
     ) -> DeadLetter | None:
-        """Record the requests of a message as dead-lettered, and store it; None if all its requests are stored."""
+        """Record the requests of a message as dead-lettered, store the message as a dead letter, and return it.
+
+        If all requests are already stored with the same content, no dead letter is stored, and the result is None.
+        """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id:
@@ -66,7 +73,7 @@ class PostgresDeadLetters(NamespaceStore):
         return next(map(read_dead_letter, stored), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the letter that a message was republished from, unless one of its requests has no outcome yet."""
+        """Delete the dead letter of a republished message, unless a request of the message has no outcome yet."""
         with self._transaction() as connection:
             connection.run(
                 dead_letter_sql.CONCLUDE_DEAD_LETTER,
@@ -95,7 +102,7 @@ class PostgresDeadLetters(NamespaceStore):
         return list(map(read_dead_letter, listed))
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
-        """Return the message ids of the chosen letters, oldest first, as of now."""
+        """Return the message ids of all dead letters that match `choice` now, oldest first."""
         with self._transaction() as connection:
             rows = connection.run(
                 dead_letter_sql.DEAD_LETTER_IDS, namespace=self.namespace, choice=_choice_json(choice)
@@ -109,7 +116,7 @@ class PostgresDeadLetters(NamespaceStore):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetterSummary]:
-        """List dead letters without their data, the latest first, from a cursor on."""
+        """List dead letters after a cursor, without their data, the latest first."""
         with self._transaction() as connection:
             rows = connection.run(
                 dead_letter_sql.DEAD_LETTER_SUMMARIES,
@@ -122,7 +129,7 @@ class PostgresDeadLetters(NamespaceStore):
         return [DeadLetterSummary(**row.named) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
-        """Count the chosen letters by cause, the commonest first."""
+        """Count the dead letters that match `choice` by cause, the most frequent cause first."""
         with self._transaction() as connection:
             rows = connection.run(
                 dead_letter_sql.DEAD_LETTER_CAUSES, namespace=self.namespace, choice=_choice_json(choice)
@@ -130,13 +137,16 @@ class PostgresDeadLetters(NamespaceStore):
         return [DeadLetterCause(**row.named) for row in rows]
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
-        """Return a dead letter with its message."""
+        """Return the dead letter of the message, with its data, or None."""
         with self._transaction() as connection:
             rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=self.namespace, message_id=message_id)
         return next(map(read_dead_letter, rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a letter as in flight and queue its dead-lettered requests; None if it may not be redriven."""
+        """Mark a dead letter as in flight, queue its dead-lettered requests, and return its letter id.
+
+        Returns None if the dead letter may not be redriven now.
+        """
         with self._transaction() as connection:
             (row,) = connection.run(
                 dead_letter_sql.MARK_REDRIVEN,
@@ -152,7 +162,7 @@ class PostgresDeadLetters(NamespaceStore):
         return letter_id
 
     def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
-        """Undo `mark_redriven` for a message that could not be published."""
+        """Undo `mark_redriven`, because the message could not be published."""
         with self._transaction() as connection:
             connection.run(
                 dead_letter_sql.UNMARK_REDRIVEN,
@@ -163,7 +173,8 @@ class PostgresDeadLetters(NamespaceStore):
             )
 
     def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
-        """Delete dead letters and return their number. The outcomes of their requests stay."""
+        """Delete dead letters, and return the number of deleted dead letters. The outcomes of their requests are
+        kept."""
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
             some = message_ids[start : start + DROPPED_AT_ONCE]
@@ -177,7 +188,7 @@ class PostgresDeadLetters(NamespaceStore):
 
 
 def _choice_json(choice: DeadLetterChoice) -> str:
-    """Return the choice as `select_dead_letters` takes it."""
+    """Return the choice as JSON, in the form that the SQL function `select_dead_letters` reads."""
     conditions = asdict(choice)
     for age in ("younger_than", "older_than"):
         conditions[age] = conditions[age].total_seconds() if conditions[age] is not None else None

@@ -10,9 +10,10 @@ log = EventLog(__name__)
 
 
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
-    """Return the space of the memories; raises Misconfigured if it is not an expected space.
+    """Return the embedding space of the memories. Raises Misconfigured if it is not the space `expected`.
 
-    The previous space is accepted too, because a service is deployed again only after the move.
+    After a move to another space, the services still expect the previous space until they are deployed again. Therefore
+    the previous space is accepted too.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(

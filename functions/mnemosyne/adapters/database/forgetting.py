@@ -1,4 +1,7 @@
-"""Forgetting in PostgreSQL. The functions are in db/functions/15_forgetting.sql."""
+"""Forgettings in PostgreSQL. The SQL functions are in db/functions/15_forgetting.sql.
+
+A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +21,8 @@ from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import StatementTimeout, Unavailable
 
 FORGOTTEN_AT_ONCE: Final = 500
-"""Most memories that one transaction deletes. After a statement timeout, the limit is a tenth of this."""
+"""Maximum number of memories that one transaction deletes. After a statement timeout, the limit is a tenth of this
+number."""
 
 _PREVIEW: Final = """
 SELECT preview_forgetting(
@@ -41,7 +45,7 @@ _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
 _REFRESH: Final = "SELECT refresh_statistics()"
 _READ: Final = "SELECT read_forgetting(:namespace, CAST(:id AS uuid)) AS forgetting"
 _LIST: Final = "SELECT list_forgettings(:namespace, CAST(:limit AS integer)) AS forgettings"
-# Both read the whole selection. A hundred thousand memories take some seconds.
+# preview_forgetting and begin_forgetting read all selected memories. A hundred thousand memories take some seconds.
 _LONG: Final = "SELECT set_config('statement_timeout', '40s', true)"
 _IDS: Final = """
 SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:limit AS integer)) AS ids
@@ -52,7 +56,7 @@ class PostgresForgetting(NamespaceStore):
     """The ForgettingStore of a MemoryStore on PostgreSQL."""
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
-        """Return what a forgetting would delete, with a page of the memories, oldest first."""
+        """Return a preview of a forgetting, with a page of the memories that it would delete, oldest first."""
         with self._transaction() as connection:
             connection.run(_LONG)
             found = connection.one(
@@ -76,7 +80,7 @@ class PostgresForgetting(NamespaceStore):
         return Preview(**found["set"], page=page[:limit], holds=holds, after=onward)
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
-        """Begin a forgetting and return the number of its memories."""
+        """Begin a forgetting, and return the number of memories that it will delete."""
         with self._transaction() as connection:
             connection.run(_LONG)
             memories: int = connection.one(
@@ -91,7 +95,10 @@ class PostgresForgetting(NamespaceStore):
         return memories
 
     def forget_some(self, forgetting_id: UUID) -> int:
-        """Delete a batch of its memories in a transaction; a smaller batch if the database needs too long."""
+        """Delete a batch of the memories of a forgetting in one transaction, and return the number of these memories.
+
+        If the database needs too long, the batch is a tenth of its size.
+        """
         limit = FORGOTTEN_AT_ONCE
         while True:
             try:
@@ -108,7 +115,11 @@ class PostgresForgetting(NamespaceStore):
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
-        """Replace the data of a dead letter, or delete it (None), and record the forgotten requests as deleted."""
+        """Remove forgotten memories from a dead letter, and record the forgotten requests as deleted.
+
+        `data` replaces the data of the dead letter. If `data` is None, the dead letter is deleted. Returns False, and
+        changes nothing, if the dead letter has other data meanwhile.
+        """
         requests = [
             {"request_id": each.request_id, "content_hash": getattr(each, "content_hash", None)} for each in forgotten
         ]
@@ -126,33 +137,37 @@ class PostgresForgetting(NamespaceStore):
         return changed
 
     def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that the forgetting has checked."""
+        """Record the last dead letter that a forgetting has checked. A continued forgetting begins with the next
+        one."""
         with self._transaction() as connection:
             connection.run(
                 _LETTERS_LOOKED_AT, namespace=self.namespace, id=forgetting_id, at=last.timestamp, message_id=last.key
             )
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
-        """Record that a forgetting is finished. Statistics that take too long are left to autovacuum."""
+        """Record that a forgetting is finished, and compute PostgreSQL's statistics of the memories again.
+
+        If the statistics take too long, autovacuum computes them later.
+        """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
         with self._transaction() as connection:
             connection.run(_FINISH, namespace=self.namespace, id=forgetting_id)
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
-        """Return a forgetting."""
+        """Return the forgetting with this id, or None."""
         with self._transaction() as connection:
             found = connection.one(_READ, namespace=self.namespace, id=forgetting_id)["forgetting"]
         return None if found is None else _forgetting(found)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
-        """Return the latest forgettings."""
+        """Return the latest forgettings of the namespace, at most `limit`."""
         with self._transaction() as connection:
             found = connection.one(_LIST, namespace=self.namespace, limit=limit)["forgettings"]
         return [_forgetting(each) for each in found]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
-        """Return ids of its memories in order."""
+        """Return ids of the memories of a forgetting in ascending order, beginning after the id `after`."""
         with self._transaction() as connection:
             ids: Sequence[UUID] = connection.one(
                 _IDS, namespace=self.namespace, id=forgetting_id, after=after, limit=limit
@@ -160,7 +175,10 @@ class PostgresForgetting(NamespaceStore):
         return ids
 
     def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
-        """Return which of these requests the forgettings of the namespace cover, or this one does."""
+        """Return which requests a forgetting covers, and a summary of the forgettings of the namespace.
+
+        A covered request must not be stored. If `forgetting_id` is given, only this forgetting is considered.
+        """
         with self._transaction() as connection:
             found = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (

@@ -36,7 +36,8 @@ class PostgresGrantStore:
         self._open = connect
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """Return active grants, oldest first. `person` is an address or subject; None means everyone."""
+        """Return active grants, oldest first. `person` is an address or a subject; None selects the grants of all
+        people."""
         with closing(self._open()) as connection:
             return [_grant_values(row.named) for row in connection.run(_LIST, person=person)]
 

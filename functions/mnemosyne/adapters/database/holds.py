@@ -10,7 +10,7 @@ from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 
 SUSPENDED_AT_ONCE: Final = 500
-"""Most memories whose expiry one transaction suspends."""
+"""Maximum number of memories whose expiry one transaction suspends."""
 
 _LIST: Final = """
 SELECT id, namespace, selection, reason, placed_by, placed_at FROM holds
@@ -29,31 +29,35 @@ _RELEASE: Final = "DELETE FROM holds WHERE namespace = :namespace AND id = CAST(
 
 
 class PostgresHolds:
-    """Holds, for the operator."""
+    """Lists, places and releases legal holds, for the operator."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
 
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
-        """Return the holds of a namespace, or all, the oldest first."""
+        """Return the holds of a namespace, or of all namespaces, the oldest first."""
         with closing(self._open()) as connection:
             return [PlacedHold(**row.named) for row in connection.run(_LIST, namespace=namespace)]
 
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
-        """Place a hold and return its id. `suspend` makes it valid for stored memories that expire."""
+        """Place a hold, and return its id. Call `suspend` afterwards for stored memories that have an expiry."""
         values = {"namespace": namespace, "reason": reason, "placed_by": placed_by}
         with closing(self._open()) as connection:
             hold_id: UUID = connection.one(_PLACE, selection=selection_json(selection), **values)["id"]
         return hold_id
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of a batch of held memories, and return their number: 0 when none is left."""
+        """Suspend the expiry of a batch of held memories, and return the number of changed memories.
+
+        The result is 0 when no held memory has an expiry any more.
+        """
         with closing(self._open()) as connection:
             row = connection.one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
         suspended: int = row["suspended"]
         return suspended
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
-        """Release a hold; return whether it existed. The memories expire again when retention is applied."""
+        """Release a hold, and return whether it existed. The memories expire again when retention is applied to
+        them."""
         with closing(self._open()) as connection:
             return bool(connection.run(_RELEASE, namespace=namespace, id=hold_id))

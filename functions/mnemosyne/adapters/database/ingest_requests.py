@@ -24,7 +24,8 @@ from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
-"""Most memories that one transaction deletes by key. After a statement timeout, the limit is a tenth of this."""
+"""Maximum number of memories that one transaction deletes by key. After a statement timeout, the limit is a tenth of
+this number."""
 
 
 class PostgresRequests(NamespaceStore):
@@ -35,11 +36,11 @@ class PostgresRequests(NamespaceStore):
         self._record(waiting, "postponed")
 
     def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
-        """Record requests as deleted: they have expired, or were forgotten, before they were stored."""
+        """Record requests as deleted, because their memories have expired or were forgotten before they were stored."""
         self._record(deleted, "deleted")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
-        """Record that the requests can never be stored; a request already in a final state keeps it."""
+        """Record that requests can never be stored. A request that has a final state keeps this state."""
         self._record(failed, "failed")
 
     def _record(self, requests: Sequence[FailedRequest], event: str) -> None:
@@ -76,13 +77,13 @@ class PostgresRequests(NamespaceStore):
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """Return the outcome of each request; unknown requests are left out."""
+        """Return the outcome of each request. The result does not contain unknown requests."""
         with self._transaction() as connection:
             rows = connection.run(ingest_sql.STATUSES, namespace=self.namespace, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
-        """Return requests in a reported state in the order of the transactions that set it, after a cursor."""
+        """Return requests with an outcome after a cursor, in the order of the transactions that set the outcome."""
         with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
@@ -108,13 +109,13 @@ class PostgresRequests(NamespaceStore):
         )
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
-        """Return the request of each key of a source that changed last."""
+        """Return, for each key of a source, the request that changed last."""
         with self._transaction() as connection:
             rows = connection.run(ingest_sql.KEYS, namespace=self.namespace, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return outcomes of requests that have not been announced to their publisher."""
+        """Return the outcomes that have not been announced to the publisher yet."""
         with self._transaction() as connection:
             rows = connection.run(ingest_sql.UNANNOUNCED, namespace=self.namespace, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-# Also sets the namespace, so that a message without new contents takes one round trip.
+# Call claim_within_quota, which also sets the session's namespace. A message without new contents then takes only one
+# round trip.
 CLAIM: Final = """
 SELECT CAST(claim_within_quota(
     :namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean), CAST(:forget AS boolean)
@@ -12,8 +13,8 @@ SELECT CAST(claim_within_quota(
 # Release the session's locks and reset the timeout that CLAIM set.
 RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
 
-# Staging table for COPY, emptied at the end of every transaction. Its columns have the order in which `copy_binary`
-# writes them and STORE inserts them.
+# The staging table for COPY, which is emptied at the end of every transaction. `copy_binary` writes the columns in this
+# order, and STORE inserts them in this order.
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
     id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,
@@ -23,10 +24,13 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# No content can be stored already: CLAIM checked this and holds the locks of the contents. A memory that has expired
-# while it was embedded is not stored, so `stored` is then less than the number of memories. The INSERT locks the table,
-# so the embedding space cannot change until the transaction ends. If it differs from :model and :dimension, nothing
-# is stored or recorded; the answer names the current space.
+# Insert the memories of the staging table, and record the outcomes of their requests.
+#
+# The contents cannot be stored already, because CLAIM checked this and holds the locks of the contents. A memory that
+# has expired while it was embedded is not inserted; `stored` is the number of inserted memories.
+#
+# The INSERT locks the table, so the embedding space cannot change until the transaction ends. If the embedding space
+# differs from :model and :dimension, nothing is stored or recorded. The answer names the current embedding space.
 STORE: Final = """
 WITH space AS (
     SELECT s.model, a.atttypmod AS dimension
@@ -64,31 +68,32 @@ SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'stored', 
 FROM space
 """
 
-# The outcomes of versions whose memories the statement STORE has stored.
+# Record the outcomes of versions of records whose memories STORE has inserted.
 RECORD_VERSIONS: Final = """
 SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
 """
 
-# Sets the namespace, too. The lock that it takes keeps a forgetting from beginning before the end of the transaction.
+# Set the namespace of the transaction, and return the forgettings of the namespace. The SQL function takes a lock, so
+# that no forgetting begins before the transaction ends.
 ENTER_TO_STORE: Final = """
 SELECT standing_forgettings(set_config('mnemosyne.namespace', :namespace, true)) AS standing
 """
 
-# Sets the namespace, too.
+# Set the namespace of the transaction, and return the requests that a forgetting covers.
 FORGOTTEN_REQUESTS: Final = """
 SELECT forgotten_requests(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:records AS jsonb), CAST(:id AS uuid)
 ) AS request_ids
 """
 
-# Let stored memories live as long as further requests with the same content ask for.
+# Extend the expiry of stored memories to the expiry that further requests with the same content ask for.
 EXTEND_EXPIRY: Final = "SELECT extend_expiry(:namespace, CAST(:sent AS jsonb))"
 
 DELETE_RECORDS: Final = """
 SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS answer
 """
 
-# Each chunk counts as one embedded text, in addition to the memory's first chunk.
+# Insert the second and later chunks of memories. Each of these chunks counts as one more embedded text for the quota.
 INSERT_CHUNKS: Final = """
 WITH chunk AS (
     SELECT memory_id, chunk_index, embedding
@@ -100,7 +105,8 @@ WITH chunk AS (
 SELECT count_chunks((SELECT count(*) FROM chunk))
 """
 
-# An announced failure is announced again only if its error changes.
+# Record requests without a memory. A failure that was announced to the publisher is announced again only if its error
+# changes.
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, content_hash, attempts, error, source, key, provenance)
 SELECT DISTINCT ON (request_id)
@@ -119,8 +125,9 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# The state of a request whose memory was deleted is "deleted". Ids of memories get an answer too: a caller who mistakes
-# a memory's id for a request id would otherwise read "queued" for days.
+# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". An id of
+# a memory gets an answer too, because a caller may use it as a request id by mistake and would otherwise read "queued"
+# for days.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
@@ -133,19 +140,20 @@ FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-# The snapshot at which a pass over the outcomes ends, and the time from which it begins, by the database's clock.
+# Return the database snapshot at which a pass over the outcomes ends, and the time from which the pass begins, by the
+# clock of the database.
 OUTCOMES_BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
 """
 
-# One page of a pass: requests that changed between two snapshots; the earlier one is null in the first pass. A request
-# that changes again during the pass belongs to the next pass. A transaction id above all current ones comes from a
-# dump of another server: the first pass includes it.
+# Return one page of a pass: the requests that changed between the snapshots :seen and :until. In the first pass :seen
+# is null. A request that changes again during the pass belongs to the next pass. A dump from another server may contain
+# transaction ids above all ids of this server; the first pass includes such requests.
 #
-# The condition on changed_in has a single lower bound. With two, an index scan would start at one bound and filter the
-# rows by the other. Memories are looked up for the page only. i.changed_in is qualified, because the answer's
-# changed_in is text, in which 10 comes before 9.
+# The condition on changed_in has a single lower bound. With two bounds, an index scan would start at one bound and
+# filter the rows by the other. Memories are looked up only for the requests of the page. ORDER BY names i.changed_in,
+# because the column changed_in of the result is text, in which 10 comes before 9.
 OUTCOMES: Final = """
 WITH page AS (
     SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.redriven_at, i.source,
@@ -177,7 +185,7 @@ CROSS JOIN LATERAL reported_outcome(page.state, page.error, m.id, page.updated_a
 ORDER BY page.changed_in, page.request_id
 """
 
-# The request of each key that changed last.
+# Return, for each key of a source, the request that changed last.
 KEYS: Final = """
 SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
@@ -194,7 +202,7 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
     AND announced_at IS NULL
 """
 
-# Requests that changed after they were announced are left out.
+# Mark outcomes as announced. A request that has changed since is not marked.
 MARK_ANNOUNCED: Final = """
 UPDATE ingest_requests i
 SET announced_at = now()

@@ -13,7 +13,8 @@ from mnemosyne.errors import EmbeddingModelChanged, ItemUnavailable
 from mnemosyne.ports.embedder import Vector
 
 INSERTED_CHUNKS = 50
-"""Most chunks that one statement inserts, so that its duration does not grow with a memory."""
+"""Maximum number of chunks that one statement inserts. The duration of a statement then does not grow with the length
+of a memory."""
 
 
 def insert_memories(
@@ -24,10 +25,10 @@ def insert_memories(
     model: str,
     dimension: int,
 ) -> Sequence[Mapping[str, Any]]:
-    """Insert memories and the outcomes of their requests in a transaction; return the recorded outcomes.
+    """Insert memories and the outcomes of their requests in a transaction, and return the recorded outcomes.
 
-    Each memory has its id and one vector per chunk. Raises EmbeddingModelChanged if the database uses another space,
-    and ItemUnavailable if a memory has expired.
+    Each memory is given with its id and one vector per chunk. Raises EmbeddingModelChanged if the database uses another
+    embedding space, and ItemUnavailable if a memory has expired.
     """
     data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
     connection.copy(ingest_sql.COPY_INCOMING, data)

@@ -48,14 +48,14 @@ class PostgresMemories(
     PostgresForgetting,
     PostgresChanges,
 ):
-    """The MemoryStore on PostgreSQL, of one namespace.
+    """The MemoryStore of one namespace on PostgreSQL.
 
-    Every transaction first names its namespace; row-level security then confines its statements.
+    Every transaction first sets its namespace. Row-level security then shows only the rows of this namespace.
     """
 
     @contextmanager
     def claim(self, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim requests with locks that end with the connection, even if this process is killed."""
+        """Claim requests of a delivery. The locks end with the connection, even if this process is killed."""
         cached = self.database.content_cache.among(self.namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
@@ -82,7 +82,7 @@ class PostgresMemories(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find up to `count` memories by vector and as many by words, in one round trip."""
+        """Find up to `count` memories by vector, and up to `count` memories by words, in one round trip."""
         with self._connection() as connection:
             candidates = connection.one(
                 memories_sql.FIND_CANDIDATES,
@@ -101,7 +101,7 @@ class PostgresMemories(
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Return the cosine of each pair of memories; None for a memory that was deleted."""
+        """Return the cosine similarity of each pair of memories; None for a memory that was deleted."""
         with self._connection() as connection:
             cosines: Sequence[Sequence[float | None]] = connection.one(
                 memories_sql.PAIRWISE_COSINES, namespace=self.namespace, ids=rows.uuid_array(ids)
@@ -109,7 +109,10 @@ class PostgresMemories(
         return cosines
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
-        """Read memories in this order, cut to the characters that the query allows. Deleted memories are left out."""
+        """Read the ranked memories in their order, with texts cut to the length that the query allows.
+
+        Deleted memories are left out.
+        """
         with self._connection() as connection:
             records = connection.one(
                 memories_sql.READ_HITS,
@@ -124,9 +127,10 @@ class PostgresMemories(
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
-        """Read a memory with all fields, as it is now or as it was at a time.
+        """Return a memory with all fields, as it is now or as it was at the time `as_of`.
 
-        None if it does not exist, or was not visible then. Raises InvalidRequest if its state of then is not known.
+        The result is None if the memory does not exist, or was not visible at `as_of`. Raises InvalidRequest if the
+        state of the memory at `as_of` is not known.
         """
         if as_of is not None:
             with self._connection() as connection:
@@ -145,7 +149,7 @@ class PostgresMemories(
         oldest_first: bool = False,
         beginning: int | None = None,
     ) -> Sequence[ListedMemory]:
-        """List the newest memories that match the filters, or the oldest, after a cursor."""
+        """List memories that match the filters after a cursor, the newest first or the oldest first."""
         with self._connection() as connection:
             memories = connection.run(
                 memories_sql.LIST,
@@ -160,7 +164,7 @@ class PostgresMemories(
         return [rows.read_listed(row) for row in memories]
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
-        """Read the nearest memories that are not superseded; none if the memory does not exist."""
+        """Return the nearest memories that are not superseded. The result is empty if the memory does not exist."""
         with self._connection() as connection:
             memories = connection.run(memories_sql.NEIGHBOURS, namespace=self.namespace, id=memory_id)
         if not memories:
@@ -213,7 +217,8 @@ class PostgresMemories(
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
-        """Replace the rating of its rater; return the quality, or None if the memory does not exist."""
+        """Replace the rating that a rater gave to a memory, and return the new quality; None if the memory does not
+        exist."""
         with self._transaction() as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=self.namespace, id=memory_id):
                 return None
@@ -238,7 +243,7 @@ class PostgresMemories(
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
-        """List memories after a cursor, by time and then content hash, about EXPORT_BYTES per page."""
+        """List memories after a cursor, by timestamp and then content hash. A page has about EXPORT_BYTES bytes."""
         with self._connection() as connection:
             memories = connection.run(
                 memories_sql.EXPORT,
@@ -253,7 +258,7 @@ class PostgresMemories(
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
-        """Return the languages of the namespace's sampled memories, and of a query."""
+        """Return the languages of the namespace's sampled memories, and the language of a query."""
         with self._connection() as connection:
             row = connection.one(memories_sql.LANGUAGES, namespace=self.namespace, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])

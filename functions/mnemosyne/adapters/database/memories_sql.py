@@ -2,22 +2,24 @@
 
 from typing import Final
 
-# Row-level security reads this setting, which is reset at the end of the transaction.
+# Set the namespace of the transaction, which row-level security reads. The setting ends with the transaction.
 ENTER_NAMESPACE: Final = "SELECT set_config('mnemosyne.namespace', :namespace, true)"
 
 HAS_SCHEMA: Final = """
 SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL AS has_schema
 """
 
-# The declared dimension, which is known for an empty table too.
+# Return the embedding space. The dimension is read from the type of the column, so that it is known for an empty table
+# too.
 EMBEDDING_SPACE: Final = """
 SELECT s.provider, s.model, a.atttypmod AS dimension, s.previous_provider, s.previous_model, s.previous_dimension
 FROM embedding_space s, pg_attribute a
 WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
-# Sets the namespace in the same round trip. The functions run with the owner's rights and check the namespace
-# themselves, because row-level security keeps full text and tag operators off their indexes: see 04_filters.sql.
+# The following statements also set the namespace, in the same round trip. The SQL functions have SECURITY DEFINER and
+# check the namespace themselves. With row-level security, PostgreSQL would not use the indexes of words and tags: see
+# 04_filters.sql.
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
@@ -64,8 +66,9 @@ FROM list_memories(
 )
 """
 
-# Memories that the deleted memory superseded are superseded by its successor. Without a successor they keep its id:
-# after a newer fact is deleted, the outdated fact must not appear in searches.
+# Run before a memory is deleted. The memories that it superseded become superseded by its successor. If it has no
+# successor, they stay superseded by the deleted memory: after the deletion of a newer fact, the outdated fact must not
+# appear in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by
@@ -81,7 +84,7 @@ RETURNING title, ARRAY(
 ) AS superseded
 """
 
-# Memories that supersede other memories.
+# Of the given memories, return the memories that supersede other memories.
 SUPERSEDING: Final = """
 SELECT DISTINCT superseded_by AS id FROM memories
 WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
@@ -91,7 +94,8 @@ DELETE_MANY: Final = """
 DELETE FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) RETURNING id
 """
 
-# Add and remove tags, in the order of the ids, so that two such changes cannot wait for each other.
+# Add and remove tags of memories. The rows are locked in the order of the ids, so that two such changes cannot wait for
+# each other.
 CHANGE_TAGS: Final = """
 WITH chosen AS MATERIALIZED (
     SELECT id FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
@@ -153,12 +157,13 @@ FROM export_memories(
 )
 """
 
-# One change of supersession at a time: two concurrent changes could form a cycle that neither sees.
+# Take the advisory lock of supersession. Without this lock, two concurrent changes could form a cycle, because neither
+# transaction sees the change of the other.
 LOCK_SUPERSESSION: Final = """
 SELECT lock_supersession(:namespace)
 """
 
-# A memory, its successor, the successor's successor, and so on.
+# Return the ids of a memory, its successor, the successor's successor, and so on.
 SUPERSEDED_CHAIN: Final = """
 WITH RECURSIVE chain (id, next) AS (
     SELECT id, superseded_by FROM memories WHERE namespace = :namespace AND id = :id
@@ -168,12 +173,13 @@ WITH RECURSIVE chain (id, next) AS (
 SELECT id FROM chain
 """
 
-# Two concurrent ratings of one principal must count as one.
+# Lock the row of a memory. Two concurrent ratings of one principal then count as one rating.
 LOCK_MEMORY: Final = """
 SELECT id FROM memories WHERE namespace = :namespace AND id = :id FOR UPDATE
 """
 
-# Replace the principal's rating; without a rating, withdraw it. The memory's row is locked.
+# Replace the rating of a principal. Without a new rating, withdraw the rating. The caller has locked the row of the
+# memory (LOCK_MEMORY).
 RATE: Final = """
 WITH earlier AS (
     SELECT count(*) AS n, coalesce(sum(rating), 0) AS total FROM memory_ratings
@@ -222,7 +228,7 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Only the newest 5,000 memories are read, to bound the cost of a call.
+# Return the most frequent tags. Only the newest 5,000 memories are read, to bound the cost of a call.
 TOP_TAGS: Final = """
 SELECT min(tag.written) AS tag, count(*) AS memories
 FROM (

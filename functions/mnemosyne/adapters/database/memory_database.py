@@ -1,4 +1,4 @@
-"""State that the stores of all namespaces share, and the base class of a namespace's store."""
+"""The state that the stores of all namespaces share, and the base class of the store of one namespace."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +20,7 @@ from mnemosyne.errors import EmbeddingModelChanged
 class MemoryDatabase:
     """Connections, embedding space and caches that the stores of all namespaces share.
 
-    `expected` is the embedding space of the settings; without it, the database determines the space.
+    `expected` is the embedding space of the settings. If it is None, the embedding space of the database is used.
     """
 
     def __init__(self, pool: Pool, expected: EmbeddingSpace | None, *, immutable_sources: Collection[str] = ()) -> None:
@@ -33,31 +33,34 @@ class MemoryDatabase:
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """The space of the memories when last read; raises Misconfigured if it differs from the settings."""
-        if self._space is None:  # a cached space needs no connection; claims may hold all connections
+        """The embedding space of the memories, as last read from the database.
+
+        Raises Misconfigured if it differs from the embedding space of the settings.
+        """
+        if self._space is None:  # a cached space needs no connection, and claims may hold all connections
             with self.connection():
                 pass
         return self._known_space
 
     @property
     def dimension(self) -> int:
-        """Dimension of the embedding space, without a query if the space is known."""
+        """Dimension of the embedding space. If the space is cached, no query is needed."""
         return (self._space or self._expected or self.embedding_space).dimension
 
     @property
     def _known_space(self) -> EmbeddingSpace:
         space = self._space or self._expected
-        if space is None:  # another thread has just forgotten it
+        if space is None:  # another thread has just removed the space from the cache
             raise EmbeddingModelChanged("the memories are in another embedding space now")
         return space
 
     def forget_embedding_space(self) -> None:
-        """Read the embedding space again before the next use."""
+        """Remove the embedding space from the cache, so that the next use reads it again."""
         self._space = None
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Yield a connection. The first connection reads the embedding space."""
+        """Yield a database connection. The first call also reads the embedding space."""
         if self._space is not None:
             with self.pool.connection() as connection:
                 yield connection
@@ -74,7 +77,7 @@ class MemoryDatabase:
             yield connection
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return the cached quota without waiting for the database; None if there is none."""
+        """Return the cached quota of a namespace, or None. Does not wait for the database."""
         return self._quotas.of(namespace)
 
     def _quota(self, namespace: str) -> Quota:
@@ -96,9 +99,9 @@ class NamespaceStore:
         return self.database.transaction(self.namespace)
 
     def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
-        """Record the caller's action on these ids in the audit trail, in the connection's transaction.
+        """Record the action of the caller on the ids in the audit trail, in the transaction of the connection.
 
-        `count` is the number of changed rows, if it is not that of the ids.
+        `count` is the number of changed rows, if it differs from the number of ids.
         """
         record_action(connection, self.namespace, current_action(), ids, len(ids) if count is None else count)
 

@@ -1,7 +1,7 @@
 """Translate conditions on metadata to a jsonpath and to terms of the index.
 
-https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH: in lax mode a path descends into
-arrays, and values that cannot be compared are unequal.
+In the lax mode of jsonpath, a path descends into arrays, and values that cannot be compared are unequal:
+https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH.
 """
 
 import json
@@ -14,14 +14,14 @@ _A_DATE: Final = '@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}"'
 
 
 def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
-    """Build a jsonpath that matches metadata for which all conditions are true."""
+    """Build a jsonpath that matches metadata if all conditions are true."""
     return f"$ ? ({' && '.join(map(_predicate, conditions))})"
 
 
 def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
-    """Return the index terms of the most selective condition: a memory must have one of these terms.
+    """Return the index terms of the most selective condition. A memory that matches has at least one of these terms.
 
-    Return None if all conditions are about missing fields.
+    The result is None if all conditions are about missing fields, which the index does not have.
     """
     present = [condition for condition in conditions if condition.operator is not Operator.MISSING]
     if not present:
@@ -54,6 +54,6 @@ def _predicate(condition: MetadataCondition) -> str:
 
 
 def _literals(value: str) -> list[str]:
-    """Return the jsonpath literals that equal the value: strings, and the number or boolean with that text."""
+    """Return the jsonpath literals of a value: a string, and the number or boolean with the same text."""
     strings = [json.dumps(text) for text in texts_of(value)]
     return [*strings, *([texts_of(value)[-1]] if value in ("true", "false") or is_number(value) else [])]

@@ -1,8 +1,8 @@
-"""Bring the schema up to date: numbered migrations once each, then the repeatable files.
+"""Bring the schema up to date: apply each numbered migration once, then the changed repeatable files.
 
-`db/migrations` holds changes that can be applied only once: tables, columns, indexes, roles. `db/functions` holds
-objects that can be replaced: functions, triggers, rights. A repeatable file is applied again when its text has changed,
-in the order of the file names. All missing files are applied in one transaction, so a failed run changes nothing.
+`db/migrations` has changes that can be applied only once: tables, columns, indexes, roles. `db/functions` has objects
+that can be replaced: SQL functions, triggers, rights. A repeatable file is applied again when its text has changed, in
+the order of the file names. All missing files are applied in one transaction, so a failed run changes nothing.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('mnemosyne.migrations'))"
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaFile:
-    """One file of the schema, and when it was applied."""
+    """One file of the schema, and the time at which it was applied."""
 
     name: str
     sql: str
@@ -84,12 +84,12 @@ class SchemaFile:
 
 
 def bundled() -> list[SchemaFile]:
-    """The schema files of this code, which are data of the package `mnemosyne.db`."""
+    """The schema files of this version of the code, which are data of the package `mnemosyne.db`."""
     return read(resources.files("mnemosyne.db"))
 
 
 def read(directory: Traversable) -> list[SchemaFile]:
-    """Read the files in `migrations`, then those in `functions`, in order.
+    """Read the files in `migrations`, then the files in `functions`, each in the order of the names.
 
     Raises Misconfigured if a migration's number is missing or used twice.
     """
@@ -103,18 +103,18 @@ def read(directory: Traversable) -> list[SchemaFile]:
 
 
 def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
-    """The names, without their suffix, and texts of a directory's SQL files, in order."""
+    """The names (without suffix) and texts of the SQL files in a directory, in the order of the names."""
     files = (file for file in directory.iterdir() if file.name.endswith(".sql"))
     return sorted((file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in files)
 
 
 def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFile]:
-    """The files, each with the time at which its present text was applied.
+    """The files, each with the time at which its present text was applied, or None.
 
-    On a schema that is newer than the files, changed repeatable files count as applied: an earlier version that is
-    deployed again runs on the newer functions.
+    If the schema has migrations that are not among the files, it was made by a later version. Changed repeatable files
+    then count as applied, because an earlier version that is deployed again runs on the later SQL functions.
 
-    Raises Misconfigured if an applied migration differs from its file.
+    Raises Misconfigured if the text of an applied migration differs from its file.
     """
     tables = connection.one(_HAS_BOOKKEEPING)
     migrations = {row["version"]: row for row in connection.run(_MIGRATIONS)} if tables["migrations"] else {}
@@ -153,9 +153,10 @@ $$
 
 
 def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
-    """Grant each database user, given as `FUNCTION=USER`, the role of that function.
+    """Grant roles to database users. Each item of `users` is `FUNCTION=USER` or `USER`.
 
-    A bare `USER` is granted mnemosyne_runtime. Raises Misconfigured if a user or role does not exist.
+    With `FUNCTION=USER`, the user gets the role of that Cloud Run function. A bare `USER` gets mnemosyne_runtime.
+    Raises Misconfigured if a user or role does not exist.
     """
     for granted in users:
         function, _, user = granted.rpartition("=")
@@ -172,10 +173,11 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
 
 @migrating("schema_migrations")
 def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace) -> list[SchemaFile]:
-    """Apply the missing files in one transaction and return them.
+    """Apply the missing files in one transaction, and return these files.
 
-    A new schema stores embeddings of `space`. The connection's role must own the schema and be allowed to create the
-    extension. Concurrent runs wait for each other. Raises MigrationFailed with PostgreSQL's message.
+    `space` is the embedding space of a new schema. The role of the connection must own the schema and be allowed to
+    create the extension `vector`. Concurrent runs wait for each other. Raises MigrationFailed with PostgreSQL's
+    message.
     """
     connection.script(_BOOKKEEPING)
     try:

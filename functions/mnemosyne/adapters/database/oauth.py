@@ -40,13 +40,13 @@ class PostgresOAuth:
 
 
 class PostgresGrants:
-    """Read-only access to grants, with the rights of the function `mcp`."""
+    """Looks up grants, with the rights of the service `mcp`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     def find(self, grant_id: UUID) -> StandingGrant | None:
-        """Return the grant; None if it is revoked, expired or unknown.
+        """Return a valid grant; None if it is revoked, expired, blocked or unknown.
 
         Raises Unavailable if the database does not respond.
         """
@@ -56,7 +56,7 @@ class PostgresGrants:
 
 
 class PostgresOAuthRows:
-    """The OAuthRows of one transaction."""
+    """The OAuthRows (reads and writes of the authorization server) of one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -64,12 +64,13 @@ class PostgresOAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client to which a person has consented, and the age of its document in seconds."""
+        """Return a client to which a person has consented, and the age of its metadata document in seconds."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def save_client(self, client: Client, seconds: int) -> None:
-        """Store a client whose document was just read; its expiry is never moved to an earlier time."""
+        """Store a client whose metadata document was just read. The expiry of a stored client never moves to an earlier
+        time."""
         metadata = {name: value for name, value in _metadata(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
@@ -82,7 +83,10 @@ class PostgresOAuthRows:
     def begin(
         self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
     ) -> None:
-        """Store a request until it is decided, expires, or is evicted by newer requests of its network."""
+        """Store an authorization request.
+
+        The request is kept until it is decided, until it expires, or until newer requests of the same network evict it.
+        """
         network, large_network = networks
         self._connection.run(
             sql.BEGIN,
@@ -97,7 +101,7 @@ class PostgresOAuthRows:
         )
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
-        """Return and lock the request of that browser; None if there is none or it has expired."""
+        """Lock the authorization request of a browser, and return it; None if there is none or it has expired."""
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
@@ -106,7 +110,7 @@ class PostgresOAuthRows:
         return Pending(**values | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
-        """Store the hash of the expected log-in value, and reset the number of attempts."""
+        """Store the hash of the value that the log-in must return, and set the number of attempts to 0."""
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
@@ -118,13 +122,13 @@ class PostgresOAuthRows:
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Record the person who logged in. From now on the request is found by the new hash."""
+        """Record the person who logged in. From now on, `new_hash` identifies the request."""
         values = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
         person_json = json_text(values | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
-        """Delete a request."""
+        """Delete an authorization request."""
         self._connection.run(sql.END, cookie_hash=cookie_hash)
 
     # -- grants, codes and refresh tokens
@@ -195,7 +199,7 @@ class PostgresOAuthRows:
         return RefreshToken(hash=token_hash, grant=grant, **row.named)
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Mark a refresh token as used. Earlier tokens lose the salts of their successors."""
+        """Mark a refresh token as used, and delete the salts of the tokens used earlier."""
         self._connection.run(
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
         )
@@ -212,12 +216,12 @@ class PostgresOAuthRows:
         return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return the person's earlier consent to this client; None if there is none."""
+        """Return the consent that the person has given to this client; None if there is none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
     def save_consent(self, consent: Consent) -> None:
-        """Store a consent; it replaces the earlier consent to the same client."""
+        """Store a consent. It replaces an earlier consent to the same client."""
         self._connection.run(
             sql.REMEMBER,
             subject=consent.subject,
@@ -231,11 +235,11 @@ class PostgresOAuthRows:
         return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
-        """Revoke the person's grants to the client, delete the consent, and return the number of grants."""
+        """Revoke the person's grants to a client, delete the consent, and return the number of revoked grants."""
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:
-        """Delete up to a hundred rows of each kind that have expired."""
+        """Delete up to a hundred expired requests, clients and grants each."""
         self._connection.run(sql.FORGET_REQUESTS)
         self._connection.run(sql.FORGET_CLIENTS)
         self._connection.run(sql.FORGET_GRANTS)

@@ -18,8 +18,8 @@ UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds
 WHERE id = :id
 """
 
-# Evict the oldest requests of the same network if it has too many, but none with a logged-in person. SKIP LOCKED:
-# two concurrent inserts do not wait for each other.
+# Store an authorization request, and evict the oldest requests of the same network if it has too many. A request with a
+# logged-in person is not evicted. With SKIP LOCKED, two concurrent inserts do not wait for each other.
 BEGIN: Final = """
 WITH of_network AS (
     SELECT cookie_hash FROM oauth_requests
@@ -110,7 +110,8 @@ INSERT INTO oauth_refresh_tokens (hash, grant_id, expires_at)
 VALUES (:hash, CAST(:grant_id AS uuid), now() + CAST(:seconds AS integer) * interval '1 second')
 ON CONFLICT (hash) DO NOTHING
 """
-# A lock on the grant serializes all changes to its refresh tokens. The tokens are read after it is taken.
+# Find the grant of a refresh token. The caller locks this grant before it reads the token, so that only one transaction
+# at a time changes the refresh tokens of a grant.
 REFRESH_GRANT: Final = "SELECT grant_id FROM oauth_refresh_tokens WHERE hash = :hash"
 REFRESH: Final = """
 SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
@@ -119,7 +120,8 @@ SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
 FROM oauth_refresh_tokens
 WHERE hash = :hash
 """
-# Only the token that was used last has a salt, so that no chain of successors can be derived.
+# Mark a refresh token as used. Only the token that was used last keeps a salt. Otherwise the successors of a stolen
+# token could be computed one after the other.
 USE_REFRESH: Final = """
 UPDATE oauth_refresh_tokens
 SET used_at = CASE WHEN hash = CAST(:hash AS bytea) THEN now() ELSE used_at END,
@@ -138,7 +140,8 @@ VALUES (:subject, :client_id, CAST(:scopes AS text[]), :resource)
 ON CONFLICT (subject, client_id, resource) DO UPDATE SET scopes = EXCLUDED.scopes, given_at = now()
 """
 
-# Concurrent cleanups delete different rows. Codes and refresh tokens are deleted with their grants.
+# Delete expired rows. With SKIP LOCKED, concurrent cleanups delete different rows. Codes and refresh tokens are deleted
+# with their grants.
 FORGET_REQUESTS: Final = """
 DELETE FROM oauth_requests WHERE cookie_hash IN (
     SELECT cookie_hash FROM oauth_requests WHERE expires_at <= now() ORDER BY expires_at LIMIT 100

@@ -17,7 +17,8 @@ FROM object_imports
 WHERE namespace = :namespace AND source = :source
 """
 
-# Of two concurrent deliveries, the delivery with less progress changes nothing.
+# Record the progress of an import. If two deliveries import the object concurrently, the delivery with less progress
+# changes nothing.
 RECORD: Final = """
 INSERT INTO object_imports AS i (namespace, source, memories, left_out, error, read_at, reported_at)
 SELECT :namespace, CAST(:source AS text), CAST(:memories AS bigint), CAST(:left_out AS jsonb), CAST(:error AS text),
@@ -43,8 +44,8 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
-# A record with a key has the same request in each generation of its object: if an earlier import stored it, it is a
-# duplicate in this import.
+# Return the outcome of each request of an import. A record with a key has the same request in each generation of its
+# object. If an earlier import stored the request, its state is shown as duplicate.
 OUTCOMES_OF: Final = """
 SELECT request_id,
     CASE
@@ -60,7 +61,7 @@ FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
 """
 
-# Delete in slices: one statement for all lines would exceed the statement timeout.
+# Delete the lines in batches, because one statement for all lines would exceed the statement timeout.
 FORGET_LINES: Final = """
 WITH deleted AS (
     DELETE FROM object_import_lines
@@ -79,7 +80,7 @@ SELECT count(*) AS lines FROM deleted
 
 
 class PostgresObjectImports:
-    """The ObjectImports on PostgreSQL, of one namespace."""
+    """The ObjectImports of one namespace on PostgreSQL."""
 
     def __init__(self, pool: Pool, namespace: str) -> None:
         self._pool = pool
@@ -92,13 +93,16 @@ class PostgresObjectImports:
             yield connection
 
     def progress(self, source: str) -> ObjectImport | None:
-        """Return how far the object has been read; None if it has not."""
+        """Return the progress of the import of an object; None if the import has not begun."""
         with self._transaction() as connection:
             rows = connection.run(PROGRESS, namespace=self.namespace, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record how far the import has got, never less than before, and the id of the request of each line."""
+        """Record the progress of an import, and the id of the request of each line.
+
+        Recorded progress is never replaced by less progress.
+        """
         with self._transaction() as connection:
             if lines:
                 by_line = {line: str(request_id) for line, request_id in lines.items()}
@@ -115,7 +119,7 @@ class PostgresObjectImports:
             )
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """List the object's lines after a cursor, in order, with their outcomes."""
+        """List the lines of an object after a cursor, in order, with their outcomes."""
         with self._transaction() as connection:
             rows = connection.run(LINES, namespace=self.namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
@@ -125,7 +129,7 @@ class PostgresObjectImports:
         return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
 
     def forget_lines(self, source: str) -> None:
-        """Delete the list of the object's lines. Their outcomes stay."""
+        """Delete the list of the lines of an object. The outcomes of the requests are kept."""
         has_more = True
         while has_more:
             with self._transaction() as connection:

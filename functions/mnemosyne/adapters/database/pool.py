@@ -1,4 +1,4 @@
-"""Pool of connections that an instance's threads share. Opens connections only on demand."""
+"""A pool of connections that the threads of an instance share. It opens a connection only when one is needed."""
 
 import threading
 import time
@@ -9,16 +9,17 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.errors import Unavailable
 
 CHECKOUT_TIMEOUT_SECONDS = 10.0
-"""How long a thread waits for a free connection: less than a client waits for its answer."""
+"""Seconds for which a thread waits for a free connection. This is less than a client waits for its answer."""
 MAX_AGE_SECONDS = 30 * 60.0
-"""After which an idle connection is replaced: the Connector's certificates are valid for an hour."""
+"""Age in seconds at which an idle connection is replaced. The certificates of the Cloud SQL Connector are valid for an
+hour."""
 
 
 class Pool:
-    """At most `size` connections, shared by the threads of one function instance.
+    """At most `size` connections, shared by the threads of one instance of a service.
 
-    After one connection is lost, the idle connections opened before that moment are discarded: they were probably lost
-    for the same reason.
+    When a connection is lost, the idle connections that were opened before that moment are discarded, because they were
+    probably lost for the same reason.
     """
 
     def __init__(self, connect: Callable[[], Connection], size: int) -> None:
@@ -44,7 +45,7 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Close the idle connections; connections in use are closed when they are returned."""
+        """Close the idle connections. A connection in use is closed when it is returned."""
         with self._lock:
             self._distrust_before = time.monotonic()
             idle, self._idle = self._idle, []

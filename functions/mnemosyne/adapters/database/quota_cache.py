@@ -14,13 +14,14 @@ log = EventLog(__name__)
 FRESH_SECONDS = 30.0
 NAMESPACES_REMEMBERED = 10_000
 ASKED_AT_ONCE = 2
-"""Most connections of the pool that look-ups may use at once."""
+"""Maximum number of connections of the pool that look-ups use at the same time."""
 
 
 class QuotaCache:
     """Caches quotas for 30 seconds. A missing quota is looked up in the background, for the next caller.
 
-    `ingest` judges for certain; this spares an agent from hearing so only later.
+    The service `ingest` enforces the quota when it stores memories. With this cache, a request over quota is refused
+    earlier, while the agent still waits for the answer.
     """
 
     def __init__(self, look: Callable[[str], Quota]) -> None:
@@ -30,7 +31,7 @@ class QuotaCache:
         self._lock = threading.Lock()
 
     def of(self, namespace: str) -> Quota | None:
-        """Return the namespace's cached quota; None if it is not cached."""
+        """Return the cached quota of a namespace, or None."""
         with self._lock:
             quota = self._quotas.get(namespace)
             ask = quota is None and namespace not in self._pending and len(self._pending) < ASKED_AT_ONCE

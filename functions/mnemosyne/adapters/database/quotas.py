@@ -7,7 +7,7 @@ from typing import Any, Final
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.quota import Quota
 
-# All namespaces that have memories or a row in `quotas`; the defaults first.
+# Return all namespaces that have memories or a row in `quotas`. The default limits are first.
 _LIST: Final = """
 SELECT namespace, CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories,
     CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,
@@ -42,14 +42,14 @@ class PostgresQuotas:
         self._open = connect
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return usage and limits of one namespace or all. The empty name has the default limits."""
+        """Return usage and limits of one namespace, or of all namespaces. The namespace '' has the default limits."""
         with closing(self._open()) as connection:
             rows = connection.run(_LIST, namespace=namespace)
         quotas = [row.named for row in rows]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set limits of a namespace. None resets a limit to the default; in the defaults it means no limit."""
+        """Set limits of a namespace. None means the default limit or, in the default limits, no limit."""
         flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
         with closing(self._open()) as connection:

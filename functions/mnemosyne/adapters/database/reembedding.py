@@ -1,7 +1,8 @@
-"""Move all memories to another embedding space while they are stored and searched.
+"""Move all memories to another embedding space, while memories are stored and searched.
 
-Batches fill a second column and a second table of chunks; an interrupted run can be continued. One short transaction
-then replaces the old embeddings with the new ones. Runs as the schema's owner.
+Batches fill a second column and a second table of chunks with the new embeddings. An interrupted run can be continued.
+At the end, one short transaction replaces the old embeddings by the new ones. The move needs the rights of the schema's
+owner.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,8 @@ from mnemosyne.ports.embedder import Embedder, Vector
 log = EventLog(__name__)
 
 STRAGGLERS = 50
-"""Most memories that the switch embeds itself, while searches wait. More are filled in before the next try."""
+"""Maximum number of memories without a new embedding that the switch embeds itself, while searches wait. If there are
+more, the switch is tried again after another batch."""
 
 _UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
 _BEGIN: Final = """
@@ -85,7 +87,7 @@ _INDEX_CHUNKS: Final = """
 CREATE INDEX CONCURRENTLY IF NOT EXISTS memory_chunks_embedding_next ON memory_chunks_next
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
 """
-# An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index.
+# An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index, which is dropped here.
 _DROP_BROKEN_INDEXES: Final = """
 DO $$
 DECLARE
@@ -134,7 +136,7 @@ UPDATE embedding_space SET next_provider = NULL, next_model = NULL, next_dimensi
 
 
 class Reembedding:
-    """A move to the space of an embedder. A second object with the same embedder continues it."""
+    """A move to the embedding space of an embedder. Another object with the same embedder continues the move."""
 
     def __init__(self, connection: Connection, embedder: Embedder, target: EmbeddingSpace) -> None:
         self._connection = connection
@@ -144,8 +146,8 @@ class Reembedding:
     def begin(self) -> None:
         """Create the columns and tables of the new embeddings.
 
-        Raises Conflict if the memories are in that space already, or
-        if a move to another space is in progress.
+        Raises Conflict if the memories are in the embedding space already, or if a move to another embedding space is
+        in progress.
         """
         current = read_embedding_space(self._connection)
         if current == self._target:
@@ -166,9 +168,9 @@ class Reembedding:
         return int(self._connection.one(_MISSING)["missing"])
 
     def fill(self, limit: int) -> int:
-        """Embed and commit up to `limit` memories, and return their number.
+        """Embed up to `limit` memories, commit the embeddings, and return the number of memories.
 
-        Raises Unavailable if the embedder cannot be reached, Conflict if it refuses a memory.
+        Raises Unavailable if the embedder cannot be reached, and Conflict if the embedder refuses a memory.
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
@@ -179,26 +181,27 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
-        """Build the new indexes, without blocking searches and stores."""
+        """Build the indexes of the new embeddings. Searches and stores are not blocked."""
         with self._unlimited():
             self._connection.script(_INDEX_MEMORIES)
             self._connection.script(_INDEX_CHUNKS)
 
     @contextmanager
     def _unlimited(self) -> Iterator[None]:
-        """Lift the time limits of statements and locks: an index takes minutes, and first waits for open transactions.
+        """Within the context, lift the time limits of statements and locks.
 
-        A limit would leave an invalid index behind, which the next run drops and begins again.
+        Creating an index takes minutes, and first waits for open transactions. At a time limit, an invalid index would
+        remain. The next run would drop it and begin again.
         """
         self._connection.script("SET statement_timeout = 0; SET lock_timeout = 0")
         yield
         self._connection.script("RESET statement_timeout; RESET lock_timeout")
 
     def switch(self) -> bool:
-        """Replace the old embeddings with the new ones, and return True.
+        """Replace the old embeddings by the new ones, and return True.
 
-        Returns False and changes nothing if more than STRAGGLERS memories have no new embedding. Searches and stores
-        wait while stragglers are embedded.
+        If more than STRAGGLERS memories have no new embedding, the method changes nothing and returns False. Otherwise
+        it embeds these memories, while searches and stores wait.
         """
         with self._connection.transaction():
             self._connection.script("SET LOCAL lock_timeout = '5s'")

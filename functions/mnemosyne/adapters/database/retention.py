@@ -1,4 +1,4 @@
-"""Set how long memories are kept, and remove expired memories, as the schema's owner."""
+"""Set the lifetimes of memories, and remove expired memories, as the schema's owner."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -10,9 +10,9 @@ from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRet
 from mnemosyne.errors import StatementTimeout
 
 REMOVED_AT_ONCE: Final = 500
-"""Expired memories that one transaction removes."""
+"""Number of expired memories that one transaction removes."""
 APPLIED_AT_ONCE: Final = 500
-"""Memories whose expiry one transaction computes again."""
+"""Number of memories whose expiry one transaction computes again."""
 
 _LIST: Final = """
 WITH expiring AS (
@@ -29,7 +29,8 @@ ON CONFLICT (namespace) DO UPDATE
 SET default_lifetime = EXCLUDED.default_lifetime, maximum_lifetime = EXCLUDED.maximum_lifetime
 """
 _CLEAR: Final = "DELETE FROM retention WHERE namespace = :namespace RETURNING namespace"
-# The namespaces that a change concerns: the namespace itself, or all namespaces without lifetimes of their own.
+# Return the namespaces that a change of lifetimes concerns: the namespace itself or, for the namespace '', all
+# namespaces without their own lifetimes.
 _CONCERNED: Final = """
 SELECT DISTINCT u.namespace FROM namespace_usage u
 WHERE CASE WHEN :namespace = '' THEN NOT EXISTS (SELECT FROM retention r WHERE r.namespace = u.namespace)
@@ -51,13 +52,13 @@ _REMOVE: Final = "SELECT remove_expired(CAST(:limit AS integer)) AS removed"
 
 
 class PostgresRetention:
-    """Lifetimes of memories, for the operator."""
+    """Sets and applies the lifetimes of memories, for the operator."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
 
     def every(self) -> Sequence[NamespaceRetention]:
-        """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
+        """Return the namespaces that have their own lifetimes or memories that expire, by name."""
         with closing(self._open()) as connection:
             return [
                 NamespaceRetention(
@@ -71,17 +72,20 @@ class PostgresRetention:
             ]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
-        """Set the lifetimes of a namespace. `apply` makes them valid for memories that are stored already."""
+        """Set the lifetimes of a namespace. Call `apply` afterwards for memories that are stored already."""
         with closing(self._open()) as connection:
             connection.run(_SET, namespace=namespace, **_seconds(lifetimes))
 
     def clear(self, namespace: str) -> bool:
-        """Remove the lifetimes of a namespace, so that those of all namespaces apply; return whether it had any."""
+        """Remove the lifetimes of a namespace, and return whether it had any.
+
+        The lifetimes of the namespace '' then apply to it.
+        """
         with closing(self._open()) as connection:
             return bool(connection.run(_CLEAR, namespace=namespace))
 
     def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
-        """Return how many stored memories would expire at once with these lifetimes."""
+        """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
                 connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
@@ -89,7 +93,10 @@ class PostgresRetention:
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of a batch of stored memories again, in one transaction, and return where to continue."""
+        """Compute the expiry of a batch of stored memories again, in one transaction.
+
+        Returns the number of changed memories, and the cursor of the next batch.
+        """
         with closing(self._open()) as connection:
             namespaces = _concerned(connection, namespace)
             if after is not None:
@@ -105,9 +112,10 @@ class PostgresRetention:
         return AppliedRetention(changed=row["changed"], after=following)
 
     def remove_expired(self) -> int:
-        """Remove a batch of expired memories of all namespaces in one transaction, and return their number.
+        """Remove a batch of expired memories of all namespaces in one transaction.
 
-        The batch is smaller if the database needs too long, for example because the memories have many earlier states.
+        Returns the number of removed memories. If the database reaches its time limit, for example because the memories
+        have many earlier states, the batch is made smaller.
         """
         limit = REMOVED_AT_ONCE
         while True:

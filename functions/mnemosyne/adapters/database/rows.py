@@ -39,7 +39,7 @@ _HIT: Final = TypeAdapter(Hit)
 
 
 def filters_json(filters: Filters, excluded: Mapping[str, Collection[str]] | None = None) -> str:
-    """Return the filters as the fields of the database's type `memory_filters`."""
+    """Return the filters as JSON, in the form that the SQL function `parse_filters` reads."""
     values = {field.name: getattr(filters, field.name) for field in fields(filters)}
     tags, match = values.pop("tags"), values.pop("tag_match")
     if conditions := values.pop("metadata"):
@@ -112,7 +112,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
 
 
 def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
-    """Return requests without a memory as JSON, with their content hashes if known."""
+    """Return requests without a memory as JSON, with the hashes of their contents if these are known."""
     hashes = contents or {}
     return json_text(
         [
@@ -140,7 +140,7 @@ def announced_json(announced: Sequence[IngestStatus]) -> str:
 
 
 def provenance_fields(provenance: Provenance | None, first_words: str | None = None) -> dict[str, object] | None:
-    """Return the known fields of a request's publisher and content; None if there are none."""
+    """Return the known fields about the publisher and the content of a request; None if no field is known."""
     fields_ = dict(provenance.fields) if provenance else {}
     return fields_ | ({"first_words": first_words} if first_words else {}) or None
 
@@ -151,7 +151,7 @@ def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
 
 
 def key_values(external_id: ExternalId) -> dict[str, object]:
-    """Return the columns of an external id with its key's id."""
+    """Return the columns of an external id and the key id that is computed from it."""
     return {**external_id_values(external_id), "key_id": derived_id(external_id.source, external_id.key)}
 
 
@@ -170,7 +170,8 @@ def vector_text(vector: Vector) -> str:
 
 
 def text_array(texts: Sequence[str]) -> str:
-    """Return a text[] literal with every element quoted: without quotes, the text `null` would be read as NULL."""
+    """Return a text[] literal with every element in quotes. Without quotes, PostgreSQL would read the text `null` as
+    NULL."""
     return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
 
 
@@ -208,7 +209,7 @@ def _status(columns: dict[str, Any]) -> IngestStatus:
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
-    """Build statuses from a JSON array, which costs a tenth of reading as many rows with the driver."""
+    """Build statuses from a JSON array. This costs a tenth of reading the same number of rows with the driver."""
     outcomes = {}
     for record in records:
         request_id = UUID(record["request_id"])
@@ -224,7 +225,7 @@ def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStat
 
 
 def read_memory(record: Mapping[str, Any]) -> Memory:
-    """Return a memory from the database's `memory_record`."""
+    """Build a memory from the JSON of the SQL function `memory_record`."""
     return _MEMORY.validate_python(_with_one_line_labels(record))
 
 
@@ -234,7 +235,7 @@ def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> 
 
 
 def read_candidates(answer: Mapping[str, Any]) -> Candidates:
-    """Build candidates from the JSON of `find_candidates`."""
+    """Build candidates from the JSON of the SQL function `find_candidates`."""
     columns = answer["candidates"]["columns"]
     return Candidates(
         rows=list(map(Candidate._make, zip(*(column or () for column in columns), strict=True))),
@@ -247,7 +248,7 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
 
 
 def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> Hit:
-    """Build a hit from its rank and its `memory_record`, whose content and metadata may be cut."""
+    """Build a hit from its rank and the JSON of `read_hits`, in which content and metadata may be cut."""
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
     why = Why(
         matched_words=tuple(record["matched_words"]),

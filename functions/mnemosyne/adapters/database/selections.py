@@ -1,4 +1,7 @@
-"""Convert selections of memories, and what decides about requests, to JSON: see db/functions/04_selections.sql."""
+"""Convert selections of memories to JSON, and the fields of requests that a selection compares.
+
+The file db/functions/04_selections.sql describes the JSON of a selection.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +14,7 @@ from mnemosyne.domain.memory import IngestRequest
 
 
 def selection_json(selection: Selection) -> str:
-    """Return a selection as the database stores it."""
+    """Return a selection as JSON, as the database stores it."""
     if selection.ids:
         return json_text({"ids": sorted({str(memory_id) for memory_id in selection.ids})})
     fields_ = orjson.loads(filters_json(selection.filters))
@@ -24,7 +27,7 @@ def selection_json(selection: Selection) -> str:
 
 
 def forgettable_json(requests: Sequence[IngestRequest]) -> str:
-    """Encode what decides whether a forgetting covers each request, as JSON."""
+    """Return the fields of requests that decide whether a forgetting covers a request, as JSON."""
     return json_text(
         [
             {

@@ -11,10 +11,11 @@ _INTEGRITY = "23"
 
 
 def server_error(exc: BaseException) -> Mapping[str, str]:
-    """Return the fields of the PostgreSQL error that caused an exception; empty if none did.
+    """Return the fields of the PostgreSQL error that caused an exception; empty if there is none.
 
-    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The exception may hide the error: a
-    server that refuses a log-in closes the connection, and the driver may then fail while it closes its own side.
+    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. Another exception may hide the error of
+    PostgreSQL: a server that refuses a log-in closes the connection, and the driver may then fail while it closes the
+    connection too.
     """
     cause: BaseException | None = exc
     while cause is not None:
@@ -27,7 +28,7 @@ def server_error(exc: BaseException) -> Mapping[str, str]:
 def server_message(fields: Mapping[str, str], sql: str = "") -> str:
     """Return PostgreSQL's message with its detail and hint, and the line of `sql` that it refers to."""
     parts = [fields.get("M", "")]
-    # The detail of an integrity error holds the row, which may be a memory.
+    # Leave out the detail of an integrity error, because it has the row, which may be a memory.
     if "D" in fields and not fields.get("C", "").startswith(_INTEGRITY):
         parts.append(f"detail: {fields['D']}")
     if "H" in fields:
@@ -39,7 +40,7 @@ def server_message(fields: Mapping[str, str], sql: str = "") -> str:
 
 @contextmanager
 def migrating(file: str, sql: str = "") -> Iterator[None]:
-    """Raise MigrationFailed for an error of PostgreSQL's while `file`, which contains `sql`, is applied."""
+    """Within the context, raise MigrationFailed for each error of PostgreSQL. `sql` is the text of the file `file`."""
     try:
         yield
     except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:

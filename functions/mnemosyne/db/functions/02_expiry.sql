@@ -1,15 +1,20 @@
--- The expiry of memories. An expired memory is invisible from the moment of its expiry: the policy of row-level security
--- on `memories` hides it, and functions with SECURITY DEFINER compare `expires_at` themselves. Its row is removed later,
--- by remove_expired or when the same content is sent again.
+-- The expiry of memories. An expired memory is invisible from the moment of its expiry. The policy of row-level
+-- security on `memories` hides the memory. SQL functions with SECURITY DEFINER bypass this policy, so they compare
+-- `expires_at` themselves.
+--
+-- The row of an expired memory is removed later: by remove_expired, or by remove_expired_for when the same content is
+-- sent again.
 
--- Whether a memory with this expiry has not expired. The planner inlines this function.
+-- Whether a memory with the expiry p_expires_at has not expired. The planner inlines this function.
 CREATE OR REPLACE FUNCTION is_unexpired(p_expires_at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN p_expires_at IS NULL OR p_expires_at > now();
 
--- When a memory of the namespace expires: at the expiry that its publisher gave, or after the default lifetime, and
--- never later than the maximum lifetime. The default lifetime does not apply to a pinned memory. Lifetimes begin at
--- p_sent. The result is null if the memory does not expire.
+-- Return the time at which a memory of the namespace expires, or null if the memory does not expire.
+--
+-- The memory expires at p_given, the expiry that its publisher gave. If the publisher gave none, and the memory is not
+-- pinned, the memory expires at the end of the default lifetime. In each case the memory expires at the end of the
+-- maximum lifetime at the latest. Lifetimes begin at p_sent, when the content was last sent.
 CREATE OR REPLACE FUNCTION memory_expiry(p_namespace text, p_given timestamptz, p_pinned boolean, p_sent timestamptz)
 RETURNS timestamptz
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -26,8 +31,8 @@ BEGIN
 END
 $$;
 
--- The expiry that a change gives to a memory. An expiry that has passed is refused, because the caller could not see the
--- changed memory.
+-- Return p_expires_at, the expiry that a change gives to a memory. Raise an error if this time has passed, because the
+-- changed memory would be invisible to the caller.
 CREATE OR REPLACE FUNCTION require_future(p_expires_at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 AS $$
@@ -41,7 +46,8 @@ END
 $$;
 
 -- Extend the expiry of memories whose content was sent again with a later expiry. p_sent is [{"content_hash": …,
--- "expires_at": …, "pinned": …}, …]. A request never moves an expiry to an earlier time.
+-- "expires_at": …, "pinned": …}, …]. If the sent expiry is earlier than the expiry of the memory, the memory is not
+-- changed.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -54,7 +60,8 @@ BEGIN
         ORDER BY s.content_hash, 4 DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
         SELECT m.id, sent.* FROM sent JOIN memories m ON m.namespace = p_namespace AND m.content_hash = sent.content_hash
-        -- The expiry of a held memory is suspended.
+        -- A legal hold suspends the expiry of a memory (expires_at is null). For such a memory, compare the expiry that
+        -- its publisher gave.
         WHERE is_unexpired(m.expires_at) AND coalesce(m.expires_at, m.given_expiry) < coalesce(sent.expires_at, 'infinity')
         ORDER BY m.id FOR UPDATE OF m
     )
@@ -64,8 +71,10 @@ BEGIN
 END
 $$;
 
--- Remove the rows of expired memories that have the content of one of the requests, so that the content can be stored
--- as a new memory, and of expired memories that are the current version of a record in the requests.
+-- Remove the rows of expired memories that would be in the way of the requests: expired memories with the content of a
+-- request, and expired memories that are the current version of a record named in a request. Without these rows, the
+-- content can be stored as a new memory. An expired memory under a legal hold loses its expiry instead of being
+-- removed.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -93,7 +102,8 @@ BEGIN
 END
 $$;
 
--- Remove the rows of at most p_limit expired memories of all namespaces, the earliest expiry first. Return their number.
+-- Remove the rows of at most p_limit expired memories of all namespaces, the earliest expiry first. Return the number
+-- of removed rows. Memories under a legal hold are kept.
 CREATE OR REPLACE FUNCTION remove_expired(p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -110,9 +120,10 @@ BEGIN
 END
 $$;
 
--- Compute the expiry of at most p_limit memories of the namespace again, after a change of its lifetimes. The memories
--- are read in the order of their ids, after the id p_after. Return the last id, or null at the end, and the number of
--- changed memories.
+-- Compute the expiry of at most p_limit memories of a namespace again. This is necessary after a change of the
+-- lifetimes of the namespace. The function reads the memories in the order of their ids, beginning after the id
+-- p_after. `changed` is the number of memories whose expiry changed. `last_id` is the last id that was read; it is null
+-- if no memory is left.
 CREATE OR REPLACE FUNCTION apply_retention(
     p_namespace text, p_after uuid, p_limit integer, OUT last_id uuid, OUT changed bigint
 )

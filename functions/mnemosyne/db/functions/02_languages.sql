@@ -1,9 +1,11 @@
--- Detect the language of a text from its script and its function words. The language determines the stemmer for the
--- text's words.
+-- Detect the language of a text from its script and its function words, such as "the" and "and". The language
+-- determines how the words of the text are stemmed.
 
--- The function words and special letters of each language (ISO 639-1 code). A word in the column `sure` counts twice. A
--- word in the column `maybe` counts once, because it is also a word of another language or a part of names (Los
--- Angeles, La Plata).
+-- Return the function words and special letters of each language (ISO 639-1 code). They are the evidence for the
+-- language of a text.
+--
+-- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
+-- also a word of another language or a part of names (Los Angeles, La Plata).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -98,8 +100,9 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- A JSON object of function words, such as "the" and "and": each word with an array of the languages that it indicates. A
--- language that has the word in the column `sure` of language_evidence() counts double: it is in the array twice.
+-- Return the table language_evidence() as a JSON object that maps each function word to an array of languages. The
+-- array contains a language once if the column `maybe` of the language has the word, and twice if the column `sure` has
+-- the word.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -112,15 +115,19 @@ RETURN (
     ) AS counted
 );
 
--- The function words that indicate English, alone or together with other languages, if p_english is true. The function
--- words that indicate only other languages, if p_english is false.
+-- Return a JSON object with function words as keys. If p_english is true, these are the words that indicate English,
+-- alone or together with other languages. If p_english is false, these are the words that indicate only other
+-- languages.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- The language in p_languages with the most function words in the text. The result is English if no other language has
--- more than 1.5 times as many function words as English. The result is null if the text has fewer than two function
--- words, and 'und' (undetermined) if two languages other than English have the same number.
+-- Return the language in p_languages for which the text has the most function words. A word from the column `sure` of
+-- language_evidence() counts as two.
+--
+-- The result is English if the text has function words of English and no other language has more than 1.5 times as
+-- many. The result is null if the text has fewer than two function words of the best language. The result is 'und'
+-- (undetermined) if the two best languages have the same number of function words.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -147,27 +154,30 @@ BEGIN
 END
 $$;
 
--- The language of a text, detected from its first 1,000 characters. The result is an ISO 639-1 code. The result is
--- 'und' if the text is not English and two languages are equally likely. The result is null if there is too little
--- evidence, for example in names, code or a few words.
+-- Return the language of a text as an ISO 639-1 code, detected from the first 1,000 characters.
+--
+-- The result is 'und' (undetermined) if the text is not English and two languages are equally likely. The result is
+-- null if the text has too little evidence, for example if it has only names, code or a few words.
 CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
-    -- An apostrophe separates words: "l'eau", "n'en".
+    -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".
     words text := translate(lower(normalize(left(p_text, 1000), NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
         '                                            ¿¡');
     letters integer;
     script text;
 BEGIN
-    -- Most English texts return here.
+    -- A text of ASCII letters without a function word of another language is English or unknown. Most English texts
+    -- return here.
     IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
-        -- A Chinese or Japanese character carries about as much text as three letters.
+        -- Choose the script with the most letters. A Chinese or Japanese character counts three times, because it
+        -- carries about as much text as three letters.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),
@@ -193,8 +203,8 @@ BEGIN
 END
 $$;
 
--- The text search configuration that stems the words of a language: `english` if the language is unknown, and `simple`
--- if PostgreSQL has no stemmer for the language.
+-- Return the text search configuration that stems the words of a language. The result is `english` if the language is
+-- null (unknown), and `simple`, which does not stem, if PostgreSQL has no stemmer for the language.
 CREATE OR REPLACE FUNCTION stemmer(p_language text) RETURNS regconfig
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE coalesce(p_language, 'en')
@@ -204,7 +214,8 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- Remove the stop words of the language's stemmer and the function words that indicate the language.
+-- Return p_words without the stop words of the language's stemmer and without the function words that indicate the
+-- language.
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

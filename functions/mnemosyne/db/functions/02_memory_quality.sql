@@ -1,6 +1,8 @@
--- The quality of a memory, from 0 to 1. Quality is the mean of the ratings, scaled to [0, 1], and two neutral votes of
--- 0.5 (additive smoothing, https://en.wikipedia.org/wiki/Additive_smoothing). The number of reads does not count. If
--- reads counted, a memory that is read often would rank higher and be read even more often.
+-- Return the quality of a memory, from 0 to 1. Quality is the mean of the ratings, scaled to the range from 0 to 1, and
+-- of two additional neutral ratings of 0.5 (additive smoothing, https://en.wikipedia.org/wiki/Additive_smoothing).
+--
+-- The number of reads does not count. Otherwise a memory that is read often would rank higher in searches and would
+-- therefore be read even more often.
 CREATE OR REPLACE FUNCTION memory_quality(rating_count integer, rating_sum integer) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (1.0 + (rating_sum + rating_count) / 2.0) / (2.0 + rating_count);

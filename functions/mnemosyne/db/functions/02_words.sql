@@ -1,14 +1,16 @@
 -- Extract the words of memories and compute their BM25 weights (Robertson, Zaragoza 2009, "The Probabilistic Relevance
--- Framework: BM25 and Beyond"), with k1 = 1.2. For each memory, the table memory_words stores the saturated frequency of
--- each word. A query multiplies this frequency by a factor for the memory's length (lexical_score) and by a factor for
--- the rarity of the word in the namespace.
+-- Framework: BM25 and Beyond"), with k1 = 1.2.
 --
--- The table memory_words depends on words_of, the functions that words_of calls, term_key, term_weights and
--- searched_text. A change to one of these functions needs a migration that fills the table again.
+-- The table memory_words stores, for each word of a memory, the saturated frequency that term_weights computes. To
+-- score a memory for a query, a search multiplies this frequency by a factor for the memory's length (lexical_score)
+-- and by a factor for the rarity of the word in the namespace (search_terms).
+--
+-- The rows of memory_words depend on words_of, on the SQL functions that words_of calls, and on term_key, term_weights
+-- and searched_text. A change to one of these functions needs a migration that fills the table again.
 
--- Remove the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Replace ligatures and
--- stroked Latin letters, such as "ø", by their base letters. In other scripts a mark makes a different letter, for
--- example a vowel sign or the Japanese dakuten; these marks are kept.
+-- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
+-- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
+-- (for example a vowel sign or the Japanese dakuten) is a different letter, so these marks are kept.
 CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
@@ -16,13 +18,13 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
         '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
         'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
 
--- Put a space between the parts of each compound. A compound is a path, an address, an identifier, a file name or an
--- issue key. Without the spaces, PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end
--- of "INC-4821" for a negative number.
+-- Return the text with a space between the parts of each compound. A compound is a path, an address, an identifier, a
+-- file name or an issue key. Without these spaces, PostgreSQL's parser would take "tea/coffee" for a file, "done.Next"
+-- for a host, and the end of "INC-4821" for a negative number.
 --
--- A dot between digits is kept. A dotted number that follows letters is also added without the letters: "v1.2.3"
--- becomes "v1.2.3 1.2.3". The comma in 1,200 is removed. The regular expressions use no lookbehind, because its time
--- is quadratic in the length of the text.
+-- A dot between digits is kept. If a dotted number follows letters, the number without the letters is added: "v1.2.3"
+-- becomes "v1.2.3 1.2.3". The comma in 1,200 is removed. The regular expressions use no lookbehind, because the time of
+-- a lookbehind is quadratic in the length of the text.
 CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', '      '),
@@ -30,7 +32,7 @@ RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', 
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
     '(\d),(?=\d{3}(?!\d))', '\1', 'g');
 
--- The compounds of a text as whole words in lower case, for example "inc-4821".
+-- Return the compounds of a text as whole words in lower case, for example "inc-4821".
 CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(
@@ -38,26 +40,26 @@ RETURN ARRAY(
     WHERE char_length(match[1]) <= 200
 );
 
--- The union of two sets of words (tsvector). If the union could exceed one megabyte, the maximum size of a tsvector,
--- the result is p_words alone.
+-- Return the union of two sets of words (tsvector). If the union could exceed one megabyte, the maximum size of a
+-- tsvector, return only p_words.
 CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- The union of two sets of words. A word that is in both sets keeps its positions from p_words.
+-- Return the union of two sets of words. A word that is in both sets has the positions from p_words.
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 
--- Normalize the text to NFKC. In scripts that put no space between words (Thai to Khmer, kana, Han), put spaces around
--- each character.
+-- Return the text in the Unicode normal form NFKC. In scripts without spaces between words (Thai to Khmer, kana, Han),
+-- each character gets a space on both sides, so that each character counts as a word.
 CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
--- The words of a text, stemmed by a text search configuration, without its stop words. A CamelCase word is returned as
--- a whole and in parts.
+-- Return the words of a text, stemmed by the text search configuration p_stemmer, without the stop words of that
+-- configuration. A CamelCase word is returned as a whole and in its parts.
 CREATE OR REPLACE FUNCTION simple_words(p_text text, p_stemmer regconfig) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -70,21 +72,24 @@ BEGIN
 END
 $$;
 
--- Remove the accents from words. Words that become equal are merged. A word that consists only of accents is dropped.
+-- Return the words without accents. Words that become equal are merged. A word that consists only of accents is
+-- dropped.
 CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
 
--- The stemmed words of a text, without accents and stop words. If the language has no stemmer, the words are not
--- stemmed. In English texts and texts of unknown language, accents are removed before stemming.
+-- Return the stemmed words of a text, without accents and without stop words. If the language has no stemmer, the words
+-- are not stemmed. In English texts and in texts of unknown language, accents are removed before stemming; in other
+-- texts, after stemming.
 CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
     ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
 
--- The searchable words of a text in a given language: the stemmed words, the words with their accents, and each
--- compound as a whole. If the language is known and not English, the result also has the unstemmed words, because the
--- language of a short query often cannot be detected.
+-- Return the words by which a search finds a text in the language p_language: the stemmed words without accents, the
+-- words with accents, and each compound as a whole. If the language is known and not English, the result also has the
+-- unstemmed words. A query for an unstemmed word then finds the text even if the query is too short for detecting its
+-- language.
 CREATE OR REPLACE FUNCTION words_of(p_text text, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -115,19 +120,19 @@ BEGIN
 END
 $$;
 
--- The searchable words of a text in its detected language.
+-- Return the words by which a search finds a text, in the language that text_language detects.
 CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN words_of(p_text, text_language(p_text));
 
--- A 29-bit hash of a namespace and a word, called a key. The hash includes the namespace, so that a search reads no
--- index entries of other namespaces.
+-- Return the key of a word in a namespace: a 29-bit hash of both. Because the hash includes the namespace, a search in
+-- an index of keys reads no entries of other namespaces.
 CREATE OR REPLACE FUNCTION term_key(p_namespace text, p_lexeme text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + (CAST(CAST('x' || left(md5(p_namespace || ' ' || p_lexeme), 8) AS bit(32)) AS integer) & 536870911);
 
--- The function is written in PL/pgSQL, which caches the plan of its query. PostgreSQL would plan the query of an SQL
--- function at every call.
+-- Return the keys of a set of words, as term_key computes them. The function is written in PL/pgSQL, because PL/pgSQL
+-- caches the plan of the query. In a function with LANGUAGE sql, PostgreSQL would plan the query at every call.
 CREATE OR REPLACE FUNCTION term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -136,11 +141,12 @@ BEGIN
 END
 $$;
 
--- The BM25 weight of each key: (k1 + 1) n / (n + k1), where n is the number of occurrences, or 1 for a compound.
+-- Return the BM25 weight of each key of a set of words: (k1 + 1) n / (n + k1). Here n is the number of occurrences of
+-- the word. For a compound as a whole, n is 1.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a content of
 -- 100,000 characters may have more distinct words. Only the 16,000 most frequent words get a weight. A search still
--- finds the memory by its other words, because memory_words.keys contains them.
+-- finds the memory by the other words, because memory_words.keys contains the keys of all words.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -157,18 +163,22 @@ BEGIN
 END
 $$;
 
--- The searchable text of a memory: the title, the content and, in the form with p_tags, the tags. The title is left
--- out if the content contains it.
+-- Return the text of a memory that a search by words covers: the title and the content. The title is left out if the
+-- content contains it.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
 
+-- This overload with the parameter p_tags also adds the tags.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- SECURITY DEFINER, because the roles of the services have no right to write memory_words. PostgreSQL runs triggers in
--- the order of their names, so collect_words runs before count_stored, which reads the words.
+-- Trigger function: write the words of inserted memories to memory_words.
+--
+-- The function has SECURITY DEFINER, because the roles of the services have no right to write memory_words. PostgreSQL
+-- runs triggers in the order of their names, so the trigger collect_words runs before the trigger count_stored, which
+-- reads memory_words.
 CREATE OR REPLACE FUNCTION collect_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -185,6 +195,7 @@ BEGIN
 END
 $$;
 
+-- Trigger function: compute the words of a memory again after a change of its title, tags or content.
 CREATE OR REPLACE FUNCTION collect_changed_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,7 @@
--- The JSON object of a memory that all tools and the export return. The planner inlines this function. The body is a
--- string, not BEGIN ATOMIC: BEGIN ATOMIC would make the function depend on the column `embedding`, and `reembed` could
--- not replace that column.
+-- Return a memory as the JSON object that all tools and the export show. The planner inlines this function.
+--
+-- The body is a string, not BEGIN ATOMIC. With BEGIN ATOMIC, the function would depend on the column `embedding`, and
+-- the command `reembed` could not replace that column.
 CREATE OR REPLACE FUNCTION memory_record(m memories) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -23,14 +24,14 @@ SELECT jsonb_build_object(
 )
 $$;
 
--- The ids of the memories that a memory superseded, directly or through other memories. The result has at most five
--- ids, the directly superseded ones first.
+-- Return the ids of the memories that the memory p_id superseded, directly or through other memories, as a JSON array.
+-- The array has at most five ids, directly superseded memories first.
 CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- Most memories supersede no other memory. Without this check, the recursion would take a fifth of the time to
-    -- read ten hits.
+    -- Most memories supersede no other memory. Without this check, the recursive query below would take a fifth of the
+    -- time in which a search reads ten hits.
     IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace AND is_unexpired(p.expires_at)) THEN
         RETURN '[]';
     END IF;
@@ -49,9 +50,9 @@ BEGIN
 END
 $$;
 
--- A key that near-duplicates share. The key is a hash of the wording, the title, the tags, the metadata and whether
--- the memory is superseded. A title that was derived from the content is not hashed. The key is null if the wording is
--- null; such a memory has no near-duplicates.
+-- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
+-- column `wording`), title, tags and metadata, and either all or none are superseded. A title that was derived from the
+-- content is not part of the hash. The result is null if the wording is null; such a memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

@@ -1,17 +1,20 @@
--- Compute the index keys of metadata: one key for each path, and one key for each path with its value. Each key is a
--- hash that includes the namespace. A change to these functions needs a migration that fills memories.metadata_keys
--- again.
+-- Compute the index keys of a memory's metadata (the column memories.metadata_keys). Each path in the metadata gives
+-- one key, and each path together with its value gives another key. A key is a hash that includes the namespace. A
+-- change to these SQL functions needs a migration that fills memories.metadata_keys again.
 
--- The canonical text of a JSON value. The number 3, the number 3.0 and the string "3" have the same text.
+-- Return the canonical text of a JSON value. The number 3, the number 3.0 and the string "3" have the same text. The
+-- result is null for an object, an array or null.
 CREATE OR REPLACE FUNCTION metadata_text(p_value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN CAST(trim_scale(CAST(p_value AS numeric)) AS text)
     WHEN 'string' THEN p_value #>> '{}' WHEN 'boolean' THEN p_value #>> '{}' END;
 
--- The elements of an array have the path of the array. If a memory's metadata have more than 500 keys, the memory gets
--- one common key instead. Every filter by metadata includes the common key, so that a search compares the metadata of
--- these memories one by one.
+-- Return the index keys of metadata. The elements of an array have the path of the array.
+--
+-- If the metadata have more than 500 keys, the result is a single common key instead: the key of the word 'metadata'.
+-- Every filter by metadata also looks up the common key, so a search compares the metadata of these memories one by
+-- one.
 CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -36,6 +39,7 @@ BEGIN ATOMIC
     SELECT CASE WHEN n > 500 THEN ARRAY[term_key(p_namespace, 'metadata')] ELSE coalesce(keys.keys, '{}') END FROM keys;
 END;
 
+-- Trigger function: set metadata_keys of an inserted or updated memory.
 CREATE OR REPLACE FUNCTION collect_metadata_keys() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,10 +1,15 @@
--- The memories as they were at a time (`as_of`). A trigger keeps the title, tags, metadata, timestamp and successor that
--- a memory had before each change. A change counts from the start of its transaction. Contents never change.
+-- Read memories as they were at an earlier time. A search with the filter `as_of` and the tools that take `as_of` call
+-- these SQL functions.
 --
--- Earlier memories that were deleted or have expired are not kept, so some times cannot be answered. For each namespace
--- the table incomplete_periods has these times.
+-- Before each change of a memory, the trigger keep_earlier_state writes the title, tags, metadata, timestamp and
+-- successor of the memory to the table earlier_states. These values are an earlier state of the memory. A change counts
+-- from the start of its transaction. The content of a memory never changes.
+--
+-- Nothing is kept of a memory that was deleted or has expired. Therefore a search with `as_of` is refused for each time
+-- at which such a memory was still visible. The table incomplete_periods has these times for each namespace.
 
--- Raise the error for a time at which not all memories are known. p_known_from is the end of the incomplete period.
+-- Raise the error for a time p_at for which a search with `as_of` is refused. p_known_from is the end of the period of
+-- refused times; the message recommends it.
 CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from timestamptz) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -14,13 +19,13 @@ BEGIN
 END
 $$;
 
--- The time in RFC 3339, in UTC and with microseconds.
+-- Return a time as RFC 3339 text, in UTC and with microseconds.
 CREATE OR REPLACE FUNCTION utc_text(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE
 RETURN to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
--- Record a period in which not all memories of the namespace are known. Overlapping periods are merged, except a period
--- that another transaction is changing.
+-- Record a period of a namespace for which searches with `as_of` are refused. Overlapping periods are merged, except a
+-- period that another transaction is changing at the moment.
 CREATE OR REPLACE FUNCTION note_incomplete_period(p_namespace text, p_since timestamptz, p_until timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -40,8 +45,9 @@ BEGIN
 END
 $$;
 
--- Refuse a time at which not all memories of the namespace are known. These are the times in the recorded periods, and
--- the times at which a memory was visible that has expired since then and whose row is not removed yet.
+-- Raise an error if a search of the namespace with `as_of` p_at must be refused. This is so in two cases: p_at is in a
+-- period of incomplete_periods, or a memory that was visible at p_at has expired since and its row has not been removed
+-- yet.
 CREATE OR REPLACE FUNCTION require_complete(p_namespace text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -65,7 +71,7 @@ BEGIN
 END
 $$;
 
--- The memory as it was at a time; null if it was not visible then.
+-- Return the memory m as it was at the time p_at. The result is null if the memory was not visible at p_at.
 CREATE OR REPLACE FUNCTION memory_then(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -94,7 +100,8 @@ BEGIN
 END
 $$;
 
--- Whether a memory that has changed since p_at was visible then and matched the filters.
+-- Whether a memory that has changed since the time of the filter `as_of` was visible at that time and matched the other
+-- filters then.
 CREATE OR REPLACE FUNCTION matched_then(m memories, f memory_filters) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -105,18 +112,19 @@ BEGIN
 END
 $$;
 
--- The timestamp that the memory had at a time. Null means now.
+-- Return the timestamp that the memory m had at the time p_at. If p_at is null, return the present timestamp.
 CREATE OR REPLACE FUNCTION timestamp_then(m memories, p_at timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at))."timestamp" ELSE (m)."timestamp" END;
 
--- The key of near-duplicates that the memory had at a time. Null means now.
+-- Return the statement_key that the memory m had at the time p_at. If p_at is null, return the present key.
+-- Near-duplicate memories have an equal statement_key.
 CREATE OR REPLACE FUNCTION statement_then(m memories, p_at timestamptz) RETURNS uuid
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN statement_key(memory_then(m, p_at)) ELSE statement_key(m) END;
 
--- The ids of the memories that a memory had superseded at a time, directly or through other memories. The result has at
--- most five ids, the directly superseded ones first.
+-- Return the ids of the memories that the memory p_id had superseded at the time p_at, directly or through other
+-- memories, as a JSON array. The array has at most five ids, directly superseded memories first.
 CREATE OR REPLACE FUNCTION superseded_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -144,7 +152,8 @@ BEGIN
 END
 $$;
 
--- The record of a memory as it was at a time. Null if the memory does not exist, or was not visible then.
+-- Return a memory as JSON, as it was at the time p_at. The result is null if the memory does not exist or was not
+-- visible at p_at.
 CREATE OR REPLACE FUNCTION read_memory_then(p_namespace text, p_id uuid, p_at timestamptz) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -161,31 +170,35 @@ BEGIN
 END
 $$;
 
--- Keep the state of a memory before it changes. At most the latest 200 states of a memory are kept. The time
--- before the oldest kept state is recorded as an incomplete period of the namespace.
+-- Trigger function: write the state of a memory before a change to earlier_states.
+--
+-- At most 200 earlier states of a memory are kept. If the oldest state is removed, its period is recorded in
+-- incomplete_periods.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     most CONSTANT integer := 200;
-    -- A transaction may begin before the memory's last change and commit after it. The time of its change must still be
-    -- later than the time of the last change.
+    -- The time of this change, which must be later than the time of the last change. now() alone may be earlier: a
+    -- transaction may begin before the last change of the memory and change the memory after it.
     at timestamptz := greatest(now(), OLD.changed_at + interval '1 microsecond');
     oldest earlier_states;
 BEGIN
-    -- A restored export sets an earlier time of creation. The states of the memory since that time are not known, and
-    -- neither are the memories that were deleted before the export.
+    -- An import that restores an export sets created_at to an earlier time. The states of the memory since that time
+    -- are unknown. The memories that were deleted before the export are unknown, too. Therefore searches with `as_of`
+    -- are refused for all times up to now.
     IF NEW.created_at < OLD.created_at THEN
         PERFORM note_incomplete_period(OLD.namespace, '-infinity', at);
         NEW.changed_at := at;
         RETURN NEW;
     END IF;
-    -- A visible memory may get an expiry in the past, for example when a hold is released. It was visible until now.
+    -- A change may give a visible memory an expiry in the past, for example when a hold is released. The memory was
+    -- visible until now, so its expiry becomes now().
     IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
         NEW.expires_at := now();
     END IF;
-    -- Keep no state in three cases: this transaction stored the memory, this transaction has changed the memory before,
-    -- or only the expiry changes and the memory has not expired.
+    -- Keep no state in three cases: this transaction stored the memory; this transaction has already changed the
+    -- memory; or only the expiry changes and the memory has not expired.
     IF OLD.created_at >= now()
         OR EXISTS (SELECT FROM earlier_states e
             WHERE e.memory_id = OLD.id AND e.until >= now() AND e.changed_in = pg_current_xact_id())
@@ -209,7 +222,9 @@ BEGIN
 END
 $$;
 
--- The size of earlier states counts towards the quota: their labels, and 200 bytes for the row and its index entries.
+-- Trigger function: add the size of earlier states to the usage of the namespace, or subtract the size of removed
+-- states. The size of a state is the size of its title, tags and metadata, and 200 bytes for the row and its index
+-- entries.
 CREATE OR REPLACE FUNCTION count_earlier_states() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -223,7 +238,8 @@ BEGIN
 END
 $$;
 
--- Record the lifetimes of removed memories as periods in which not all memories are known.
+-- Trigger function: after a removal of memories, record the time in which the memories were visible in
+-- incomplete_periods, because searches with `as_of` can no longer find these memories.
 CREATE OR REPLACE FUNCTION note_missing_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -243,7 +259,9 @@ CREATE OR REPLACE TRIGGER keep_earlier_state
         OR OLD.superseded_by IS DISTINCT FROM NEW.superseded_by OR OLD.expires_at IS DISTINCT FROM NEW.expires_at
         OR OLD.created_at > NEW.created_at)
     EXECUTE FUNCTION keep_earlier_state();
--- One change of namespace_usage for each statement: changing its row again for each state takes quadratic time.
+-- These triggers run once for each statement, not once for each row. A trigger for each row would update the same row
+-- of namespace_usage many times in a transaction, and the total time would grow with the square of the number of
+-- states.
 CREATE OR REPLACE TRIGGER count_earlier_states AFTER INSERT ON earlier_states REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION count_earlier_states();
 CREATE OR REPLACE TRIGGER count_removed_states AFTER DELETE ON earlier_states REFERENCING OLD TABLE AS changed

@@ -1,4 +1,5 @@
--- Whether a memory, expired or not, matches filters. A null filter matches all memories. The planner inlines this function.
+-- Whether a memory matches the filters, even if the memory has expired. A null filter matches all memories. The planner
+-- inlines this function.
 CREATE OR REPLACE FUNCTION matches_conditions(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
@@ -14,8 +15,8 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
--- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`, whether it was
--- visible and matched the other filters at that time. The planner inlines this function.
+-- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`: whether the
+-- memory was also visible at the time of `as_of` and matched the other filters then. The planner inlines this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
@@ -24,9 +25,11 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
         ELSE matches_conditions(m, f) END
     AND is_unexpired((m).expires_at);
 
--- Read the filters from JSON. Unknown names are ignored, and a missing filter matches all memories. Tags and metadata
--- terms are converted to index keys of the session's namespace. Every filter by metadata includes the key 'metadata',
--- which memories with too many metadata keys have instead of their own keys.
+-- Return the filters in the JSON object p_filters. Unknown names are ignored. A missing filter matches all memories.
+--
+-- Tags and metadata terms are converted to index keys of the session's namespace. A memory with more than 500 metadata
+-- keys has only the common key 'metadata' in the index. Every filter by metadata includes this common key, so that the
+-- index also finds these memories.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -34,7 +37,7 @@ DECLARE
     session_namespace CONSTANT text := current_setting('mnemosyne.namespace', true);
     filters memory_filters;
 BEGIN
-    -- The keys of earlier metadata are not stored.
+    -- The index has only the keys of present metadata, so a search with `as_of` cannot use the keys.
     IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' AND p_filters ->> 'as_of' IS NULL THEN
         p_filters := p_filters || jsonb_build_object('metadata_keys', (
             SELECT jsonb_agg(term_key(session_namespace, term.key)) FROM (
@@ -49,11 +52,12 @@ BEGIN
 END
 $$;
 
--- Raise insufficient_privilege if p_namespace is not the session's namespace.
+-- Raise insufficient_privilege if p_namespace is not the session's namespace, which is in the setting
+-- mnemosyne.namespace.
 --
--- A function with SECURITY DEFINER runs as the owner of the tables, to whom row-level security does not apply. So each
--- such function with an argument p_namespace calls this check. Searches use such functions, because with row-level
--- security the planner would not use the indexes of words and tags.
+-- An SQL function with SECURITY DEFINER runs with the rights of the tables' owner, to whom row-level security does not
+-- apply. Therefore each such function with the parameter p_namespace calls this check. Searches use functions with
+-- SECURITY DEFINER, because with row-level security the planner would not use the indexes of words and tags.
 CREATE OR REPLACE FUNCTION require_session_namespace(p_namespace text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$

@@ -1,7 +1,8 @@
--- Selections of memories, for forgetting and for holds. A selection is {"ids": [memory id, …]}, {"all": true}, or
--- {"filters": {…}} with the fields of `memory_filters`. It also selects superseded and expired memories.
+-- Selections of memories. A selection says which memories a forgetting deletes (see 15_forgetting.sql) or a legal hold
+-- keeps (see 05_holds.sql). A selection is {"ids": [memory id, …]}, {"all": true}, or {"filters": {…}} with the fields
+-- of the type `memory_filters`. Superseded and expired memories can be selected, too.
 
--- The filters of a selection without ids, for memories of the namespace.
+-- Return the filters of a selection that has no ids, for memories of the namespace.
 CREATE OR REPLACE FUNCTION selection_filters(p_selection jsonb, p_namespace text) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -16,7 +17,7 @@ BEGIN
 END
 $$;
 
--- Whether a selection in the memory's namespace selects the memory.
+-- Whether a selection selects the memory m. The selection belongs to the namespace of the memory.
 CREATE OR REPLACE FUNCTION selects(p_selection jsonb, m memories) RETURNS boolean
 LANGUAGE plpgsql STABLE
 AS $$
@@ -28,7 +29,7 @@ BEGIN
 END
 $$;
 
--- The ids of the selected memories.
+-- Return the ids of the memories of the namespace that a selection selects.
 CREATE OR REPLACE FUNCTION selected_ids(p_namespace text, p_selection jsonb) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE
 AS $$

@@ -1,6 +1,9 @@
--- One page of the memories of a namespace that match the filters and, unless p_ids is null, have one of the ids. The
--- page begins after the cursor and is ordered by timestamp and content hash. A page ends when its contents reach
--- p_bytes; the lengths are added up before any content is read.
+-- Return one page of the memories of a namespace that match the filters, as JSON. If p_ids is not null, the page has
+-- only memories with one of these ids. The page begins after the cursor and is ordered by timestamp, then by content
+-- hash.
+--
+-- A page has at most p_limit memories, and it ends when the lengths of its contents add up to p_bytes. The lengths are
+-- added up before any content is read.
 CREATE OR REPLACE FUNCTION export_memories(
     p_namespace text, p_filters jsonb, p_ids uuid[], p_cursor_timestamp timestamptz, p_cursor_hash text, p_limit integer,
     p_bytes bigint
@@ -22,8 +25,8 @@ BEGIN
         SELECT page.id, page.place, sum(page.bytes) OVER (ORDER BY page.place) - page.bytes AS bytes_before FROM page
     )
     SELECT memory_record(m),
-        -- If the successor was deleted, return a hash of its id. No memory has that content hash, so an import of the
-        -- page reports a missing successor.
+        -- If the successor of the memory was deleted, return a hash of the successor's id. No memory has a content with
+        -- this hash, so an import of the page reports that the successor is missing.
         coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex'))
     FROM summed
     JOIN memories m USING (id)

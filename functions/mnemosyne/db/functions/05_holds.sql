@@ -1,6 +1,9 @@
--- Legal holds. Triggers on `memories` enforce them, whatever deletes or changes a memory. The error has the SQLSTATE MH001.
+-- Legal holds. A memory that a hold selects cannot be deleted and does not expire, and a change cannot remove it from
+-- the hold. The triggers keep_held_rows, suspend_expiry and keep_held_labels on `memories` enforce this for every
+-- statement. The error has the SQLSTATE MH001.
 
--- The hold that keeps a memory, or null. For most namespaces, which have no hold, this is one lookup in an index.
+-- Return the earliest hold that selects a memory, or null. For a namespace without holds, this costs one lookup in an
+-- index.
 CREATE OR REPLACE FUNCTION hold_on(m memories) RETURNS holds
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -13,15 +16,18 @@ BEGIN
 END
 $$;
 
+-- Whether a legal hold selects the memory.
 CREATE OR REPLACE FUNCTION is_held(m memories) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN (hold_on(m)).id IS NOT NULL;
 
+-- Return the message of the error about a memory under a hold.
 CREATE OR REPLACE FUNCTION held_error(p_memory_id uuid, p_hold holds) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN format('memory %s is under the legal hold %s (%s) and must be kept; nothing was changed', p_memory_id,
     (p_hold).id, (p_hold).reason);
 
+-- Raise the error MH001 about a memory under a hold.
 CREATE OR REPLACE FUNCTION raise_held(p_memory_id uuid, p_hold holds) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -30,7 +36,7 @@ BEGIN
 END
 $$;
 
--- Refuse a deletion that includes a held memory.
+-- Trigger function: raise the error MH001 if a statement deletes a memory under a hold.
 CREATE OR REPLACE FUNCTION keep_held_rows() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -52,7 +58,7 @@ $$;
 CREATE OR REPLACE TRIGGER keep_held_rows AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION keep_held_rows();
 
--- A held memory has no expiry.
+-- Trigger function: clear the expiry of a memory under a hold, because such a memory does not expire.
 CREATE OR REPLACE FUNCTION suspend_expiry() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -66,7 +72,8 @@ $$;
 CREATE OR REPLACE TRIGGER suspend_expiry BEFORE INSERT OR UPDATE OF expires_at ON memories
     FOR EACH ROW WHEN (NEW.expires_at IS NOT NULL) EXECUTE FUNCTION suspend_expiry();
 
--- Refuse a change after which no hold would select the memory any more.
+-- Trigger function: raise the error MH001 if a hold selects the memory before the change, and no hold selects it after
+-- the change.
 CREATE OR REPLACE FUNCTION keep_held_labels() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -82,7 +89,7 @@ $$;
 CREATE OR REPLACE TRIGGER keep_held_labels BEFORE UPDATE OF tags, metadata, session, "timestamp" ON memories
     FOR EACH ROW EXECUTE FUNCTION keep_held_labels();
 
--- Suspend the expiry of at most p_limit memories that a hold selects; return how many were changed.
+-- Clear the expiry of at most p_limit memories that the hold p_hold selects. Return the number of changed memories.
 CREATE OR REPLACE FUNCTION suspend_expiries(p_namespace text, p_hold uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

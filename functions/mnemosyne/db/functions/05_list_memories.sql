@@ -1,5 +1,6 @@
--- One page of the memories of a namespace that match the filters. The page begins after the cursor, newest memories
--- first, or oldest first. The column `beginning` has the first p_beginning characters of the content.
+-- Return one page of the memories of a namespace that match the filters. The page begins after the cursor. The newest
+-- memories are first, or the oldest if p_oldest_first is true. The column `beginning` has the first p_beginning
+-- characters of the content.
 CREATE OR REPLACE FUNCTION list_memories(
     p_namespace text, p_filters jsonb, p_cursor_timestamp timestamptz, p_cursor_id uuid, p_limit integer,
     p_oldest_first boolean, p_beginning integer
@@ -12,7 +13,8 @@ DECLARE
     filters memory_filters := parse_filters(p_filters);
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- There is one statement for each order, so that each can read the index memories_newest in order.
+    -- Each order has its own statement, so that PostgreSQL can read the index memories_newest in that order and stop at
+    -- the limit.
     IF p_oldest_first THEN
         RETURN QUERY
         SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, m.expires_at, m.pinned,

@@ -1,7 +1,12 @@
--- The tags and sessions of the memories that match the filters, as JSON. `tags` has the p_limit most frequent tags
--- that begin with p_prefix (case-folded), and `total_tags` the number of all tags. `sessions` has the p_limit sessions
--- with the newest memories. To bound the cost, only the newest p_counted memories are counted. `complete` is true if
--- there are fewer than p_counted memories.
+-- Return the tags and sessions of the memories that match the filters, as a JSON object:
+--   tags        the p_limit most frequent tags that begin with the case-folded text p_prefix
+--   total_tags  the number of different tags
+--   sessions    the p_limit sessions with the newest memories
+--   memories    the number of counted memories
+--   complete    whether all matching memories were counted
+--
+-- To bound the cost, only the newest p_counted matching memories are counted. If there are exactly p_counted,
+-- `complete` is false.
 CREATE OR REPLACE FUNCTION memory_facets(
     p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
 ) RETURNS jsonb

@@ -1,7 +1,9 @@
--- The number of memories that match the filters in each day, week, month or year of a time zone. The newest period is
--- first, and there are at most 1,000 rows. If p_per is null, the function uses the finest unit that gives at most 400
--- rows. A conversion to the time zone may move a timestamp out of the years 1 to 9999; the date is then the first or
--- last day of that range.
+-- Return the number of memories that match the filters in each day, week, month or year of a time zone. The newest
+-- period is first, and the result has at most 1,000 rows. p_per is the unit: day, week, month or year. If p_per is
+-- null, the function uses the smallest unit that gives at most 400 rows.
+--
+-- The conversion of a timestamp to the time zone may give a date outside the years 1 to 9999. Such a date is replaced
+-- by the first or last day of these years.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -20,8 +22,8 @@ BEGIN
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
-    -- With filters by time only, and without expired memories, the query reads only the index on time and no row of the
-    -- table.
+    -- If the filters compare only the time, and the namespace has no expired memories, the query needs only the index
+    -- on time and reads no row of the table.
     IF NOT EXISTS (SELECT FROM memories m WHERE m.expires_at <= now() AND m.namespace = p_namespace) AND jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}'
         AND filters.include_superseded THEN
         RETURN QUERY

@@ -1,5 +1,6 @@
--- The tags of a memory after a change: remove the tags with the keys p_removed_keys, then append p_added. A tag keeps
--- its spelling if it is added again.
+-- Return the tags of a memory after a change. The tags with the keys p_removed_keys are removed, then the tags p_added
+-- are appended. A key is a case-folded tag. If the memory already has an added tag, the tag keeps its present spelling
+-- and place.
 CREATE OR REPLACE FUNCTION changed_tags(
     p_tags text[], p_keys text[], p_added text[], p_added_keys text[], p_removed_keys text[]
 ) RETURNS TABLE (tags text[], tag_keys text[])
@@ -19,8 +20,8 @@ AS $$
     FROM united
 $$;
 
--- Replace a tag in at most p_limit memories of a namespace, or remove the tag if p_new_tag is null. Return the number
--- of changed memories and the number of memories that still have the tag.
+-- Replace the tag with the key p_key by p_new_tag in at most p_limit memories of a namespace. If p_new_tag is null,
+-- remove the tag. Return the number of changed memories and the number of memories that still need the change.
 CREATE OR REPLACE FUNCTION change_tag(p_namespace text, p_key text, p_new_tag text, p_new_key text, p_limit integer)
 RETURNS TABLE (changed bigint, remaining bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,9 +1,12 @@
--- The words of a query, each with a factor for its weight, in a namespace with memories in several languages.
+-- Return the words of a query, each with a factor for its weight. search_terms calls this function for a namespace that
+-- has memories in several languages.
 --
 -- The function words of the query's language are left out, unless the query has no other words. Each remaining word is
 -- stemmed in the query's language, in English and in the languages of the namespace, because the language of a short
--- query often cannot be detected. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
--- because their stems have the factor 1 already.
+-- query often cannot be detected.
+--
+-- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
+-- because the stems of the same words already count with the factor 1.
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (word text, factor double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -27,16 +30,19 @@ BEGIN
 END
 $$;
 
--- The words of a query, rarest first. Each row has the key of a word, the share of the namespace's memories that
--- contain the word, and the weight of the word.
+-- Return the words of a query, the rarest first. Each row has the key of a word (see term_key), the share of the
+-- namespace's memories that contain the word, and the weight of the word.
 --
--- The weight is the square root of the inverse document frequency. Compared with the inverse document frequency
--- itself, the square root gave better recall on conversations and equal recall on abstracts. If the sample of the
--- namespace does not contain the word, its share is half the share of a word that occurs in one sampled memory.
--- Without a sample the share is 1/1000. A share below 1/100,000 has the same weight as 1/100,000.
+-- The weight is the square root of the inverse document frequency, which is computed from the share. In a comparison,
+-- the square root gave better recall than the inverse document frequency itself on conversations, and equal recall on
+-- abstracts.
 --
--- Words are stemmed. Stop words are left out, and so are question words. A word with accents and a whole compound have
--- a quarter of the weight, because their plain words count already.
+-- The share comes from a sample of the namespace's memories. If no sampled memory contains the word, the share is half
+-- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/1000. A share below
+-- 1/100,000 gives the same weight as 1/100,000.
+--
+-- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound have a
+-- quarter of the weight of a stemmed word, because the stems of the same words count already.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -50,8 +56,8 @@ DECLARE
     factors double precision[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
-    -- If fewer than 1% of the memories are in a language, that language was often detected by mistake. Stemming in
-    -- these languages would double the cost of this function.
+    -- Use only languages in which at least 1% of the sampled memories are. A rarer language was often detected by
+    -- mistake, and stemming in these languages would double the cost of this function.
     languages := ARRAY(
         SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled
     );
@@ -76,12 +82,12 @@ BEGIN
         FROM query_term
     )
     SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM term_share w ORDER BY w.share, w.key
-    LIMIT 30;  -- A query may be a whole page of text. Its 30 rarest words are enough.
+    LIMIT 30;  -- a query may be a whole page of text; its 30 rarest words are enough
 END
 $$;
 
--- The weights of a query's words as a vector. The inner product of this vector and a memory's weights is the score of
--- the memory before length normalization.
+-- Return the weights of a query's words as a vector. The inner product of this vector and the vector of a memory's word
+-- weights is the score of the memory before length normalization (see lexical_score).
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -93,13 +99,15 @@ BEGIN
 END
 $$;
 
--- The BM25 score of a memory for a query. The score is the inner product of the word weights of query and memory,
--- multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)), with
--- b = 0.6 mean length / (mean length + 40).
+-- Return the BM25 score of a memory for a query. The score is the inner product of two vectors, the word weights of the
+-- query and of the memory, multiplied by the length normalization (k1 + 1) / (1 + k1 (1 - b + b length / mean length)),
+-- with b = 0.6 mean length / (mean length + 40).
 --
--- Among short memories b is small. The length of a chat turn or of a sentence says little about its relevance. The
--- length is the number of distinct words of the memory, but at most four times the mean length. Without this maximum,
--- very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
+-- b determines how much the length of a memory matters. In a namespace of short memories b is small, because the length
+-- of a chat turn or of a sentence says little about its relevance.
+--
+-- The length is the number of distinct words of the memory, but at most four times the mean length. Without this
+-- maximum, very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
 -- https://doi.org/10.1145/2009916.2010070).
 CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
 RETURNS double precision

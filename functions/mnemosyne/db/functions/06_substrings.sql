@@ -1,10 +1,13 @@
--- Whether the content of a memory contains the text. Case and Unicode normal form are ignored.
+-- Whether the content of a memory contains the text p_text. Case and differences of Unicode normal forms are ignored.
 CREATE OR REPLACE FUNCTION contains_text(m memories, p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN position(literal_form(p_text) IN literal_form((m).content)) > 0;
 
--- Search the newest p_rows memories of the namespace for a text. Sorting is disabled, so the planner reads the index
--- memories_newest in order and stops after p_rows, even if its estimates are wrong.
+-- Return the ids of at most p_limit memories that contain a text and match the filters, among the newest p_rows
+-- memories of the namespace.
+--
+-- Sorting is disabled. Therefore the planner reads the index memories_newest in order and stops after p_rows rows, even
+-- if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION newest_containing(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid)
@@ -22,10 +25,13 @@ BEGIN
 END
 $$;
 
--- Search all memories of the namespace for a text. The trigrams of the text's first 200 characters select the memories
--- to compare. Plain index scans are disabled, so the planner uses the trigram index even if its estimates are wrong.
--- Each trigram includes a hash of the namespace. The query also compares the namespace itself, because two namespaces
--- may have the same hash.
+-- Return the ids of the newest p_limit memories that contain a text and match the filters, among all memories of the
+-- namespace.
+--
+-- The function looks up the trigrams of the text's first 200 characters in the index memories_trigrams, and compares
+-- only the memories that have all these trigrams. Plain index scans are disabled, so that the planner uses this index
+-- even if the planner's estimates are wrong. Each trigram includes a hash of the namespace. The query also compares the
+-- namespace, because two namespaces may have the same hash.
 CREATE OR REPLACE FUNCTION all_containing(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -42,10 +48,14 @@ BEGIN
 END
 $$;
 
--- The ids of the newest memories that contain a text. The function compares every memory that matches the filters if
--- there are few of them, or if the text has fewer than three bytes and therefore no trigrams. Otherwise the function
--- compares the newest memories first, which is enough for a frequent text. If these give fewer than p_limit hits, the
--- function uses the trigram index.
+-- Return the ids of the newest memories that contain a text and match the filters, at most p_limit. p_matching is the
+-- number of memories that match the filters.
+--
+-- The function chooses between three searches:
+--   newest_memories    compares every matching memory. Used if at most 1,000 memories match the filters, or if the
+--                      text has fewer than three bytes and therefore no trigrams.
+--   newest_containing  compares the newest 1,000 memories. Used otherwise; this is enough for a frequent text.
+--   all_containing     uses the trigram index. Used if newest_containing gives fewer than p_limit memories.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]

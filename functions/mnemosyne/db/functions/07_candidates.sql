@@ -1,13 +1,17 @@
--- Candidates of a search: memories that may be among its results. Each function returns memories of the namespace that
--- match the filters, each with its score. Memories with equal scores are ordered by timestamp, newest first.
+-- Find the candidates of a search: memories that may be among its results. Each function that returns candidates takes
+-- memories of the namespace that match the filters, and returns their ids with a score. Memories with equal scores are
+-- ordered by timestamp, newest first.
 --
--- If the best plan of a function depends on the filters, the function forces a custom plan. All other functions force
--- a generic plan, which saves planning time.
+-- PostgreSQL caches a generic plan for a query, or makes a custom plan for the values at each call. If the best plan of
+-- a query depends on the filters, the function forces a custom plan. The other functions force a generic plan, which
+-- saves the time for planning.
 
--- Whether the filters contain keys that a GIN index can look up. The indexes have only the current tags and metadata,
--- so they cannot be used with the filter `as_of`. The keys include a hash of the namespace. With such keys, the queries
--- compare `namespace || ''` instead of the plain column. With the plain column, the planner would treat the namespace
--- and the keys as independent conditions, and also scan the whole index of the namespace.
+-- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the present tags and
+-- metadata, so the result is false for a search with `as_of`.
+--
+-- The keys in these indexes include a hash of the namespace. If this function returns true, a query compares `namespace
+-- || ''` instead of the column `namespace`. If the query compared the column, the planner would treat the namespace and
+-- the keys as independent conditions, and would also scan the whole index of the namespace.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -17,8 +21,10 @@ BEGIN
 END
 $$;
 
--- The number of memories that match the filters, or p_limit + 1 if there are more. If tags are the only filters,
--- superseded memories are counted too: an index-only scan can then count all pages that VACUUM has processed.
+-- Return the number of memories that match the filters, or p_limit + 1 if there are more than p_limit.
+--
+-- If the filters compare only tags, superseded memories are counted too. An index-only scan can then count the memories
+-- on all pages that VACUUM has processed, without reading the table.
 CREATE OR REPLACE FUNCTION count_matching(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
@@ -44,9 +50,12 @@ BEGIN
 END
 $$;
 
--- The exact nearest memories that have any of the tags in the filters. Use this function for up to a few hundred
--- matching memories. The function has a generic plan, because planning would take as long as comparing fifty vectors.
--- The function also compares the tags of each row, so knn_exact is faster for more memories.
+-- Return the memories nearest to a vector, among the memories that match the filters and have any of the tags in the
+-- filters. The result is exact: the vectors of all these memories are compared.
+--
+-- Call this function if at most a few hundred memories match, and knn_exact if more match. This function has a generic
+-- plan, because planning takes as long as comparing fifty vectors. But it also compares the tags of each row, so it is
+-- slower than knn_exact for many memories.
 CREATE OR REPLACE FUNCTION knn_tagged(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -69,7 +78,8 @@ BEGIN
 END
 $$;
 
--- The exact nearest memories. The function compares the vectors of all memories that match the filters.
+-- Return the memories nearest to a vector, among the memories that match the filters. The result is exact: the vectors
+-- of all matching memories are compared.
 CREATE OR REPLACE FUNCTION knn_exact(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
@@ -80,7 +90,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT s.id, s.score FROM (
-        -- `+ 0` stops the planner from using the HNSW index.
+        -- `+ 0` stops the planner from using the HNSW index, which is approximate.
         SELECT m.id, m."timestamp", CASE WHEN chunked
                 THEN 1.0 - least(m.embedding <=> p_vector, (
                     SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
@@ -93,8 +103,9 @@ BEGIN
 END
 $$;
 
--- The approximate nearest memories. The function reads the HNSW index until p_limit memories match the filters.
--- Sorting is disabled, so the planner uses this index even if its estimates are wrong.
+-- Return the memories nearest to a vector, among the memories that match the filters. The result is approximate: the
+-- function reads the HNSW index until p_limit memories match the filters. Sorting is disabled, so that the planner uses
+-- this index even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_generic_plan
@@ -108,9 +119,11 @@ BEGIN
 END
 $$;
 
--- The approximate nearest long memories, found by their chunks. All nearest chunks may belong to one memory. If the
--- chunks belong to fewer than p_memories memories, the function reads the HNSW index again for four times as many
--- chunks, up to 64 * p_limit.
+-- Return the long memories with the chunks nearest to a vector. The result is approximate, because the function reads
+-- the HNSW index of chunks.
+--
+-- All of the nearest p_limit chunks may belong to one memory. If the chunks belong to fewer than p_memories memories,
+-- the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
 CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
@@ -125,8 +138,8 @@ BEGIN
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
-            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without `OFFSET 0`, the planner expects only
-            -- one memory to match the filters; to find that one, it first scans all memories.
+            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without it, the planner expects only one
+            -- memory to match the filters, and scans all memories to find this memory first.
             CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
             WHERE c.namespace = p_namespace
             ORDER BY c.embedding <=> p_vector
@@ -139,9 +152,9 @@ BEGIN
 END
 $$;
 
--- The memories that contain any of the keys, with their lexical scores. The result has at most p_rows memories, so
--- that the query stays cheap if the word statistics are outdated. Plain index scans are disabled, so the planner uses
--- the GIN index of keys even if its estimates are wrong.
+-- Return the memories that contain any of the words with the keys p_keys, with their lexical scores. The result has at
+-- most p_rows memories, so that the query stays cheap if the word statistics are outdated. Plain index scans are
+-- disabled, so that the planner uses the GIN index memory_words_keys even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -152,9 +165,11 @@ BEGIN
 END
 $$;
 
--- The memories with the best lexical scores, among the memories that contain any of the keys and match the filters.
--- Each key includes a hash of the namespace. The query also compares the namespace itself, because two namespaces may
--- have the same hash. `OFFSET 0` stops the planner from scanning the memories first.
+-- Return the memories with the best lexical scores, among the memories that contain any of the words with the keys
+-- p_keys and match the filters.
+--
+-- Each key includes a hash of the namespace. The query also compares the namespace, because two namespaces may have the
+-- same hash. `OFFSET 0` stops the planner from scanning the table `memories` before the words.
 CREATE OR REPLACE FUNCTION match_memories(
     p_namespace text, filters memory_filters, p_keys integer[], p_terms sparsevec, p_mean_length double precision,
     p_limit integer, p_rows integer
@@ -177,8 +192,9 @@ BEGIN
 END
 $$;
 
--- The memories with the best lexical scores, among the newest p_rows memories that match the filters. find_candidates
--- calls this function if few memories match the filters, or if even the rarest word of the query is common.
+-- Return the memories with the best lexical scores, among the newest p_rows memories that match the filters.
+-- find_candidates calls this function if few memories match the filters, or if even the rarest word of the query is
+-- common.
 CREATE OR REPLACE FUNCTION match_newest(
     p_namespace text, filters memory_filters, p_terms sparsevec, p_mean_length double precision, p_limit integer,
     p_rows integer
@@ -201,8 +217,9 @@ BEGIN
 END
 $$;
 
--- The newest memories that match the filters. If p_text is not null, the memories also contain that text. With the
--- filter `as_of`, the order is by the timestamps of that time.
+-- Return the ids of the newest memories that match the filters, at most p_limit. If p_text is not null, the memories
+-- also contain that text. With the filter `as_of`, the memories are ordered by the timestamps that they had at the time
+-- of `as_of`.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan

@@ -1,9 +1,10 @@
--- Return the candidates of a search with their scores and neighbours. functions/mnemosyne/domain/ranking.py ranks
--- them.
+-- Return the candidates of a search as JSON, with their scores and neighbours. The Python module
+-- functions/mnemosyne/domain/ranking.py ranks the candidates.
 
--- The neighbours of some candidates, called heads. Neighbours are the two memories before a head in its session and
--- the two memories after it. `place` is negative for a memory before the head: -1 is the nearest. If p_as_of is not null,
--- memories that were stored after it are no neighbours.
+-- Return the neighbours of some candidates, which are called heads. The neighbours of a head are the two memories
+-- before it and the two memories after it in the same session. `place` is the distance from the head: -1 and -2 for the
+-- memories before it, 1 and 2 for the memories after it. If p_as_of is not null, a memory that was stored after p_as_of
+-- is not a neighbour.
 CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[], p_as_of timestamptz)
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
@@ -26,16 +27,20 @@ BEGIN
 END
 $$;
 
--- The candidates of a hybrid search as JSON. The arrays p_ids, p_vector_scores and p_lexical_scores have the same
--- length, and an id may occur twice. Every candidate gets both scores, even if only one of the two lists contains it.
--- The neighbours of p_heads are added as further rows.
+-- Return the candidates of a hybrid search as JSON. A hybrid search has two lists of candidates, one by vector and one
+-- by words. The arrays p_ids, p_vector_scores and p_lexical_scores have the same length and contain both lists, so an
+-- id may occur twice. In the result, every candidate has both scores, even if only one of the lists contains it. The
+-- neighbours of p_heads are further rows of the result.
 --
--- `columns` is a list of arrays, one per column. The rows are first the memories in p_ids, then the neighbours.
--- `neighbours` has three arrays: `head`, `place` and `row`. Each entry says that the memory in row `row` is at place
--- `place` relative to the memory in row `head`.
+-- The rows are first the memories in p_ids, then the neighbours. The JSON object has three fields:
+--   columns     an array with one array of values for each column of the rows
+--   listed      the number of rows for the memories in p_ids
+--   neighbours  three arrays: `head`, `place` and `row`. Entry i of each array says that the memory in row row[i] is at
+--               place place[i] relative to the memory in row head[i].
 --
--- `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores of other
--- memories, but is not a hit. `statement_key` is computed only for memories that share their wording with another row.
+-- The column `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores
+-- of other memories, but is not itself a result. The column `statement_key` is computed only for memories that have the
+-- same wording as another row.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_mean_length double precision, p_heads uuid[]
@@ -63,7 +68,7 @@ BEGIN
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
-                    -- `+ 0` stops the planner from using the index of all chunks.
+                    -- `+ 0` stops the planner from using the HNSW index of all chunks.
                     coalesce(members.vector_score, CASE WHEN chunked
                         THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
@@ -72,7 +77,8 @@ BEGIN
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) AS lexical_score,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
-                    octet_length(m.content) AS length  -- does not read the content, even if it is stored out of line
+                    -- octet_length() does not read a content that is stored out of line
+                    octet_length(m.content) AS length
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
                 ORDER BY members.place
             ) AS s
@@ -103,8 +109,9 @@ BEGIN
 END
 $$;
 
--- The same JSON as candidate_rows, for a search that has one list of candidates and no neighbours. All sessions and
--- speakers are null. A score that the list does not have stays null. The function takes half the time of candidate_rows.
+-- Return the same JSON as candidate_rows, for a search with one list of candidates and without neighbours. All sessions
+-- and speakers are null, and a score that the list does not have stays null. This function takes half the time of
+-- candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean,
     p_as_of timestamptz

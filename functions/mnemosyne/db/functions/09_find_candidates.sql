@@ -1,18 +1,23 @@
--- The candidates of a search as JSON. functions/mnemosyne/domain/ranking.py ranks them. The result is null if p_vector
--- is not from the embedding space of the memories.
+-- Return the candidates of a search as JSON. The Python module functions/mnemosyne/domain/ranking.py ranks the
+-- candidates. The result is null if p_vector is not from the embedding space of the memories.
 --
--- Mode `hybrid` finds memories by words and, if p_vector is not null, by vector. Mode `semantic` finds memories by
--- vector, or by words if p_vector is null. Mode `exact` finds memories that contain the query. If p_query is null, the
--- candidates are the newest memories. p_candidates is the length of each list, and p_limit is the number of results of
--- the search. `full` is true if there may be more candidates. With the filter `as_of`, the candidates are memories of that
--- time, ranked by the words and vectors of now.
+-- p_mode is the mode of the search:
+--   hybrid    finds memories by words and, if p_vector is not null, also by vector
+--   semantic  finds memories by vector, or by words if p_vector is null
+--   exact     finds memories that contain the text p_query
+--
+-- If p_query is null, the candidates are the newest memories. p_candidates is the maximum length of each list of
+-- candidates, and p_limit is the number of results that the search will show.
+--
+-- In the result, `full` is true if there may be more candidates than returned. With the filter `as_of`, the candidates
+-- are the memories as they were at that time, but they are found by their present words and vectors.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
--- Sequential scans are disabled. The duration of a sequential scan depends on other namespaces and would reveal their
--- size.
+-- Sequential scans are disabled, because the duration of a sequential scan depends on the number of memories in other
+-- namespaces and would reveal this number.
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -20,28 +25,33 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- The number of memories in all namespaces at the last VACUUM. All namespaces share one vector index.
+    -- The number of memories in all namespaces at the last VACUUM. All namespaces share one HNSW index of vectors, so
+    -- the cost of a search in this index depends on this number.
     all_memories double precision := (SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
-    -- The filters `not_session`, `folded` and `shown` exclude so few memories that they do not count as filters here.
+    -- Whether filters exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
+    -- memories, so they do not count here.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
-    -- A vector of more than 1,000 numbers makes a row larger than 2,000 bytes. PostgreSQL stores such a row's vector
-    -- out of line.
+    -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
+    -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
-    -- Up to this number of memories, comparing all vectors is as fast as the index, and exact.
+    -- Up to this number of matching memories, the search compares all vectors, because this is exact and as fast as the
+    -- HNSW index.
     --
-    -- The index search must read about p_candidates * all_memories / matching rows to find p_candidates matching rows.
-    -- Reading one row of the index costs as much as 25 comparisons (256 dimensions: 9 to 45 microseconds against 0.6
-    -- to 1.4 microseconds). If vectors are stored out of line, one row of the index costs as much as 8 comparisons
-    -- (3,072 dimensions: 42 to 104 against 7.4 microseconds). If the compared rows are scattered, as with a filter by
-    -- tag, one row of the index costs as much as 6 comparisons. With filters, the matching rows must be counted first,
-    -- so the maximum is 10,000.
+    -- A search in the index must read about p_candidates * all_memories / matching rows to find p_candidates matching
+    -- rows. Reading one row of the index costs as much as 25 comparisons of vectors (256 dimensions: 9 to 45
+    -- microseconds for one row, 0.6 to 1.4 microseconds for one comparison). If vectors are stored out of line, one row
+    -- costs as much as 8 comparisons (3,072 dimensions: 42 to 104 microseconds for one row, 7.4 microseconds for one
+    -- comparison). If the compared rows are scattered in the table, as with a filter by tag, one row costs as much as 6
+    -- comparisons.
+    --
+    -- With filters, the matching rows must be counted first. The maximum is then 10,000 to bound the cost of counting.
     exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
         sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * all_memories)));
-    -- If the words of the query match more memories than this, only the rarest words select memories. The other words
-    -- only add to the scores of memories that the rare words have selected.
+    -- If the words of the query match more memories than this number, only the rarest words are looked up to find
+    -- memories. The other words only add to the scores of the memories found.
     lexical_rows CONSTANT integer := 2000;
-    -- Neighbours are read for this number of memories at the start of each list.
+    -- Neighbours are read for this number of candidates at the beginning of each list.
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
@@ -57,7 +67,7 @@ DECLARE
     few_match boolean;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- This lock makes a change of the embedding space wait until the search has ended.
+    -- With this lock, a change of the embedding space waits until the search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
         SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
@@ -65,8 +75,8 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
-    -- Count at most exact_up_to + 1 rows. The planner's estimate cannot replace the count, because it covers all
-    -- namespaces.
+    -- Count at most exact_up_to + 1 matching rows. The planner's estimate cannot replace the count, because the
+    -- estimate covers all namespaces.
     IF p_query IS NOT NULL AND filtered THEN
         matching := least(own_memories, count_matching(p_namespace, filters, exact_up_to));
     END IF;
@@ -80,14 +90,14 @@ BEGIN
         strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
-        -- The recall of the ten nearest of 410,000 memories was .97 with ef_search 200. With 400 it was .985 to .99,
-        -- at 1.5 times the cost.
+        -- A higher hnsw.ef_search gives better recall at a higher cost. With 410,000 memories, the recall of the ten
+        -- nearest was 0.97 with the value 200, and 0.985 to 0.99 with the value 400, at 1.5 times the cost.
         PERFORM set_config('hnsw.ef_search',
             CASE WHEN all_memories < 50000 THEN '200' WHEN all_memories < 500000 THEN '400' ELSE '600' END, true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, p_candidates) AS w;
-        -- If there are too few rows, the index scan has ended early, because too many memories of other namespaces are
-        -- nearer.
+        -- If the index returns fewer rows than p_candidates, the index scan has ended early, because too many memories
+        -- of other namespaces are nearer. In this case compare all vectors.
         IF row_count < p_candidates THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
@@ -118,8 +128,8 @@ BEGIN
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
-        -- If few memories match the filters, compare all of these. If even the rarest word is common, compare the
-        -- newest memories.
+        -- If few memories match the filters, compare the words of all these memories. If even the rarest word of the
+        -- query is common, compare the words of the newest memories.
         few_match := matching < least(own_memories, 2000);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)
@@ -129,7 +139,7 @@ BEGIN
             WHERE few_match OR keys IS NULL
         ) AS w;
     END IF;
-    -- At the end, so that a deletion during this search is noticed.
+    -- This check is at the end, so that it notices a deletion that happened during the search.
     IF filters.as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, filters.as_of);
     END IF;

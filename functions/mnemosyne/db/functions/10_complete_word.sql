@@ -1,5 +1,7 @@
--- Title, tags and the first 1,000 characters of a memory, in lower case and without accents. The function is written in
--- PL/pgSQL: an SQL function would be inlined, and the text assembled nine times.
+-- Return the title, the tags and the first 1,000 characters of a memory as one text, in lower case and without accents.
+--
+-- The function is written in PL/pgSQL. A function with LANGUAGE sql would be inlined, and the text would then be
+-- assembled nine times.
 CREATE OR REPLACE FUNCTION beginning_of(m memories) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -10,8 +12,8 @@ BEGIN
 END
 $$;
 
--- The beginnings of up to p_rows memories whose contents have all trigrams of a text. Plain index scans are disabled, so
--- the planner uses the trigram index even if its estimates are wrong.
+-- Return the texts beginning_of() of up to p_rows memories whose contents have all trigrams of the text p_text. Plain
+-- index scans are disabled, so that the planner uses the trigram index even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION beginnings_by_trigrams(p_namespace text, filters memory_filters, p_text text, p_rows integer)
 RETURNS TABLE (beginning text)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -27,9 +29,12 @@ BEGIN
 END
 $$;
 
--- Words that begin with a text, the most frequent first, in lower case and without accents. The text itself is left
--- out. The function reads the beginnings of the newest memories. If few of them have such a word, it also reads
--- memories that the trigram index finds; the index has no texts of fewer than three bytes.
+-- Return up to p_limit words that begin with the text p_start, the most frequent first, in lower case and without
+-- accents. The text p_start itself is not in the result.
+--
+-- The function looks for words in the texts beginning_of() of the newest memories. If few of these memories have such a
+-- word, the function also looks in memories that the trigram index finds. This index cannot look up a text of fewer
+-- than three bytes.
 CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
@@ -51,7 +56,8 @@ BEGIN
     );
     IF cardinality(beginnings) < enough AND octet_length(start) >= 3 THEN
         beginnings := beginnings || ARRAY(
-            -- The first eight characters are enough: each further trigram takes time, and the pattern selects.
+            -- Look up only the first eight characters, because each trigram takes time and the pattern excludes wrong
+            -- memories.
             SELECT b.beginning
             FROM beginnings_by_trigrams(p_namespace, filters, left(literal_form(p_start), 8), trigram_rows) AS b
             WHERE b.beginning ~ pattern

@@ -1,12 +1,14 @@
--- Mark the words of p_text whose stem is in p_lexemes: U+E000 before the word and U+E001 after the word. Without these
--- two characters, the result has the same length as p_text, so a position in the result gives the position in p_text.
--- Some separators are replaced by spaces.
+-- Return p_text with marked words: a word whose stem is in p_lexemes has the character U+E000 before it and U+E001
+-- after it. Some separators are replaced by spaces.
+--
+-- Without these two characters, the result has the same length as p_text. Therefore the caller can compute the position
+-- of a marked word in p_text.
 CREATE OR REPLACE FUNCTION mark_words(p_lexemes tsvector, p_stemmer regconfig, p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    -- PostgreSQL's parser takes "tea/coffee" for a file and <b> for a tag, and ts_headline does not mark these. So
-    -- replace such separators by spaces.
+    -- Replace separators by spaces. PostgreSQL's parser takes "tea/coffee" for a file and <b> for a tag, and
+    -- ts_headline does not mark words in these.
     words text := regexp_replace(translate(p_text, U&'_/\005C@:#<>&\E000\E001', '           '),
         '(\w)[-+=~|](?=\w)|([[:alpha:]])\.(?=\w)', '\1\2 ', 'g');
 BEGIN
@@ -16,11 +18,13 @@ BEGIN
 END
 $$;
 
--- Mark the words of a query in the texts of several memories. p_memories is a JSON array with one array of texts per
--- memory. The language is detected once per memory, from its texts together. The result has an array for each text:
--- the marked text, and a second copy without accents if removing the accents keeps the length of the text.
+-- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
+-- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- The function reads no table. The function is SECURITY DEFINER, because the services have no right to call the
+-- For each text, the result has an array with the marked text. The array has a second marked copy without accents if
+-- removing the accents keeps the length of the text.
+--
+-- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.
 CREATE OR REPLACE FUNCTION mark_query_words(p_query text, p_memories jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = public, pg_temp

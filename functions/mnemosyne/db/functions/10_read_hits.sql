@@ -1,11 +1,13 @@
--- The words of a text, in lower case and not stemmed.
+-- Return the words of a text, in lower case and not stemmed.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
--- A snippet of a content: 240 characters around the first occurrence of the longest query word. The snippet is null if
--- that occurrence is within the first p_shown characters. A query word occurs where a word begins with its stem; a
--- final i of the stem also matches y. Accents are ignored if removing them keeps the position of every character.
+-- Return a snippet of a content: 240 characters around the first occurrence of the longest query word that occurs. The
+-- result is null if this occurrence is within the first p_shown characters, which the caller shows anyway.
+--
+-- A query word occurs at each word that begins with the stem of the query word. A final i of the stem also matches y.
+-- Accents are ignored if removing them from the content keeps the position of every character.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -19,8 +21,8 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- The query words that a memory contains. The result includes a compound of the query if the memory contains its
--- parts.
+-- Return the query words that the text of a memory contains. A compound of the query, such as "inc-4821", is in the
+-- result if the text contains the parts of the compound.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_memory text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -38,9 +40,11 @@ BEGIN
 END
 $$;
 
--- The shortened fields of a memory that is longer than p_share characters. If the metadata are longer than half of
--- p_share, they are replaced by null. The content is cut at its end. If the content gets 500 characters or more, 240
--- of these are used for a snippet around a query word.
+-- Return the shortened fields of a memory that is longer than p_share characters, or an empty object for a shorter
+-- memory.
+--
+-- If the metadata are longer than half of p_share, they are replaced by null. The content is cut at its end. If at
+-- least 500 characters remain for the content, 240 of these are used for a snippet around a query word.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -64,9 +68,10 @@ BEGIN
 END
 $$;
 
--- The maximum number of characters per memory, so that all memories together have at most p_characters. Memories
--- shorter than the maximum are not cut, and the long memories share the remaining characters equally. The result is
--- null if no memory needs to be cut.
+-- Return the number of characters to which each memory must be cut, so that all memories together have at most
+-- p_characters characters. The result is null if no memory needs to be cut.
+--
+-- A memory shorter than this number is not cut. The longer memories share the remaining characters equally.
 CREATE OR REPLACE FUNCTION characters_each(p_namespace text, p_ids uuid[], p_characters integer) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
@@ -87,9 +92,11 @@ BEGIN
 END
 $$;
 
--- The memories with the given ids as JSON, in the order of p_ids. Deleted and expired memories are skipped. Contents and
--- metadata are cut so that they have at most p_characters together; if p_characters is null, nothing is cut.
--- `matched_words` is null unless p_explain is true. If p_as_of is not null, the memories are as they were at that time.
+-- Return the memories with the ids p_ids as JSON, in the order of p_ids. Deleted and expired memories are left out. If
+-- p_as_of is not null, the memories are as they were at that time.
+--
+-- Contents and metadata are cut, so that all of them together have at most p_characters characters. If p_characters is
+-- null, nothing is cut. `matched_words` is null unless p_explain is true.
 CREATE OR REPLACE FUNCTION read_hits(
     p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean, p_as_of timestamptz
 ) RETURNS json
@@ -120,8 +127,8 @@ BEGIN
 END
 $$;
 
--- The cosine similarity of each pair of memories. The result has one array per memory, in the order of p_ids. The
--- values of a deleted memory are null.
+-- Return the cosine similarity of each pair of memories. The result has one array for each memory, in the order of
+-- p_ids. The values of a deleted memory are null.
 CREATE OR REPLACE FUNCTION pairwise_cosines(p_namespace text, p_ids uuid[]) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

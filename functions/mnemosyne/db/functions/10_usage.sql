@@ -1,11 +1,11 @@
--- The size of a memory that counts towards the quota, in bytes of UTF-8.
+-- Return the size of a memory in bytes of UTF-8: content, title, tags and metadata. This size counts towards the quota.
 CREATE OR REPLACE FUNCTION memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
     + octet_length(CAST(metadata AS text));
 
--- Add numbers to the usage of the namespace. `day` never goes back: a transaction that began before midnight may
--- commit after a transaction of the new day, and then its texts count for the new day.
+-- Add numbers to the usage of a namespace. A transaction that began before midnight may commit after a transaction that
+-- began on the new day. `day` never goes back, so the embedded texts of such a transaction count for the new day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -18,10 +18,12 @@ BEGIN
 END
 $$;
 
--- Compute the word statistics of the namespace again if its number of memories has changed by a tenth. Every insert
--- calls this function. The statistics come from the newest 3,000 memories, and from at most two megabytes of their
--- words. While a namespace grows to 3,000 memories, each memory is read about ten times. A word that occurred only in
--- deleted memories disappears from the statistics.
+-- Compute the word statistics of a namespace (namespace_words) again, if the number of memories has changed by at least
+-- a tenth since the last computation. Every insert of memories calls this function.
+--
+-- The statistics come from the newest 3,000 memories, and from at most two megabytes of word keys. While a namespace
+-- grows to 3,000 memories, each memory is read about ten times. A word disappears from the statistics when all memories
+-- with this word are deleted.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -42,8 +44,8 @@ BEGIN
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
-        -- pg_column_size is the stored size; it does not decompress the value. At least one memory is sampled, however
-        -- long it is.
+        -- pg_column_size() returns the size as stored and does not decompress the value. The sample has at least one
+        -- memory, even if that memory is longer than sample_bytes.
         SELECT measured.keys, measured.language FROM (
             SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -70,7 +72,8 @@ BEGIN
 END
 $$;
 
--- SECURITY DEFINER, because the roles that store memories have no right to write namespace_usage.
+-- Trigger function: add inserted memories to the usage of their namespaces, and refresh the word statistics. The
+-- function has SECURITY DEFINER, because the roles that store memories have no right to write namespace_usage.
 CREATE OR REPLACE FUNCTION count_stored() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -85,6 +88,7 @@ BEGIN
 END
 $$;
 
+-- Trigger function: subtract deleted memories from the usage of their namespaces.
 CREATE OR REPLACE FUNCTION count_deleted() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -98,6 +102,7 @@ BEGIN
 END
 $$;
 
+-- Trigger function: add the difference in size of an updated memory to the usage of its namespace.
 CREATE OR REPLACE FUNCTION count_updated() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -108,20 +113,23 @@ BEGIN
 END
 $$;
 
--- Add the second and later chunks of long memories to the number of embedded texts.
+-- Add the second and later chunks of long memories to the number of texts that the session's namespace has embedded
+-- today. The trigger count_stored counts the first chunks.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
     SELECT count_usage(current_setting('mnemosyne.namespace'), 0, 0, greatest(p_texts, 0));
 END;
 
--- The limit of the namespace, or the default limit if the namespace has none. Null and the largest bigint mean that
--- there is no limit.
+-- Return the limit that applies to a namespace: own_limit, or default_limit if own_limit is null. A null result means
+-- that there is no limit. The largest bigint as own_limit means that the namespace has no limit, whatever the default
+-- limit is.
 CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
 
--- The usage and the quota of the session's namespace. Expired memories count as bytes until their rows are removed. A null limit means that there is no limit.
+-- Return the usage and the limits of the session's namespace. The rows of expired memories count in `bytes`, but not in
+-- `memories`, until they are removed. A null limit means that there is no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint
@@ -142,8 +150,8 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- The languages of the namespace's sampled memories with the number of memories in each language, and the language of
--- p_text.
+-- Return the number of memories in each language among the sampled memories of the namespace, the size of this sample,
+-- and the language of p_text.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -156,8 +164,8 @@ BEGIN
 END
 $$;
 
--- The languages of the sampled memories of all namespaces together, with the number of memories in each. Only
--- operators may call this function.
+-- Return the number of memories in each language among the sampled memories of all namespaces, and the size of these
+-- samples. Only operators may call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

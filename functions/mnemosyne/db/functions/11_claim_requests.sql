@@ -1,30 +1,31 @@
--- Set the namespace of the session, lock the ingest requests of a delivery, and report which requests need not be
--- stored. A delivery is one attempt to process a message.
+-- Lock the ingest requests of a delivery, and return which of these requests need not be stored. A delivery is one
+-- attempt to process a message. The function also sets the session's namespace to p_namespace.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A request for a version
--- of a record also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three
--- lists:
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}, "provenance": {…}}, …]. A request for a version of
+-- a record also has "source", "key", "key_id", "version_at", "published" and "immutable". The result has three lists:
 --
 --   {"busy": [request_id, …], "already_final": [{request_id, state, memory_id, attempts, error, note}, …],
 --    "conflicting": [request_id, …]}
 --
--- A request is busy if another delivery has locked it. A request is already_final if it has a final state, or if this
--- function has recorded its outcome. This function records the outcome of three kinds of requests: a duplicate of a
--- stored content, a version that a deletion covers, and a refused change of an immutable record. A request is
--- conflicting if another content was stored under its id. A request that failed or was dead-lettered earlier is tried
--- again.
+--   busy           requests that another delivery has locked
+--   already_final  requests that have a final state, and requests whose outcome this call has recorded
+--   conflicting    requests under whose id another content was stored
 --
--- The function locks request ids, keys and contents. So two deliveries cannot store two contents under one id, two
--- versions of a record at the same time, or one content twice. The function does not wait for a lock, because a
--- waiting delivery would hold a pooled connection.
+-- This function records the outcome of three kinds of requests, because they need no storing: a duplicate of a stored
+-- content, a version that a deletion of the record covers, and a refused change of an immutable record. A request that
+-- has failed or was dead-lettered is tried again.
 --
--- If p_to_store is true, the locks belong to the session. The caller stores the memories in another transaction and
--- then releases the locks. No transaction is open while texts are embedded, because an open transaction would block
--- the creation of indexes and changes of tables. After a crash the locks end with the connection, or after five
--- minutes without a statement.
+-- The function locks request ids, record keys and contents. With these locks, two deliveries cannot store two contents
+-- under one request id, two versions of one record at the same time, or one content twice. The function does not wait
+-- for a lock, because a waiting delivery would keep a pooled connection from others.
 --
--- If p_to_store is false, the caller only records outcomes. In this case the locks belong to the transaction, and the
--- lock of a content is a shared lock, so that many duplicates of one content can be recorded at once.
+-- If p_to_store is true, the locks belong to the session. The caller embeds the texts, stores the memories in another
+-- transaction, and then releases the locks. No transaction is open while the texts are embedded, because an open
+-- transaction would block changes of tables and the creation of indexes. If the caller crashes, the locks end with the
+-- connection, or after five minutes without a statement.
+--
+-- If p_to_store is false, the caller only records outcomes. In this case the locks belong to the transaction. The lock
+-- of a content is then a shared lock, so that many duplicates of one content can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -48,17 +49,21 @@ BEGIN
             ELSE pg_try_advisory_xact_lock(id) AND coalesce(pg_try_advisory_xact_lock(key), true)
                 AND pg_try_advisory_xact_lock_shared(content) END
     );
-    -- The following statements are separate from the locking, so that they see all rows that were committed before the
-    -- locks were taken. Versions of records come first: record_versions may wait for the lock of supersession, and
+    -- The following statements are separate from the statement that takes the locks, so that they see all rows that
+    -- were committed before the locks were taken.
+    --
+    -- Versions of records are handled first. record_versions may wait for the advisory lock of lock_supersession, and
     -- this transaction must not hold a lock on a row of `memories` while it waits.
     PERFORM remove_expired_for(p_namespace, p_requests);
     PERFORM forget_for(p_namespace, p_requests);
     IF p_requests @? '$[*].key_id' THEN
         versions := record_versions(p_namespace, settled_versions(p_namespace, p_requests, busy));
     END IF;
-    -- Outcomes are looked up by an array of ids. With a join, a plan that was made while the table was small would
-    -- read all outcomes of the namespace. Of several deliveries of one content, only one updates last_seen_at, because
-    -- deliveries that wait for each other's rows could deadlock.
+    -- The statement looks up outcomes by an array of ids, not by a join. With a join, a plan that was made while the
+    -- table was small would read all outcomes of the namespace.
+    --
+    -- If several deliveries have the same content at the same time, only one delivery updates last_seen_at. If all
+    -- updated it, deliveries that wait for each other's rows could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.key_id, r.labels, r.provenance
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb,
@@ -73,7 +78,7 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- The content hash of a deletion is null.
+        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- the content hash of a deletion is null
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -110,8 +115,8 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- If the content is stored but the request is not final, another delivery has recorded the outcome since the
-        -- statement began.
+        -- A request is also busy if its content is stored but the request is not final: another delivery has stored the
+        -- content since this statement began.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
@@ -132,9 +137,11 @@ BEGIN
 END
 $$;
 
--- Call claim_requests. If p_to_store is true, add the usage, quota and forgettings of the namespace to the result. If
--- p_forget is true, delete some old requests afterwards. A delivery that will look up further requests sets p_forget to
--- false, because one of those could be deleted.
+-- Call claim_requests, and return its result. If p_to_store is true, the usage, the quota and the forgettings of the
+-- namespace are added to the result.
+--
+-- If p_forget is true, the function then deletes some old requests (forget_requests). A delivery that will look up
+-- further requests passes false, because one of these requests could be deleted.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

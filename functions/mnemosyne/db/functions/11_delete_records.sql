@@ -1,17 +1,22 @@
--- Delete records by source and key. A record is a text that a publisher has named by source and key; its successive
--- contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …, "deleted_at": …,
--- "published": …}, …].
+-- Delete records by source and key, and return the outcomes. A record is a text that a publisher has named by source
+-- and key; its successive contents are versions. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …,
+-- "deleted_at": …, "published": …}, …].
 --
--- Each deletion removes the memories of all versions that it covers, see 11_record_versions.sql. A memory that is the
--- current version of another record is kept. The latest version that the deletion does not cover becomes the current
+-- Each deletion deletes the memories of all versions that it covers (see 11_record_versions.sql), except a memory that
+-- is the current version of another record. The latest version that the deletion does not cover becomes the current
 -- version. The times of the deletion are stored, so that a covered version that arrives later is not stored.
 --
--- One call deletes about p_limit memories at most, so that no transaction is long. The result is {"recorded":
--- [outcomes of the finished deletions, in the form of already_final in claim_requests], "busy": [request_id, …],
--- "conflicting": [request_id, …]}. The caller commits, and calls the function again with the unfinished deletions. A
--- deletion is busy while a delivery holds the lock of its request id. A deletion fails, and deletes nothing, if a hold keeps
--- one of the memories. A deletion is conflicting, and is not carried out, if its request id belongs to a stored memory or to
--- the deletion of another record.
+-- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
+-- function again with the deletions that are not finished. The result has three lists:
+--
+--   {"recorded": [outcomes of the finished deletions, in the form of already_final in claim_requests],
+--    "busy": [request_id, …], "conflicting": [request_id, …]}
+--
+--   busy         deletions whose request id another delivery has locked
+--   conflicting  deletions whose request id belongs to a stored memory or to the deletion of another record; these
+--                deletions are not carried out
+--
+-- If a legal hold keeps one of the memories, the deletion has the outcome `failed` and deletes nothing.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -85,8 +90,8 @@ BEGIN
             SET memory_id = latest.memory_id, version_at = latest.version_at, version_published = latest.version_published
             WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
             UPDATE memories m SET superseded_by = NULL WHERE m.id = latest.memory_id AND m.superseded_by IS NOT NULL;
-            -- If the deleted version and an earlier version have the same content, they share a memory. This memory is
-            -- kept.
+            -- The deleted version and the new current version may have the same content and therefore the same memory.
+            -- Such a memory is kept.
             IF latest.memory_id <> record_key.memory_id THEN
                 PERFORM supersede(record_key.memory_id, latest.memory_id);
             END IF;
@@ -120,9 +125,12 @@ BEGIN
 END
 $$;
 
--- Whether a request with a final state is the same request as the arguments describe. A content hash must be equal. An
--- empty content hash means the deletion of the record p_source, p_key. A null content hash means that the content
--- could not be read; the function then returns true.
+-- Whether the final request p_request is the request that the other arguments describe. A final request is stored,
+-- duplicate or deleted.
+--
+-- If p_content_hash is not empty, the request must have this content hash. If p_content_hash is empty, the request must
+-- be the deletion of the record p_source, p_key. If p_content_hash is null, the content could not be read; the result
+-- is then true.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -133,7 +141,7 @@ RETURN CASE
     ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
 END;
 
--- The versions of a record that have a stored memory, superseded or not.
+-- Return the versions of a record that have a stored memory, superseded or not.
 CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
 RETURNS TABLE (memory_id uuid, content_hash text, version_at timestamptz, version_published timestamptz)
 LANGUAGE sql STABLE
@@ -145,10 +153,13 @@ WHERE i.namespace = p_namespace AND md5(i.source) = md5(p_source) AND i.source =
     AND i.version_at IS NOT NULL AND i.state IN ('stored', 'duplicate')
 $$;
 
--- Clear the current version of a record when its memory is deleted. The deletion of a memory by its id counts as a
--- deletion of the record at the version's timestamp. So earlier versions remain superseded, and earlier versions that
--- arrive later are not stored. A forgetting does not count as a deletion of the record: standing_forgettings decides
--- which versions are not stored.
+-- Trigger function: when the memory of a record's current version is deleted, clear the current version in source_keys.
+--
+-- A deletion of a memory by its id counts as a deletion of the record at the timestamp of the version. Therefore
+-- earlier versions stay superseded, and an earlier version that arrives later is not stored.
+--
+-- A forgetting (see 15_forgetting.sql) sets mnemosyne.removal to 'forgotten' and does not count as a deletion of the
+-- record. The SQL function forgotten_requests decides which versions are not stored after a forgetting.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,16 +1,21 @@
--- Delete ingest requests of the namespace that have not changed for 90 days, at most 100 per call.
+-- Delete up to 100 ingest requests of the namespace that have not changed for 90 days, the oldest first. The function
+-- returns nothing. It deletes only requests with their outcomes, no memories.
 --
--- Each delivery of a message calls this function. Without this function, the outcomes of duplicates and failures would
--- be kept forever, because no quota counts them. Two kinds of requests are not deleted:
+-- Two kinds of requests are never deleted:
 --   * requests with source and key, because they are the versions of a record;
 --   * requests whose message may be a dead letter. Without the request, a redrive of the message would store a deleted
---     memory again. Pub/Sub keeps a message for at most 31 days, so a message fails within 31 days of its publication.
+--     memory again. Pub/Sub keeps a message for at most 31 days, so a message becomes a dead letter within 31 days of
+--     its publication.
+--
+-- Each delivery of a message calls this function. Without the deletion, the outcomes of duplicates and failures would
+-- be kept forever, and no quota counts them.
 CREATE OR REPLACE FUNCTION forget_requests(p_namespace text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- Most namespaces have no old request. Planning the DELETE takes three times as long as this check.
+    -- Return early if the namespace has no old request. Most namespaces have none, and planning the DELETE takes three
+    -- times as long as this check.
     IF NOT EXISTS (
         SELECT FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.source IS NULL AND i.updated_at < now() - interval '90 days'

@@ -1,6 +1,9 @@
--- Whether the operator has blocked a person. A block applies to the person's subject, to each of the person's
--- addresses, and to the subjects of grants that had the address when it was blocked. Addresses are compared without
--- case.
+-- Whether the operator has blocked a person. p_subject is the subject of the person, and p_addresses are the person's
+-- addresses. The table oauth_blocked_people has the blocks.
+--
+-- A person is blocked if one of three conditions is true: the block names the subject; the block names one of the
+-- addresses, in upper or lower case; or the block names an address, and a grant with this address had the subject when
+-- the address was blocked.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC
@@ -12,7 +15,7 @@ BEGIN ATOMIC
     );
 END;
 
--- Whether the operator has blocked a client.
+-- Whether the operator has blocked the OAuth client.
 CREATE OR REPLACE FUNCTION client_is_blocked(p_client_id text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

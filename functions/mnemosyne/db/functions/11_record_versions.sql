@@ -1,27 +1,33 @@
--- Record the versions of records. A publisher names a record by source and key, and each content of the record is a
--- version. Versions are ordered by timestamp, then by the time of publication, then by content hash. A deletion of the
--- record covers two kinds of versions: versions with a timestamp up to the deletion's timestamp, and versions first
--- published before the deletion. A version in the same message as the deletion was not published before it, so one
--- message can delete a record and store it again. The current version is the latest version that no deletion covers.
--- The table source_keys stores it.
+-- Record the versions of records. A publisher names a text by source and key; the named text is called a record, and
+-- each content of the record is a version. A later version supersedes an earlier one.
 --
--- A statement that changes supersession first takes the advisory lock of `lock_supersession`, before any lock of a
--- row. The functions with SECURITY DEFINER let `ingest` and `mcp` write tables and columns that these roles have no
--- right to write.
+-- Versions are ordered by timestamp, then by the time of publication, then by content hash. The current version is the
+-- latest version that no deletion covers. The table source_keys stores the current version of each record.
+--
+-- A deletion of the record covers two kinds of versions: versions with a timestamp up to the timestamp of the deletion,
+-- and versions that were first published before the deletion. A version in the same message as the deletion was not
+-- published before the deletion. Therefore one message can delete a record and store it again.
+--
+-- A transaction that changes the column memories.superseded_by calls lock_supersession before it locks a row. The roles
+-- of the services `ingest` and `mcp` have no right to write all tables and columns that these changes need, so some of
+-- these SQL functions have SECURITY DEFINER.
 
+-- Take the namespace's advisory lock of supersession until the end of the transaction, and wait for it if necessary.
 CREATE OR REPLACE FUNCTION lock_supersession(p_namespace text) RETURNS void
 LANGUAGE sql
 BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Whether the latest deletion of the record covers a version. A covered version counts as deleted. The result is false
--- if the record has no deletion.
+-- Whether the latest deletion of a record covers the version with the timestamp p_at that was published at p_published.
+-- p_key is the record's row of source_keys. A covered version counts as deleted. The result is false if the record has
+-- no deletion.
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- The names of the labels (title, tags, metadata, timestamp) in which the request differs from the memory.
+-- Return the names of the labels (title, tags, metadata, timestamp) that have other values in p_labels than in the
+-- memory.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -40,7 +46,8 @@ BEGIN
 END
 $$;
 
--- The note on the outcome of a duplicate. The result is null if there is nothing to report.
+-- Return the note for the outcome of a duplicate. p_superseded_by is the memory's successor, and p_differing has the
+-- labels of the request that the memory did not take. The result is null if there is nothing to report.
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -49,9 +56,12 @@ RETURN nullif(concat_ws('; ',
     'not taken, because the memory has another one: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
--- The versions that need not be stored, in the form of the argument of record_versions. There are three kinds:
--- versions that a deletion covers, refused changes of immutable records, and duplicates of stored contents. If the
--- requests have several new contents for one immutable record, only the earliest version is stored.
+-- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
+-- p_busy has the ids of requests to skip.
+--
+-- There are three kinds of such versions: versions that a deletion of the record covers (event `deleted`), refused
+-- changes of immutable records (`failed`), and duplicates of stored contents (`duplicate`). If p_requests has several
+-- new contents for one immutable record, all but the earliest version are refused.
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -82,13 +92,15 @@ BEGIN
 END
 $$;
 
--- Record the outcome of each version, and update the current version of its record. p_versions has the form of the
--- result of settled_versions. Its field `event` may also be `stored`, if this transaction has stored the memory. The
--- result has the form of already_final in claim_requests. The caller holds the locks of the keys.
+-- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
+-- outcomes in the form of already_final in claim_requests.
 --
--- A version is left out of the result if its memory was deleted since the caller looked it up. If a deletion of the
--- record was committed while the memory of one of its versions was being stored, the function raises
--- serialization_failure.
+-- p_versions has the form of the result of settled_versions. The field `event` may also be `stored`: this transaction
+-- has stored the memory of the version. The caller must hold the locks of the record keys that claim_requests takes.
+--
+-- If the memory of a version has been deleted since the caller looked it up, the result does not contain the version.
+-- If the memory of a version was stored, but a deletion of the record that covers the version was committed meanwhile,
+-- the function raises serialization_failure.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -101,7 +113,8 @@ BEGIN
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
-    -- The lock is not needed for the first version of a record if its content is new, because it supersedes no memory.
+    -- Take the advisory lock of supersession, unless each version is a new memory and the first version of its record.
+    -- Such versions supersede no memory.
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
@@ -132,8 +145,9 @@ BEGIN
             provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- A refused version keeps its state if its message is a dead letter. Return the row of that version as well,
-        -- because otherwise the caller would store it.
+        -- The INSERT changes no row if the version was refused and its message is a dead letter: the request stays
+        -- dead_lettered. The result must contain this request as well, because otherwise the caller would store the
+        -- version.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -144,7 +158,12 @@ BEGIN
 END
 $$;
 
--- Update source_keys and supersession for one version. Return the event to record, with its error or note. The event
+-- Compare one version with the current version of its record. If the version is newer, make it the current version.
+-- Mark the memory of the older of the two versions as superseded by the memory of the newer. If the version is newer
+-- and a duplicate, the existing memory takes the labels of the version.
+--
+-- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted or failed.
+-- The result has the event that record_versions must record (`event`), with the memory and the error or note. `event`
 -- is null if the memory of the version does not exist.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
@@ -222,8 +241,8 @@ BEGIN
 END
 $$;
 
--- Mark an older memory as superseded by a newer one. Do nothing if the older memory is superseded already or is the
--- current version of a record. Return the note to report, or null if nothing was changed.
+-- Mark the memory p_older as superseded by the memory p_newer. Do nothing if p_older is superseded already or is the
+-- current version of a record. Return a note for the publisher, or null if nothing was changed.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

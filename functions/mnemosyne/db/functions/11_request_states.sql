@@ -1,18 +1,18 @@
--- The state of an ingest request after an event, or null if the event does not change the request. Every statement
--- that changes a state calls this function. docs/requests.md has the same table.
+-- Return the state of an ingest request after an event. The result is null if the event does not change the request.
+-- Every statement that changes a state calls this function. docs/requests.md has the same table of states.
 --
--- p_state is null if the request has no row. The events are:
+-- p_state is the state before the event; it is null for a request without a row. The events are:
 --   postponed  an attempt failed for a temporary reason
 --   stored     the memory was stored
 --   duplicate  a memory with the same content exists
 --   deleted    the deletion was carried out, or a deletion of the record covers the version
 --   failed     the request is invalid and can never be stored
 --   given_up   the message became a dead letter
---   redriven   the dead letter was published again
+--   redriven   the message of the dead letter was published again
 --
--- The states stored, duplicate and deleted are final. The states failed and dead_lettered are not final: a later
--- delivery of the same request may still store the memory. A redrive changes dead_lettered to queued. Other events do
--- not change these two states.
+-- The states stored, duplicate and deleted are final: no event changes them. The states failed and dead_lettered are
+-- not final: if the request is delivered again, an event stored, duplicate or deleted still changes them. The event
+-- redriven changes dead_lettered to queued. No other event changes failed or dead_lettered.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -24,13 +24,15 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
--- The state and the error to report for a request. p_existing is the id of the request's memory, or null if that
--- memory was deleted.
+-- Return the state and the error to report for a request. The arguments are columns of the request, except p_existing:
+-- the id of the request's memory, or null if that memory was deleted.
 --
--- A request whose memory was deleted later is reported as deleted. A redriven request is reported as dead_lettered
--- again if no attempt was recorded for 24 hours. In that case the redrive crashed before it published the message, and
--- the dead letter may be redriven again (see dead_letter_due). The function returns a set, because in FROM the planner
--- inlines only functions that return a set.
+-- The reported state differs from the stored state in two cases:
+--   * A request whose memory was deleted is reported as deleted.
+--   * A redriven request without a recorded attempt for 24 hours is reported as dead_lettered. In this case the redrive
+--     crashed before it published the message, and the dead letter may be redriven again (see dead_letter_due).
+--
+-- The function returns a set, because the planner inlines a function in FROM only if the function returns a set.
 CREATE OR REPLACE FUNCTION reported_outcome(
     p_state text, p_error text, p_existing uuid, p_updated_at timestamptz, p_redriven_at timestamptz
 ) RETURNS TABLE (state text, error text)
@@ -46,8 +48,8 @@ SELECT CASE
         ELSE p_error END
 $$;
 
--- The provenance to store for a request that now has a memory: the new provenance or, if it is null, the old
--- provenance without the fields first_words and dead_letter.
+-- Return the provenance to store for a request that now has a memory: p_new or, if p_new is null, p_old without the
+-- fields first_words and dead_letter. These two fields describe only a request without a memory.
 CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);

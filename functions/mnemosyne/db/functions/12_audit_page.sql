@@ -1,12 +1,14 @@
--- Read the events of the audit trail that belong to one namespace, the latest first. The table itself is closed to the
--- functions.
+-- Return one page of the events of the audit trail that belong to one namespace, the latest first. The roles of the
+-- services have no right to read the table audit_events, so the services call this function.
 --
--- p_after is inclusive and p_before exclusive. p_person is a principal, an address, a subject, or the name of an API
--- key. The page begins after the event at p_cursor_at with the id p_cursor_id. The id is part of the cursor, because
--- events of one transaction may have the same time.
+-- p_after is inclusive and p_before is exclusive. p_person is a principal, an address, a subject, or the name of an API
+-- key. A parameter that is null restricts nothing.
 --
--- `name` is the address of the person who gave the grant, or the name of the API key. It is null for other credentials,
--- and after the grant or key has been deleted.
+-- The page begins after the event at the time p_cursor_at with the id p_cursor_id. The cursor has the id, because
+-- several events may have the same time.
+--
+-- The column `name` of the result is the name of the API key, or the address of the person who gave the grant. `name`
+-- is null for other credentials, and after the key or grant has been deleted.
 CREATE OR REPLACE FUNCTION audit_page(p_namespace text, p_after timestamptz, p_before timestamptz, p_person text,
     p_action text, p_cursor_at timestamptz, p_cursor_id bigint, p_limit integer)
 RETURNS TABLE (id bigint, at timestamptz, principal text, credential text, client text, namespace text, action text,

@@ -1,4 +1,5 @@
--- Look up an API key by its id. The services have no other access to the table api_keys.
+-- Return the API key with the id p_id, if it exists. The roles of the services have no right to read the table
+-- api_keys.
 CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

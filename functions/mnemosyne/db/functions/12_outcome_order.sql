@@ -1,8 +1,9 @@
--- Set changed_in of a request to the id of the transaction that changes its state.
+-- Trigger function: when the state of an ingest request changes, set its column changed_in to the id of the
+-- transaction.
 --
--- A reader of outcomes continues from the database snapshot of its last read. Every change that was not visible in
--- that snapshot is new to the reader. The column updated_at cannot be used for this: a transaction that commits late
--- has an early time.
+-- Readers of outcomes need this id. A reader remembers the database snapshot of its last read. At the next read, each
+-- request with a changed_in that was not visible in this snapshot has changed since. The column updated_at cannot show
+-- this: a transaction that commits after the last read may have set updated_at to a time before the last read.
 CREATE OR REPLACE FUNCTION note_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -10,7 +11,8 @@ BEGIN
     RETURN NEW;
 END
 $$;
--- Every change of state sets updated_at. A change of announced_at alone does not set updated_at.
+-- The trigger runs for updates of updated_at, because every statement that changes the state also sets updated_at. A
+-- statement that changes only announced_at does not set updated_at and leaves changed_in as it is.
 CREATE OR REPLACE TRIGGER note_change BEFORE UPDATE OF updated_at ON ingest_requests
     FOR EACH ROW EXECUTE FUNCTION note_change();
 

@@ -1,8 +1,13 @@
--- Record events of the audit trail, and when credentials were used last. p_events has the columns of audit_events, and
--- p_used pairs of credential and time. A last use is updated at most once a minute.
+-- Insert events into the audit trail, set the time of the last use of credentials, and delete old events. The function
+-- returns nothing.
 --
--- Each call also deletes up to 1,000 events that are older than the retention, which only the owner can set. So the
--- trail needs no scheduled job, and a function cannot delete a younger event.
+-- p_events is an array of objects with the columns of audit_events. p_used maps a credential ("key:" or "grant:" and an
+-- id) to the time of its use. The stored time of the last use changes only if the new time is more than one minute
+-- later.
+--
+-- A call deletes up to 1,000 events that are older than the retention (audit_retention.days), so no scheduled job is
+-- necessary. The services have no other way to delete events, and only the owner of the schema can change the
+-- retention. Therefore a service cannot delete an event that is younger than the retention.
 CREATE OR REPLACE FUNCTION record_audit(p_events jsonb, p_used jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -10,7 +15,7 @@ BEGIN
     SELECT e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count
     FROM jsonb_to_recordset(p_events) AS e (at timestamptz, principal text, credential text, client text,
         namespace text, action text, outcome text, ids text[], count integer);
-    -- Rows are locked in the order of their ids, so that two calls cannot wait for each other.
+    -- Lock the rows in the order of their ids. Two calls then cannot wait for each other's rows.
     PERFORM FROM api_keys k JOIN jsonb_each(p_used) AS u ON u.key = 'key:' || k.id ORDER BY k.id FOR NO KEY UPDATE OF k;
     UPDATE api_keys k SET last_used_at = CAST(u.value #>> '{}' AS timestamptz)
     FROM jsonb_each(p_used) AS u

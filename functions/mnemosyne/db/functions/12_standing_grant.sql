@@ -1,5 +1,5 @@
--- Look up a valid grant: it is neither revoked nor expired, and neither its person nor its client is blocked. The
--- service `mcp` has no other access to the tables of the authorization server.
+-- Return the grant with the id p_id if it is valid: neither revoked nor expired, and neither the person nor the client
+-- is blocked. The role of the service `mcp` has no right to read the tables of the authorization server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (
     subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz,

@@ -1,5 +1,5 @@
--- The stop words and adverbs of a text that may reverse its meaning, such as "not" or "before". Two near-duplicates
--- must have the same ones.
+-- Return the stop words and adverbs of a text that may reverse its meaning, such as "not" or "before". Two similar
+-- memories must have the same of these words.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -9,29 +9,31 @@ RETURN ARRAY(
     ORDER BY 1
 );
 
--- The words of a memory's title and content. Tags are left out, because near-duplicates may have different tags.
+-- Return the words of a memory's title and content. Tags are left out, because similar memories may have different
+-- tags.
 CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
 
--- The symbols of a text in their order, without punctuation. Symbols distinguish "A+" from "A-", and "over $5" from
--- "over 5".
+-- Return the symbols of a text in their order, without punctuation. Symbols distinguish "A+" from "A-", and "over $5"
+-- from "over 5".
 CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
 
--- The neighbours of a memory: the memory itself, then the forty nearest memories that are not superseded, nearest
--- first.
+-- Return the memory p_id itself, then its neighbours: the forty nearest memories, by embedding, that are not
+-- superseded, the nearest first.
 --
--- `is_similar` is true for at most three neighbours, which make nearly the same statement as the memory. Such a
--- neighbour is one of the eight nearest, and has the same polarity words and the same symbols. Its content words are a
--- subset or a superset of the memory's content words. The smaller set has at least three words, and at least three
--- quarters as many words as the larger set. A neighbour that differs by a replaced word ("on Monday", "on Friday") is
--- not similar.
+-- `is_similar` is true for a neighbour that makes nearly the same statement as the memory, for at most three
+-- neighbours. A similar neighbour is one of the eight nearest. It has the same polarity words and the same symbols as
+-- the memory. Its content words are a subset or a superset of the memory's content words. The smaller of the two sets
+-- has at least three words, and at least three quarters as many words as the larger set. A neighbour that differs by
+-- one replaced word ("on Monday", "on Friday") is not similar.
 --
--- `content` of the memory itself has its first 20,000 characters. `content` of a neighbour is read only if the
--- neighbour has an earlier timestamp, because it may state another value of a fact. The contents of the nearest of
--- these neighbours are returned up to a total of 64,000 bytes; for all other neighbours `content` is null.
+-- `content` is returned for the memory itself (the first 20,000 characters) and for neighbours with an earlier
+-- timestamp than the memory. An earlier memory may state another value of the same fact, so the caller compares the
+-- contents. The contents of these neighbours are returned, the nearest first, up to a total of 64,000 bytes. For all
+-- other neighbours `content` is null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text

@@ -1,18 +1,22 @@
 -- Select dead letters and record their redrives. A dead letter is a message that could not be processed. To redrive a
 -- dead letter means to publish its message again.
 --
--- The row of a dead letter is kept while its message is published again. Until the message has an outcome, the dead
--- letter is in flight, and `redriven_at` is set. The republished message carries the `letter_id`. The subscriber
--- deletes the dead letter by this id when every request of the message has an outcome. If the message fails again, the
--- subscriber updates the dead letter. The id is random and is only in the message, so that other publishers cannot
--- delete a dead letter.
-
--- The time from which a dead letter may be redriven.
+-- The row of a dead letter is kept while its message is published again. From mark_redriven until the message has an
+-- outcome or fails again, the dead letter is in flight, and its column `redriven_at` is set.
 --
--- A dead letter that was never redriven may be redriven at once. A dead letter that failed again after a redrive must
--- wait 10 minutes; the wait doubles with each redrive, up to one day. A dead letter in flight must wait 24 hours,
--- because Pub/Sub may still deliver the message: the maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min.
--- After a redrive that crashed before it published the message, this limit lets the next redrive publish it.
+-- The republished message carries the `letter_id` of the dead letter. By this id, the subscriber deletes the dead
+-- letter when every request of the message has an outcome, and updates the dead letter when the message fails again.
+-- The id is random and is only in the message, so that other publishers cannot delete a dead letter.
+
+-- Return the time from which a dead letter may be redriven.
+--
+-- There are three cases:
+--   * A dead letter that was never redriven may be redriven at once.
+--   * A dead letter that failed again after a redrive must wait 10 minutes. The wait doubles with each further redrive,
+--     up to one day.
+--   * A dead letter in flight must wait 24 hours from its redrive, because Pub/Sub may still deliver the message: the
+--     maximum of 100 deliveries, 600 seconds apart, takes 16 h 40 min. If the redrive crashed before it published the
+--     message, the dead letter can be redriven again after this time.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -22,17 +26,22 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
--- The cause with each id and number replaced by #. Dead letters with the same result form a group.
+-- Return the cause of a dead letter with each id and number replaced by #. Dead letters with the same result form a
+-- group.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
     p_cause, '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+([.,][0-9]+)*', '#', 'gi'), 300);
 
--- Select dead letters of a namespace. p_choice is {"message_ids": […], "cause": …, "younger_than": seconds,
--- "older_than": seconds, "redrivable": "due" or "now"}. A field that is absent or null restricts nothing. Ages are
--- measured from the first failure, by the clock of the database. The value "now" excludes dead letters in flight. The
--- value "due" also excludes dead letters that must wait after a failed redrive. The function has no SET clause, so
--- that the planner can inline it and stop at the caller's LIMIT.
+-- Return the dead letters of a namespace that p_choice selects. p_choice is {"message_ids": […], "cause": …,
+-- "younger_than": seconds, "older_than": seconds, "redrivable": "due" or "now"}. A field that is absent or null
+-- restricts nothing.
+--
+-- `younger_than` and `older_than` compare the time since the first failure, by the clock of the database. With
+-- `redrivable`, the value "now" excludes dead letters in flight; the value "due" also excludes dead letters that must
+-- wait after a failed redrive.
+--
+-- The function has no SET clause, so that the planner can inline it and stop at the caller's LIMIT.
 CREATE OR REPLACE FUNCTION select_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
 LANGUAGE sql STABLE
 AS $$
@@ -55,10 +64,12 @@ AS $$
         END
 $$;
 
--- Raise insufficient_privilege unless p_namespace, the namespace of the dead letter, is the session's namespace.
--- p_into is the namespace of the requests in the message. p_into must equal p_namespace, unless p_namespace is empty:
--- the empty namespace has the messages that name no namespace, and their requests may go to any namespace. This check
--- replaces require_session_namespace, which refuses the empty namespace.
+-- Raise insufficient_privilege if the session must not change a dead letter. p_namespace is the namespace of the dead
+-- letter, and p_into is the namespace of the requests in its message.
+--
+-- p_namespace must be the session's namespace. p_into must equal p_namespace, unless p_namespace is empty. The empty
+-- namespace has the dead letters of messages that name no namespace; the requests of such a message may belong to any
+-- namespace. require_session_namespace cannot do this check, because it refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -70,8 +81,8 @@ BEGIN
 END
 $$;
 
--- Lock requests in the order of their ids. Deliveries record outcomes in the same order. An UPDATE locks rows in the
--- order of its plan, so an UPDATE alone and a delivery could deadlock.
+-- Lock requests in the order of their ids, until the end of the transaction. Deliveries lock requests in the same
+-- order. An UPDATE alone would lock the rows in the order of its plan, and could deadlock with a delivery.
 CREATE OR REPLACE FUNCTION lock_requests(p_namespace text, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -84,8 +95,10 @@ END
 $$;
 
 -- Mark a dead letter as in flight, change the state of its dead-lettered requests to queued, and return its letter_id.
--- In three cases the function returns null and changes nothing: the dead letter does not exist, it is in flight, or
--- p_now is false and its wait has not ended.
+-- The caller then publishes the message.
+--
+-- The function returns null and changes nothing in three cases: the dead letter does not exist; it has been in flight
+-- for less than 24 hours; or p_now is false and the wait after a failed redrive has not ended.
 CREATE OR REPLACE FUNCTION mark_redriven(
     p_namespace text, p_message_id text, p_into text, p_request_ids uuid[], p_now boolean
 ) RETURNS uuid
@@ -102,7 +115,7 @@ BEGIN
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
         PERFORM lock_requests(p_into, p_request_ids);
-        -- Also mark requests that an earlier redrive has queued. The earlier redrive crashed, or its message has not
+        -- Also mark requests that are queued since an earlier redrive. That redrive crashed, or its message has not
         -- been processed yet.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
@@ -114,7 +127,7 @@ BEGIN
 END
 $$;
 
--- Undo mark_redriven for a message that could not be published.
+-- Undo mark_redriven, because the message could not be published.
 CREATE OR REPLACE FUNCTION unmark_redriven(p_namespace text, p_letter_id uuid, p_into text, p_request_ids uuid[])
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -132,9 +145,10 @@ BEGIN
 END
 $$;
 
--- Lock the dead letter that a message was republished from, until the transaction ends. mark_redriven locks a dead
--- letter before its requests. Without this lock, a transaction that gives up the message would lock the requests
--- first, and the two transactions could deadlock.
+-- Lock the dead letter from which a message was republished, until the end of the transaction.
+--
+-- mark_redriven locks a dead letter before it locks the requests of the message. A transaction that gives up the
+-- message must take the locks in the same order. Otherwise the two transactions could deadlock.
 CREATE OR REPLACE FUNCTION lock_dead_letter(p_namespace text, p_letter_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -144,8 +158,10 @@ END
 $$;
 
 -- Record that the republished message of a dead letter has failed again, and return the dead letter. The result has no
--- row if the dead letter does not exist. A second delivery of the failed message changes only the cause, because the
--- dead letter is no longer in flight. p_namespace is empty if the namespace of the message could not be read.
+-- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read.
+--
+-- The first failure after a redrive ends the flight of the dead letter and counts as one more failure. If the failed
+-- message is delivered a second time, only the cause changes, because the dead letter is no longer in flight.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -161,7 +177,7 @@ BEGIN
 END
 $$;
 
--- Delete the dead letter that a message was republished from, unless a request of the message has no outcome yet.
+-- Delete the dead letter from which a message was republished, unless a request of the message has no outcome yet.
 CREATE OR REPLACE FUNCTION conclude_dead_letter(p_namespace text, p_letter_id uuid, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
@@ -174,8 +190,8 @@ BEGIN
 END
 $$;
 
--- Delete dead letters of the session's namespace by message id, and return their number. The outcomes of their
--- requests are kept.
+-- Delete dead letters of the session's namespace by message id, and return the number of deleted dead letters. The
+-- requests of the messages, with their outcomes, are kept.
 CREATE OR REPLACE FUNCTION drop_dead_letters(p_namespace text, p_message_ids text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

@@ -1,10 +1,18 @@
--- A forgetting deletes the memories of a selection and their texts everywhere in this database. It also prevents
--- messages published before it from storing these memories again.
+-- A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters. The row in
+-- `forgettings` is its progress, and the table forgotten_memories has the ids of its memories. Messages that were
+-- published before a forgetting began do not store these memories again.
 --
--- begin_forgetting fixes the set of memories. forget_some deletes a part of it in each transaction, so a forgetting can be
--- interrupted and continued. 15_forgotten_messages.sql is about messages.
+-- A forgetting consists of many transactions, so it can be interrupted and continued:
+--   1. begin_forgetting writes the rows of `forgettings` and forgotten_memories. From then on, the set of memories does
+--      not change.
+--   2. Each call of forget_some deletes a part of these memories.
+--   3. The Python module functions/mnemosyne/service/forgetting.py removes the texts from dead letters.
+--   4. finish_forgetting ends the forgetting.
+--
+-- The SQL functions about messages are in 15_forgotten_messages.sql.
 
--- A token for exactly this set of memories in this namespace, and the number of its memories.
+-- Return a token for the set of memories that the selection matches now, and the number of these memories. The token is
+-- a hash of the namespace, the selection and the ids of the memories.
 CREATE OR REPLACE FUNCTION selection_token(p_namespace text, p_selection jsonb, OUT token text, OUT memories bigint)
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 AS $$
@@ -13,8 +21,8 @@ AS $$
     FROM selected_ids(p_namespace, p_selection) AS id
 $$;
 
--- The memories of a selection: their token and number, the holds on them, and one page of the memories in order of
--- time.
+-- Return a preview of a forgetting of the selection, as JSON: the token and number of the memories (`set`), the holds
+-- that keep some of them (`holds`), and one page of the memories in the order of their timestamps (`page`).
 CREATE OR REPLACE FUNCTION preview_forgetting(
     p_namespace text, p_selection jsonb, p_after timestamptz, p_after_id uuid, p_limit integer
 ) RETURNS jsonb
@@ -44,9 +52,12 @@ BEGIN
 END
 $$;
 
--- Begin a forgetting, if the selection still has the set of p_token. Return the number of memories. The SQLSTATEs are
--- MF001 if the set has changed, and MH001 if a hold keeps a memory of the set. All memories of a namespace cannot be
--- forgotten while it has a hold, because the hold may also select messages that are not stored yet.
+-- Begin a forgetting with the id p_id, and return the number of its memories. The caller passes p_token, the token of
+-- an earlier call of preview_forgetting.
+--
+-- The function raises MF001 if the selection no longer matches the same memories as in that call. It raises MH001 if a
+-- hold keeps one of the memories. A selection of all memories of the namespace also raises MH001 if the namespace has
+-- any hold, because the hold may keep memories in messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -84,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Add numbers to the counts of a forgetting.
+-- Add the numbers in p_counts, which maps tables to numbers of rows, to the column `counts` of a forgetting.
 CREATE OR REPLACE FUNCTION add_counts(p_namespace text, p_id uuid, p_counts jsonb) RETURNS void
 LANGUAGE sql
 BEGIN ATOMIC
@@ -96,7 +107,8 @@ BEGIN ATOMIC
     WHERE f.namespace = p_namespace AND f.id = p_id;
 END;
 
--- Record requests as deleted, and clear their texts. Return their number.
+-- Clear the texts of requests (error, note and the beginning of the content), set the state of requests without a final
+-- state to deleted, and return the number of requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -112,8 +124,9 @@ BEGIN
 END
 $$;
 
--- Delete memories of a forgetting with all that depends on them, and the texts of requests with the same contents that
--- were not stored.
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
+-- have the same contents (p_hashes), have no memory, and were created before this forgetting began. Add the numbers of
+-- removed rows to the counts of this forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -130,7 +143,8 @@ BEGIN
         'memory_ratings', (SELECT count(*) FROM memory_ratings r WHERE r.memory_id = ANY (p_ids)),
         'earlier_states', (SELECT count(*) FROM earlier_states e WHERE e.memory_id = ANY (p_ids))
     ) INTO counted;
-    -- If a deleted memory had superseded others, its successor now supersedes them, as after delete_memory.
+    -- If a deleted memory has superseded other memories and has itself a successor, its successor now supersedes these
+    -- other memories. The tool delete_memory does the same.
     FOR successor IN
         SELECT m.id FROM memories m
         WHERE m.id = ANY (p_ids) AND m.superseded_by IS NOT NULL
@@ -139,7 +153,9 @@ BEGIN
         UPDATE memories m SET superseded_by = (SELECT s.superseded_by FROM memories s WHERE s.id = successor.id)
         WHERE m.namespace = p_namespace AND m.superseded_by = successor.id;
     END LOOP;
-    -- The triggers read this setting.
+    -- Tell the triggers of this DELETE that a forgetting deletes the memories. The trigger forget_versions then does
+    -- not record a deletion of the record, and the trigger note_removed writes an event of the kind `forgotten` to the
+    -- change feed.
     PERFORM set_config('mnemosyne.removal', 'forgotten', true);
     DELETE FROM memories m WHERE m.namespace = p_namespace AND m.id = ANY (p_ids);
     GET DIAGNOSTICS deleted = ROW_COUNT;
@@ -154,7 +170,8 @@ BEGIN
 END
 $$;
 
--- Delete at most p_limit memories of a forgetting. Return their number: 0 when none is left.
+-- Delete at most p_limit memories of a forgetting, and return the number of these memories. The result is 0 if no
+-- memory is left.
 CREATE OR REPLACE FUNCTION forget_some(p_namespace text, p_id uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -177,7 +194,9 @@ BEGIN
 END
 $$;
 
--- Record the last dead letter that a forgetting has checked.
+-- Record the position of a forgetting in the dead letters: the last dead letter that it has checked. p_at is
+-- dead_lettered_at of this dead letter, and p_message_id is its message_id. A forgetting that is continued after an
+-- interruption continues with the dead letters after this position.
 CREATE OR REPLACE FUNCTION letters_looked_at(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -187,8 +206,11 @@ BEGIN
 END
 $$;
 
--- End a forgetting, if none of its memories is left. If it is a forgetting of all memories, also clear the texts of all
--- requests without a memory.
+-- End a forgetting, if all its memories are deleted. Otherwise do nothing.
+--
+-- If the forgetting has selected all memories of the namespace, the function also clears the texts of requests in the
+-- states queued, failed and dead_lettered that were created before this forgetting began, and deletes the word
+-- statistics of the namespace.
 CREATE OR REPLACE FUNCTION finish_forgetting(p_namespace text, p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -217,8 +239,8 @@ BEGIN
 END
 $$;
 
--- Compute PostgreSQL's statistics of the memories and of expression indexes again, so that they contain no tags,
--- sessions or words of forgotten memories. This has no effect on an empty table.
+-- Compute PostgreSQL's statistics of the table `memories` and of its expression indexes again. The statistics then
+-- contain no tags, sessions or words of forgotten memories. On an empty table, ANALYZE changes nothing.
 CREATE OR REPLACE FUNCTION refresh_statistics() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -227,7 +249,8 @@ BEGIN
 END
 $$;
 
--- A forgetting with the number of its memories and the number of memories not deleted yet. Null if the id is unknown.
+-- Return a forgetting as JSON: its row of `forgettings`, the number of its memories, and the number of memories that
+-- are not deleted yet (`left`). The result is null if no forgetting has the id p_id.
 CREATE OR REPLACE FUNCTION read_forgetting(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -244,7 +267,7 @@ BEGIN
 END
 $$;
 
--- The latest forgettings of the namespace, at most p_limit.
+-- Return the latest forgettings of the namespace as a JSON array, at most p_limit.
 CREATE OR REPLACE FUNCTION list_forgettings(p_namespace text, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -258,7 +281,7 @@ BEGIN
 END
 $$;
 
--- At most p_limit ids of the memories of a forgetting, in order, after p_after.
+-- Return at most p_limit ids of the memories of a forgetting that are greater than p_after, in ascending order.
 CREATE OR REPLACE FUNCTION forgotten_ids(p_namespace text, p_id uuid, p_after uuid, p_limit integer) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

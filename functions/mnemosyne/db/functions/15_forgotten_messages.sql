@@ -1,16 +1,24 @@
--- Effects of a forgetting on messages published before it began: requests that are not stored yet, and dead letters.
+-- Keep forgotten memories out of messages. A forgetting deletes the memories that a selection matches, see
+-- 15_forgetting.sql. A message that was published before the forgetting began may contain the same memories, and may be
+-- delivered later or be a dead letter. These SQL functions find such memories, so that they are not stored again.
 
--- The key of an advisory lock. A transaction that stores memories and a transaction that begins a forgetting both take
--- this lock, so they run one after the other. Either the forgetting sees the stored memories, or the storing
--- transaction sees the forgetting. The storing transaction does not wait for the lock, because it would hold a pooled
--- connection.
+-- Return the key of the advisory lock of forgettings.
+--
+-- A transaction that begins a forgetting takes an exclusive lock with this key. A transaction that stores memories
+-- takes a shared lock. Therefore the two transactions run one after the other: either the forgetting finds the stored
+-- memories, or the storing transaction finds the forgetting. The storing transaction does not wait for the lock,
+-- because a waiting transaction would keep a pooled connection from others.
 CREATE OR REPLACE FUNCTION forgetting_lock(p_namespace text) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN hashtextextended('forgetting ' || p_namespace, 0);
 
--- The forgettings of the namespace: {"forgettings": number, "forgotten_before": begin of the latest, "all_before":
--- begin of the latest of all memories}; the times may be null. Takes the lock as a shared lock, so that no forgetting
--- begins before the end of this transaction.
+-- Return a summary of all forgettings of the namespace as a JSON object:
+--   forgettings       the number of forgettings
+--   forgotten_before  the time at which the latest forgetting began, or null
+--   all_before        the time at which the latest forgetting of all memories of the namespace began, or null
+--
+-- The function takes the advisory lock of forgettings as a shared lock, so that no forgetting begins before the end of
+-- this transaction. If a forgetting is just beginning, the function raises lock_not_available.
 CREATE OR REPLACE FUNCTION standing_forgettings(p_namespace text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -27,8 +35,11 @@ BEGIN
 END
 $$;
 
--- Delete the memories of unfinished forgettings that have the content of one of the requests, so that a request that was
--- published after the forgetting began is not a duplicate of a memory that will be deleted. A held memory stays.
+-- Delete each memory that an unfinished forgetting will delete and that has the content of one of the requests. A
+-- memory under a legal hold is kept.
+--
+-- A request that was published after the forgetting began must store its content. Without this function, the request
+-- would become a duplicate of a memory that is about to be deleted.
 CREATE OR REPLACE FUNCTION forget_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -53,15 +64,20 @@ BEGIN
 END
 $$;
 
--- The error of a request that is not stored because its memory was forgotten.
+-- Return the error of a request whose memory was forgotten.
 CREATE OR REPLACE FUNCTION forgotten_error() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'its memory was forgotten: ingest it again, a record with a later timestamp, to store it';
 
--- The requests among p_records that a forgetting covers. Such a request was published before the forgetting began, and
--- it has the content of a forgotten memory or matches the selection. An earlier hold excludes a request. p_records is
--- [{"request_id": …, "published": …, "content_hash": …, "timestamp": …, "tag_keys": …, "metadata": …, "session": …},
--- …]. If p_id is not null, only that forgetting counts.
+-- Return the ids of the requests in p_records that must not be stored because a forgetting covers them.
+--
+-- A forgetting covers a request if the request was published before the forgetting began, and the request has the
+-- content of a forgotten memory or matches the selection of the forgetting. If a legal hold that was placed before the
+-- forgetting began selects the request, the request is not covered. If p_id is not null, only the forgetting p_id is
+-- considered.
+--
+-- p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …, "tag_keys": …, "metadata": …,
+-- "session": …}, …].
 CREATE OR REPLACE FUNCTION forgotten_requests(p_namespace text, p_records jsonb, p_id uuid) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -85,9 +101,12 @@ BEGIN
 END
 $$;
 
--- Replace the message of a dead letter by p_data, without forgotten memories, or delete the letter if p_data is null.
--- p_requests are the forgotten requests: [{"request_id": …, "content_hash": …}, …]. Return false, and change nothing, if
--- the letter has another message than that with the SHA-256 p_message.
+-- Remove forgotten memories from a dead letter. p_data is the message without these memories, and replaces the message
+-- of the dead letter. If p_data is null, nothing is left of the message, and the dead letter is deleted. The function
+-- also records the requests of these memories as deleted. p_requests is [{"request_id": …, "content_hash": …}, …].
+--
+-- p_message is the SHA-256 of the message from which p_data was made. If the dead letter has another message meanwhile,
+-- the function returns false and changes nothing. Otherwise it returns true.
 CREATE OR REPLACE FUNCTION forget_in_letter(
     p_namespace text, p_id uuid, p_message_id text, p_message bytea, p_data bytea, p_requests jsonb
 ) RETURNS boolean

@@ -1,18 +1,24 @@
--- The change feed. Triggers write one row of `memory_changes` for each transaction that changed a memory, if the feed of
--- the memory's namespace is on. If a transaction changes a memory several times, its row has the result.
+-- The change feed. If the feed of a namespace is on, the triggers in this file write a row to the table
+-- `memory_changes` for each memory that a transaction changed. Such a row is an event. If a transaction changes a
+-- memory several times, one event has the result of all these changes.
 --
--- The rows of a memory have ascending sequences in the order of its changes: a transaction takes the sequence while it
--- has the lock of the memory's row. The triggers are SECURITY DEFINER, so no function's role can write events itself.
+-- The column `sequence` gives the order of the changes of one memory: the event of a later change has a higher
+-- sequence. This is so because a transaction takes the next sequence while it holds the lock of the memory's row.
+-- Transactions that change different memories do not wait for each other, so `sequence` says nothing about the order of
+-- their commits.
+--
+-- The trigger functions have SECURITY DEFINER: they run with the rights of the owner of the table. Therefore the roles
+-- of the services need no right to write events.
 
--- Whether the changes of a namespace are recorded.
+-- Whether the change feed of a namespace is on.
 CREATE OR REPLACE FUNCTION has_change_feed(p_namespace text) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN coalesce((
     SELECT f.enabled FROM change_feeds f WHERE f.namespace IN (p_namespace, '') ORDER BY f.namespace DESC LIMIT 1
 ), false);
 
--- The kind of the event for two changes of a memory in one transaction. p_superseded_by is the memory's successor after
--- both changes.
+-- Return the kind of the event for two changes of a memory in one transaction. p_earlier and p_later are the kinds of
+-- the two changes. p_superseded_by is the memory's successor after both changes.
 CREATE OR REPLACE FUNCTION merged_kind(p_earlier text, p_later text, p_superseded_by uuid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -22,7 +28,8 @@ RETURN CASE
     ELSE 'updated'
 END;
 
--- Record a change of a stored memory, or add it to the event of an earlier change in this transaction.
+-- Record a change of a stored memory. If this transaction has changed the memory before, add the change to the event of
+-- the earlier change.
 CREATE OR REPLACE FUNCTION record_change(
     p_namespace text, p_memory_id uuid, p_kind text, p_fields text[], p_superseded_by uuid
 ) RETURNS void
@@ -38,8 +45,9 @@ BEGIN
 END
 $$;
 
--- The fields of the memory that an event shows. Null if the feed has no contents, or if the memory was removed or has
--- expired. The fields have their values at the time of reading.
+-- Return the content, title, tags and metadata of a memory, for the reader of an event. These are the values at the
+-- time of reading, not of the change. The result is null if the feed of the namespace shows no contents, or if the
+-- memory was removed or has expired.
 CREATE OR REPLACE FUNCTION event_contents(p_namespace text, p_memory_id uuid) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -51,6 +59,7 @@ RETURN (
     )
 );
 
+-- Trigger function: record inserted memories in the change feed.
 CREATE OR REPLACE FUNCTION note_created_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -65,8 +74,11 @@ BEGIN
 END
 $$;
 
--- A forgetting sets mnemosyne.removal in its transaction. In other transactions, the kind is `expired` if the expiry of
--- the row has passed, whichever statement removes the row.
+-- Trigger function: record removed memories in the change feed.
+--
+-- The kind of the event is `forgotten` if the setting mnemosyne.removal has this value; forget_rows sets it for a
+-- forgetting. Otherwise the kind is `expired` if the expiry of the memory has passed, whichever statement removes the
+-- row, and `deleted` if not.
 CREATE OR REPLACE FUNCTION note_removed_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -84,6 +96,7 @@ BEGIN
 END
 $$;
 
+-- Trigger function: record an updated memory in the change feed, with the names of the changed fields.
 CREATE OR REPLACE FUNCTION note_updated_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -107,7 +120,9 @@ BEGIN
 END
 $$;
 
--- If a memory is removed, its ratings are removed in the same transaction, and its one event is the removal.
+-- Trigger function: record a new, changed or removed rating of a memory in the change feed. When a memory is removed,
+-- its ratings are removed in the same transaction. The memory then has one event, with the kind of the removal (see
+-- merged_kind).
 CREATE OR REPLACE FUNCTION note_rated_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -126,8 +141,8 @@ CREATE OR REPLACE TRIGGER note_created AFTER INSERT ON memories REFERENCING NEW 
     FOR EACH STATEMENT EXECUTE FUNCTION note_created_memories();
 CREATE OR REPLACE TRIGGER note_removed AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_removed_memories();
--- A trigger with transition tables cannot list columns, so it would also copy each row whose last_seen_at or embedding
--- changes. This trigger lists its columns and does not run for such rows.
+-- This trigger runs for each row and lists its columns. A trigger for each statement, with a transition table, cannot
+-- list columns. It would also run for an update of last_seen_at or of an embedding, and copy each such row.
 CREATE OR REPLACE TRIGGER note_updated
     AFTER UPDATE OF title, tags, metadata, "timestamp", superseded_by, expires_at, pinned ON memories
     FOR EACH ROW WHEN (OLD.title IS DISTINCT FROM NEW.title OR OLD.tags IS DISTINCT FROM NEW.tags

@@ -1,11 +1,12 @@
--- Grant the rights on tables to each role. This file first revokes all rights on tables, so the list below is
--- complete. Rights on a function are granted in the file that creates the function.
+-- Grant the rights on tables to the role of each service. This file first revokes all rights on tables, so the grants
+-- below are complete. The rights on an SQL function are granted in the file that creates the function.
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    -- Only tables of the current user, because an extension's views in the same schema may belong to another role.
+    -- Revoke only rights on tables of the current user. A view of an extension in the same schema may belong to another
+    -- role.
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tableowner = current_user LOOP
         EXECUTE format('REVOKE ALL ON %I FROM mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, '
             'mnemosyne_import_object, mnemosyne_auth', name);
@@ -16,7 +17,7 @@ $$;
 GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 
--- mnemosyne_runtime is the role of the command `mnemosyne`. The role has the rights of all Cloud Run functions except
+-- mnemosyne_runtime is the role of the command line (the command `mnemosyne`). It has the rights of all services except
 -- `auth`.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks TO mnemosyne_runtime;
@@ -28,14 +29,14 @@ GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas, change_feeds, memory_changes TO mnemosyne_runtime;
 GRANT INSERT ON audit_events TO mnemosyne_runtime, mnemosyne_mcp;
 
--- The function `mcp` reads, labels, rates and deletes memories. `mcp` does not store memories.
+-- The service `mcp` reads, labels, rates and deletes memories. It does not store memories.
 GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum, given_expiry,
     pinned, expires_at) ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- The functions `ingest` and `dead_letter` store memories. These functions read only the columns that show whether a
--- content is stored.
+-- The services `ingest` and `dead_letter` store memories. They may read only the columns that show whether a content is
+-- stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at, expires_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
@@ -44,13 +45,14 @@ GRANT SELECT ON source_keys TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest, mnemosyne_dead_letter;
 
--- The function `import_object` publishes the contents of objects. `import_object` has no right to read memories.
+-- The service `import_object` publishes the contents of objects in a bucket as messages. It has no right to read
+-- memories.
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 
--- The function `auth` has rights on the tables of the authorization server. `auth` has no right to read memories.
+-- The service `auth` is the authorization server, and has rights only on its tables. It has no right to read memories.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
     oauth_consents TO mnemosyne_auth;
 GRANT SELECT ON schema_migrations, oauth_blocked_people, oauth_blocked_clients TO mnemosyne_auth;
@@ -65,6 +67,7 @@ BEGIN
 END
 $$;
 
--- Every write to `memories` calls these functions, because indexes use them.
+-- Every role that writes to `memories` needs the right to call these functions, because expressions of indexes on
+-- `memories` call them.
 GRANT EXECUTE ON FUNCTION namespaced_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

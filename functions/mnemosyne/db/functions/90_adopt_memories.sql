@@ -1,5 +1,6 @@
--- Copy the memories of an earlier Go server into `memories`, and drop the old table. The baseline migration has moved
--- that table to the schema mnemosyne_adopted. Without such a table, this file does nothing.
+-- Copy the memories of the earlier Go server into `memories`, and drop the table of that server. The migration
+-- 0001_baseline.sql has moved the table to the schema mnemosyne_adopted. If this schema has no such table, this file
+-- does nothing.
 DO $$
 DECLARE
     dimension integer;
@@ -21,12 +22,12 @@ BEGIN
     IF unusable > 0 THEN
         RAISE EXCEPTION '% of the memories to adopt lack a content, a timestamp or an embedding: complete or delete them first', unusable;
     END IF;
-    -- The index is dropped and built again at the end. Building the index once takes less time than inserting every
+    -- Drop the HNSW index, and build it again at the end. Building the index once takes less time than inserting each
     -- row into it.
     DROP INDEX memories_embedding;
-    -- The old content hash was computed from the date and the content. The first row of each content gets a hash of
-    -- the content alone, so that a repeated content is recognised. Later rows with the same content keep their old
-    -- hash.
+    -- The earlier server computed the content hash from the date and the content. In this table, the content hash is a
+    -- hash of the content alone, so that a repeated content is recognised. Only the first row of each content gets the
+    -- new hash, because content hashes are unique. Later rows with the same content keep the old hash.
     INSERT INTO memories (
         id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding,
         created_at, last_seen_at, changed_at
@@ -35,7 +36,7 @@ BEGIN
         CASE WHEN CAST(old.id AS text) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
             THEN CAST(CAST(old.id AS text) AS uuid) ELSE gen_random_uuid() END,
         'default', CAST(old."timestamp" AS timestamptz), old.content,
-        -- Parse the title and tags from the content in the same way as the server.
+        -- Read the title and the tags from the content in the same way as the present server.
         regexp_replace(coalesce(
             nullif(left(btrim((regexp_match(old.content, '(?n)^[ \t]*TITLE:(.*)$'))[1], E' \t\r'), 500), ''),
             left(old.content, 50)
@@ -62,10 +63,11 @@ BEGIN
     IF (SELECT count(*) FROM memories) <> expected THEN
         RAISE EXCEPTION 'of % memories to adopt, % were copied', expected, (SELECT count(*) FROM memories);
     END IF;
-    -- The labels that the memories had in the earlier server are not known.
+    -- Refuse searches with `as_of` for the time before this migration, because the labels that the memories had then
+    -- are not known.
     PERFORM note_incomplete_period('default', '-infinity', now());
     EXECUTE vector_index;
-    -- The adopted texts were not embedded today, so they do not count for today's quota.
+    -- The texts of these memories were not embedded today, so they do not count for today's quota.
     UPDATE namespace_usage SET texts = 0;
     DROP TABLE mnemosyne_adopted.memories;
     DROP SCHEMA mnemosyne_adopted;

@@ -1,16 +1,21 @@
--- This migration creates the tables, indexes and roles, and the policies of row-level security. The files in
--- ../functions create the functions and triggers. One of those files, 90_adopt_memories.sql, copies the rows of a
--- table that an earlier server has left.
+-- This migration creates the tables, indexes, roles and policies of row-level security. The files in ../functions
+-- create the SQL functions and triggers. Of these files, 90_adopt_memories.sql copies the memories of an earlier
+-- server, if there are any.
 --
--- The session that applies this migration passes the embedding space in three settings: mnemosyne.embedding_provider,
--- mnemosyne.embedding_model and mnemosyne.embedding_dimension. The schema uses no extension except `vector`, so it is
--- the same on every server.
+-- An embedding space consists of a provider, a model and the dimension of the vectors that the model computes. The
+-- session that applies this migration passes the embedding space in three settings: mnemosyne.embedding_provider,
+-- mnemosyne.embedding_model and mnemosyne.embedding_dimension.
+--
+-- The schema uses no extension except `vector`, so it is the same on every server.
+--
+-- In these files, a service is one of the deployed Cloud Run functions: mcp, ingest, dead_letter, import_object, auth
+-- and migrate. Each memory belongs to a namespace, and the namespaces are isolated from each other.
 
 CREATE EXTENSION IF NOT EXISTS vector;
 
--- The earlier Go server stored memories in a table memories(id, timestamp, content, embedding, content_hash,
--- last_seen_at). If the database has such a table, move it to the schema mnemosyne_adopted.
--- ../functions/90_adopt_memories.sql then copies its rows.
+-- Move the memories of the earlier Go server out of the way. That server stored them in a table memories(id, timestamp,
+-- content, embedding, content_hash, last_seen_at). If the database has such a table, move the table to the schema
+-- mnemosyne_adopted. The file ../functions/90_adopt_memories.sql then copies its rows into the new table.
 DO $$
 DECLARE
     owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass('public.memories'));
@@ -26,8 +31,8 @@ BEGIN
 END
 $$;
 
--- Each Cloud Run function has its own role. The command line uses mnemosyne_runtime, which has the rights of all
--- functions except `auth`.
+-- Create one role for each service except `migrate`, which uses the owner of the schema. The role mnemosyne_runtime is
+-- for the command line and has the rights of all these services except `auth`.
 DO $$
 DECLARE
     role text;
@@ -37,7 +42,7 @@ BEGIN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', role);
         EXCEPTION WHEN duplicate_object OR unique_violation THEN
-            NULL;  -- All databases of a server share its roles, so another database may have created this role.
+            NULL;  -- The databases of a server share roles, so another database may have created the role.
         END;
     END LOOP;
 END
@@ -50,38 +55,42 @@ CREATE TABLE memories (
     content         text NOT NULL,
     title           text NOT NULL,
     tags            text[] NOT NULL DEFAULT '{}',
-    -- the tags, case-folded, in the order of `tags`; filters compare these keys
+    -- the tags in the order of `tags`, case-folded; filters compare these keys instead of `tags`
     tag_keys        text[] NOT NULL DEFAULT '{}',
     metadata        jsonb NOT NULL DEFAULT '{}',
-    -- hashes of the metadata's paths and values, see ../functions/03_metadata_keys.sql
+    -- hashes of the paths and values in the metadata, see ../functions/03_metadata_keys.sql
     metadata_keys   integer[] NOT NULL DEFAULT '{}',
-    session         text,  -- conversation or document that contains the memory
+    session         text,  -- the conversation or document to which the memory belongs
     content_hash    text NOT NULL,
-    -- digest of the content without white space and a final full stop: near-duplicates have the same digest. A memory
-    -- without a digest is never compared
+    -- Digest of the content without white space and without a final full stop. Near-duplicate memories have the same
+    -- digest. A null digest means that the memory is never treated as a near-duplicate.
     wording         uuid,
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
-    -- end of the latest of earlier_states, or the time of a restore; null if there is neither
+    -- The latest time at which a row of earlier_states ends, or the time at which an import restored the memory. Null
+    -- if the memory was neither changed nor restored.
     changed_at      timestamptz,
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
-    superseded_by   uuid,  -- No foreign key: if the successor is deleted, searches still leave this memory out.
+    -- id of the memory that replaces this memory. No foreign key: if the successor is deleted, searches still leave
+    -- this memory out.
+    superseded_by   uuid,
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
-    given_expiry    timestamptz,  -- expiry that the publisher has asked for
-    pinned          boolean NOT NULL DEFAULT false,  -- the default lifetime of the namespace does not apply
-    -- From this time on no role but the owner sees the memory. The function memory_expiry computes it.
+    given_expiry    timestamptz,  -- the expiry that the publisher asked for, if any
+    pinned          boolean NOT NULL DEFAULT false,  -- if true, the default lifetime of the namespace does not apply
+    -- Time of expiry. From this time on, only the owner of the schema sees the memory. The SQL function memory_expiry
+    -- computes this time.
     expires_at      timestamptz,
     UNIQUE (namespace, content_hash),
     CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL),
-    -- The hash is a SHA-256 in hexadecimal. The check uses no regular expression, because it runs at every update and
-    -- compiling a regular expression costs more than `ltrim`.
+    -- The content hash is a SHA-256 in hexadecimal. PostgreSQL evaluates this check at every update of a row. `ltrim`
+    -- costs less than compiling a regular expression, so the check uses no regular expression.
     CHECK (octet_length(content_hash) = 64 AND ltrim(content_hash, '0123456789abcdef') = '')
 )
 WITH (autovacuum_analyze_scale_factor = 0.05);
 
--- Long memories are split into chunks, each with its own embedding. This table has the second and later chunks. The
--- embedding of the first chunk is in `memories`.
+-- The second and later chunks of long memories. A long memory is split into chunks, and each chunk has its own
+-- embedding. The embedding of the first chunk is in `memories`.
 CREATE TABLE memory_chunks (
     memory_id   uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
     chunk_index integer NOT NULL CHECK (chunk_index > 0),
@@ -98,24 +107,27 @@ BEGIN
     EXECUTE 'ALTER TABLE memory_chunks ADD COLUMN embedding ' || type || ' NOT NULL';
 END
 $$;
--- PLAIN keeps vectors in the row. A scan of all vectors takes three times as long if they are stored out of line.
+-- PLAIN keeps each vector in its row. If the vectors were stored out of line, in the TOAST table, a scan of all vectors
+-- would take three times as long.
 ALTER TABLE memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 
--- The BM25 weight of each word of a memory. A word is represented by its hash, called a key. These weights have their
--- own table for two reasons: ten times as many rows fit on a page, and a change of weights does not rewrite the
--- embedding.
+-- The BM25 weight of each word of a memory. A word is stored as a hash, called its key.
+--
+-- The weights are not in the table `memories` for two reasons. Ten times as many rows of this table fit on a page. And
+-- a change of the weights does not rewrite the embedding.
 CREATE TABLE memory_words (
     memory_id uuid PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
-    language  text,  -- ISO 639-1 code that the function text_language returns; null if the language is unknown
+    language  text,  -- ISO 639-1 code, as the SQL function text_language detects it; null if unknown
     keys      integer[] NOT NULL,
     weights   sparsevec NOT NULL
 );
 
--- Each principal has at most one rating per memory. Searches read the sums of the ratings in `memories`.
+-- The ratings of memories. A principal (an authenticated caller) has at most one rating of a memory. Searches do not
+-- read this table: the columns rating_count and rating_sum of `memories` have the sums.
 CREATE TABLE memory_ratings (
     memory_id  uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
-    rated_by   text NOT NULL,  -- id of the principal (authenticated caller) that gave the rating
+    rated_by   text NOT NULL,  -- id of the principal that gave the rating
     rater_name text NOT NULL,  -- name of the principal's API key, OAuth client or address
     namespace  text NOT NULL,
     rating     smallint NOT NULL CHECK (rating BETWEEN -1 AND 1),
@@ -124,11 +136,12 @@ CREATE TABLE memory_ratings (
     PRIMARY KEY (memory_id, rated_by)
 );
 
--- The states of memories before each change, for reading them as they were at a time. ../functions/04_earlier_states.sql
--- writes them.
+-- The former titles, tags, metadata, timestamps and successors of memories. Searches with the filter as_of read this
+-- table to return memories as they were at an earlier time. The triggers in ../functions/04_earlier_states.sql write
+-- one row before each change of a memory.
 CREATE TABLE earlier_states (
     memory_id     uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
-    changed_in    xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- id of the transaction that ended the state
+    changed_in    xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- id of the transaction that changed the memory
     namespace     text NOT NULL,
     since         timestamptz NOT NULL,
     until         timestamptz NOT NULL,  -- exclusive
@@ -138,73 +151,86 @@ CREATE TABLE earlier_states (
     metadata      jsonb NOT NULL,
     "timestamp"   timestamptz NOT NULL,
     superseded_by uuid,
-    expired_at    timestamptz,  -- when the memory had expired, if it was visible again after the change
+    -- Set if the memory had expired before the change and the change made the memory visible again: the time of that
+    -- expiry.
+    expired_at    timestamptz,
     PRIMARY KEY (memory_id, until)
 );
 
--- Periods in which the earlier memories of a namespace are not completely known, because some were deleted, expired or
--- restored since.
+-- Periods of a namespace for which a search with the filter as_of is refused. In such a period the namespace had
+-- memories that were deleted, expired or replaced by a restore since, so their state at that time cannot be read any
+-- more.
 CREATE TABLE incomplete_periods (
     namespace text NOT NULL,
     since     timestamptz NOT NULL,
     until     timestamptz NOT NULL  -- exclusive
 );
 
--- The state of each accepted ingest request. A publisher may name its record by source and key. In this case each
--- version of the record is a separate request, and the request id is computed from the source, key, content and time.
+-- The ingest requests and their states. An ingest request asks to store one memory.
+--
+-- A publisher may name a text by source and key; the named text is called a record, and each new content of the record
+-- is a version. Each version is a separate request. The id of such a request is computed from the source, the key, the
+-- content and the time.
 CREATE TABLE ingest_requests (
     namespace    text NOT NULL,
     request_id   uuid NOT NULL,
     state        text NOT NULL CHECK (state IN ('queued', 'stored', 'duplicate', 'deleted', 'failed', 'dead_lettered')),
-    -- No foreign key: this row remains when the memory is deleted, so a redelivered request does not store the memory
-    -- again.
+    -- The memory that was stored, or that has the same content. No foreign key: the request remains after the deletion
+    -- of the memory. Otherwise a redelivered message would store the memory again.
     memory_id    uuid,
-    -- hash of the stored content: tells a redelivery from a request with the same id and another content
+    -- Hash of the stored content. If a message has the id of an existing request, this hash shows whether the message
+    -- is a redelivery or has another content.
     content_hash bytea,
     source       text,
     key          text,
-    version_at        timestamptz,  -- timestamp of the record's version, stored or deleted
+    version_at        timestamptz,  -- the publisher's timestamp of the version, which was stored or deleted
     version_published timestamptz,  -- time at which that version was first published
     attempts     integer NOT NULL DEFAULT 0,
     error        text,
-    -- object with client, import_name and import_line; also first_words if there is no memory, and dead_letter if the
-    -- message is a dead letter
+    -- Origin of the request: an object with client, import_name and import_line. The object also has first_words if the
+    -- request has no memory, and dead_letter if the message is a dead letter.
     provenance   jsonb,
-    -- messages for the publisher, for example that a memory was superseded or that labels were ignored
+    -- Remarks for the publisher, for example that a memory was superseded or that labels were ignored.
     note         text,
     created_at   timestamptz NOT NULL DEFAULT now(),
-    -- clock_timestamp(), because now() is the start of the transaction, which may be long before other sessions see
-    -- the row
+    -- Time of the last change of the state. The default is clock_timestamp(), not now(): now() is the start of the
+    -- transaction, and other sessions may see the row only long after that start.
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- id of the transaction that set updated_at
     announced_at timestamptz,  -- time at which the outcome was published
-    -- time of the last redrive of the request's dead letter; equals updated_at until the next attempt
+    -- A redrive publishes the message of a dead letter again. This is the time of the last redrive of the dead letter
+    -- that contains the request. Until the next attempt, redriven_at equals updated_at.
     redriven_at  timestamptz,
     PRIMARY KEY (namespace, request_id)
 )
 WITH (fillfactor = 70);
 
--- A record is a text that a publisher has named by source and key. This table has the current version and the latest
--- deletion of each record.
+-- The current version and the latest deletion of each record. A record is a text that a publisher has named by source
+-- and key.
 CREATE TABLE source_keys (
     namespace         text NOT NULL,
     key_id            uuid NOT NULL,  -- uuid5(uuid5(NAMESPACE_URL, source), key)
-    memory_id         uuid,  -- memory of the current version; null if the record has no current version
-    -- timestamp of the current version; versions are ordered by version_at, then version_published
+    memory_id         uuid,  -- the memory of the current version; null if the record has none
+    -- The publisher's timestamp of the current version, and the time at which that version was first published. The
+    -- version with the latest version_at is the current one; version_published decides between versions with an equal
+    -- version_at.
     version_at        timestamptz,
     version_published timestamptz,
-    -- timestamp of the latest deletion; deleted_published is when that deletion was published
+    -- The publisher's timestamp of the latest deletion of the record, and the time at which that deletion was
+    -- published.
     deleted_at        timestamptz,
     deleted_published timestamptz,
     PRIMARY KEY (namespace, key_id)
 );
 
--- A dead letter is a complete message that could not be processed. To redrive a dead letter means to publish its
--- message again. The row is kept until the message has an outcome.
+-- Dead letters. A dead letter is a complete message that could not be processed. To redrive a dead letter means to
+-- publish its message again. The row is kept until every request in the message has an outcome.
 CREATE TABLE dead_letters (
     namespace        text NOT NULL,
     message_id       text NOT NULL,
-    letter_id        uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),  -- attribute of the republished message
+    -- A redrive sends this id with the message, in an attribute. When the message has an outcome, the subscriber finds
+    -- the dead letter by this id.
+    letter_id        uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
     data             bytea NOT NULL,
     attributes       jsonb NOT NULL,
     cause            text NOT NULL,  -- error of the last failure
@@ -212,20 +238,24 @@ CREATE TABLE dead_letters (
     last_failed_at   timestamptz NOT NULL DEFAULT now(),
     failures         integer NOT NULL DEFAULT 1,
     redrives         integer NOT NULL DEFAULT 0,
-    redriven_at      timestamptz,  -- time of the redrive; null if the message is not being delivered
-    -- whether a part of the message has no request, so that only this row reports its failure
+    -- time of the last redrive while the republished message has no outcome; otherwise null
+    redriven_at      timestamptz,
+    -- True if a part of the message has no row in ingest_requests. The failure of such a part is reported only by this
+    -- dead letter.
     lost             boolean NOT NULL DEFAULT false,
-    -- id of the transaction that recorded the last failure
+    -- id of the transaction that recorded the last failure; readers of outcomes use the id to find new failures
     changed_in       xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (namespace, message_id)
 );
 
--- The progress of each import of an object in a bucket. After a crash, the import continues from here.
+-- The progress of each import of an object in a bucket. If an import crashes, the next attempt reads this row and
+-- continues after the last published memory.
 CREATE TABLE object_imports (
     namespace   text NOT NULL,
     source      text NOT NULL,  -- gs://bucket/object#generation
-    memories    bigint NOT NULL DEFAULT 0,  -- number of memories published so far, including failed ones
-    left_out    jsonb NOT NULL DEFAULT '{}',  -- unknown fields, each with the number of memories that had it
+    memories    bigint NOT NULL DEFAULT 0,  -- memories published so far, including memories that failed
+    -- unknown fields in the object, each with the number of memories that had the field
+    left_out    jsonb NOT NULL DEFAULT '{}',
     error       text,  -- reason why reading stopped
     started_at  timestamptz NOT NULL DEFAULT now(),
     read_at     timestamptz,
@@ -233,8 +263,8 @@ CREATE TABLE object_imports (
     PRIMARY KEY (namespace, source)
 );
 
--- The id of the request that was published for each line of an object. The import deletes these rows when it has
--- written its report.
+-- The id of the request that was published for each line of an object. When the import has written its report, the
+-- import deletes these rows.
 CREATE TABLE object_import_lines (
     namespace  text NOT NULL,
     source     text NOT NULL,
@@ -243,21 +273,22 @@ CREATE TABLE object_import_lines (
     PRIMARY KEY (namespace, source, line)
 );
 
--- The usage of each namespace. A namespace has up to 64 rows, called shards, and its usage is their sum. A session
--- writes to the shard given by its process id modulo 64, so that concurrent sessions rarely wait for each other.
+-- The usage of each namespace, which the quotas limit. The usage of a namespace is the sum of up to 64 rows, called
+-- shards. A session writes to the shard with the number of its process id modulo 64, so that two sessions rarely wait
+-- for a lock on the same row.
 CREATE TABLE namespace_usage (
     namespace text NOT NULL,
     shard     integer NOT NULL,
     memories  bigint NOT NULL DEFAULT 0,
     bytes     bigint NOT NULL DEFAULT 0,  -- size of contents, titles, tags and metadata in UTF-8
     day       date NOT NULL,  -- UTC
-    texts     bigint NOT NULL DEFAULT 0,  -- number of chunks embedded on that day
+    texts     bigint NOT NULL DEFAULT 0,  -- chunks embedded on the date in `day`
     PRIMARY KEY (namespace, shard)
 )
 WITH (fillfactor = 50);
 
--- The limits of each namespace. The row with the namespace '' holds the default limits, which apply where a namespace
--- has null. Null in the default row means that there is no limit.
+-- The limits of each namespace. The row with the namespace '' has the default limits. Null in the row of a namespace
+-- means that the default limit applies. Null in the default row means that there is no limit.
 CREATE TABLE quotas (
     namespace   text PRIMARY KEY,
     memories    bigint CHECK (memories >= 0),
@@ -266,16 +297,16 @@ CREATE TABLE quotas (
 );
 INSERT INTO quotas (namespace, memories, bytes, texts_a_day) VALUES ('', 1000000, 20000000000, 200000);
 
--- The lifetimes of memories in seconds, counted from the time at which a memory was last sent. The row with the
--- namespace '' applies to all namespaces without a row. Null means that there is no such lifetime.
+-- The lifetimes of memories in seconds. The lifetime of a memory begins at the time at which its content was last sent.
+-- A namespace without a row uses the row with the namespace ''. Null means that there is no such lifetime.
 CREATE TABLE retention (
     namespace        text PRIMARY KEY,
-    default_lifetime bigint CHECK (default_lifetime > 0),  -- of memories without an expiry that are not pinned
-    maximum_lifetime bigint CHECK (maximum_lifetime > 0)  -- of all memories
+    default_lifetime bigint CHECK (default_lifetime > 0),  -- for memories that have no given expiry and are not pinned
+    maximum_lifetime bigint CHECK (maximum_lifetime > 0)  -- for all memories
 );
 
--- A hold keeps memories: what it selects cannot be deleted or forgotten and does not expire. ../functions/04_selections.sql
--- describes a selection.
+-- Legal holds. A memory that a hold selects cannot be deleted or forgotten and does not expire. The file
+-- ../functions/04_selections.sql describes the column `selection`.
 CREATE TABLE holds (
     namespace text NOT NULL CHECK (namespace <> ''),
     id        uuid NOT NULL DEFAULT gen_random_uuid(),
@@ -286,8 +317,11 @@ CREATE TABLE holds (
     PRIMARY KEY (namespace, id)
 );
 
--- A forgetting deletes the memories of a selection, and their texts in requests and dead letters. Memories of messages
--- that were published before started_at and match the selection are not stored later.
+-- Forgettings. A forgetting deletes the memories that a selection matches, and the texts of these memories in requests
+-- and dead letters. A forgetting runs in many transactions. A row of this table is the progress of one forgetting.
+--
+-- A message that was published before started_at may still arrive later. If a memory in this message matches the
+-- selection, the memory is not stored.
 CREATE TABLE forgettings (
     namespace    text NOT NULL,
     id           uuid NOT NULL,
@@ -295,50 +329,55 @@ CREATE TABLE forgettings (
     requested_by text NOT NULL,
     started_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     finished_at  timestamptz,
-    counts       jsonb NOT NULL DEFAULT '{}',  -- removed rows by table
-    -- the last dead letter that the forgetting has checked
+    counts       jsonb NOT NULL DEFAULT '{}',  -- the number of rows removed from each table
+    -- The position of this forgetting in the table dead_letters: dead_lettered_at and message_id of the last dead
+    -- letter that it has checked. A forgetting that is continued after an interruption continues with the dead letters
+    -- after this position. Note that letter_id is a message_id, not a dead_letters.letter_id.
     letter_at    timestamptz,
     letter_id    text,
     PRIMARY KEY (namespace, id)
 );
 
--- The memories of each forgetting. The content hash recognises the same content in messages published before.
+-- The memories of each forgetting. By the content hash, the services recognise the content of a forgotten memory in
+-- messages that were published before the forgetting began.
 CREATE TABLE forgotten_memories (
     namespace     text NOT NULL,
     forgetting_id uuid NOT NULL,
     memory_id     uuid NOT NULL,
     content_hash  bytea NOT NULL,
+    -- whether the memory has been deleted
     removed       boolean NOT NULL DEFAULT false,
     PRIMARY KEY (namespace, forgetting_id, memory_id)
 );
 
--- Whether the changes of a namespace's memories are recorded in `memory_changes`. The row with the namespace '' applies to
--- all namespaces without a row.
+-- The settings of the change feed: whether changes of a namespace's memories are recorded in `memory_changes`. A
+-- namespace without a row uses the row with the namespace ''.
 CREATE TABLE change_feeds (
     namespace text PRIMARY KEY,
     enabled   boolean NOT NULL,
-    contents  boolean NOT NULL  -- whether events have the content, title, tags and metadata of the memory
+    contents  boolean NOT NULL  -- whether events include the content, title, tags and metadata
 );
 
--- The change feed: one event for each transaction that changed a memory. It has no contents: readers join them from
--- `memories`, so that the event of a deleted memory has none.
+-- The change feed: one event for each memory that a transaction changed. An event has no content. A reader takes the
+-- content from `memories` at the time of reading, so the event of a deleted memory has no content.
 CREATE TABLE memory_changes (
     sequence      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     namespace     text NOT NULL,
     memory_id     uuid NOT NULL,
     kind          text NOT NULL
         CHECK (kind IN ('created', 'updated', 'superseded', 'rated', 'expired', 'deleted', 'forgotten')),
-    fields        text[] NOT NULL,  -- names of the changed fields; empty if the memory was created or removed
-    superseded_by uuid,  -- of the memory after the change
-    -- clock_timestamp(), because now() is the start of the transaction
+    fields        text[] NOT NULL,  -- names of the changed fields; empty for a created or removed memory
+    superseded_by uuid,  -- the memory's successor after the change
+    -- Time of the event: clock_timestamp(), not now(), because now() is the start of the transaction.
     at            timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_in    xid8 NOT NULL DEFAULT pg_current_xact_id(),
     announced_at  timestamptz,  -- time at which the event was published
     UNIQUE (namespace, changed_in, memory_id)
 );
 
--- Statistics of a sample of each namespace's newest memories: the share of memories that contain each word (as a
--- hash), the mean number of distinct words, and the number of memories in each detected language.
+-- Word statistics of each namespace, from a sample of its newest memories: the share of the sampled memories that
+-- contain each word (`keys` and `shares`), the mean number of distinct words of a memory, and the number of memories in
+-- each detected language. Searches use the statistics to weigh the words of a query.
 CREATE TABLE namespace_words (
     namespace   text PRIMARY KEY,
     memories    bigint NOT NULL,
@@ -350,8 +389,8 @@ CREATE TABLE namespace_words (
     CHECK (cardinality(keys) = cardinality(shares))
 );
 
--- This table has one row. The row names the current and the previous embedding space of the memories. While `reembed`
--- runs, the row also names the next embedding space.
+-- The embedding space of the memories. The table has one row, which also names the previous embedding space. While the
+-- command `reembed` runs, the row names the next embedding space too.
 CREATE TABLE embedding_space (
     only_row           boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     provider           text NOT NULL,
@@ -366,7 +405,7 @@ CREATE TABLE embedding_space (
 INSERT INTO embedding_space (provider, model)
 VALUES (current_setting('mnemosyne.embedding_provider'), current_setting('mnemosyne.embedding_model'));
 
--- API keys. The database has only the hash of each secret.
+-- API keys. The database has only the hash of the secret of each key.
 CREATE TABLE api_keys (
     id          text PRIMARY KEY,
     name        text NOT NULL,
@@ -376,12 +415,13 @@ CREATE TABLE api_keys (
     created_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz,
     revoked_at  timestamptz,
-    blocked_at  timestamptz,  -- a blocked key is refused until the operator unblocks it
+    blocked_at  timestamptz,  -- a blocked key is refused until an operator unblocks it
     last_used_at timestamptz  -- exact to a minute
 );
 
--- The audit trail: who did what, without contents. Functions insert events and have no right to read or change the
--- table. audit_page() returns the events of the session's namespace, for people with the scope operate.
+-- The audit trail: who did what, without the contents of memories. The services may insert events, but have no right to
+-- read or change this table. To show the trail to people with the scope `operate`, the services call the SQL function
+-- audit_page(), which returns the events of the session's namespace.
 CREATE TABLE audit_events (
     id         bigint GENERATED ALWAYS AS IDENTITY,
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -392,18 +432,19 @@ CREATE TABLE audit_events (
     action     text NOT NULL,  -- name of the tool or of the operator's operation
     outcome    text NOT NULL,
     ids        text[] NOT NULL DEFAULT '{}',  -- at most 100
-    count      integer NOT NULL DEFAULT 0,    -- number of all ids, or of changed rows
+    count      integer NOT NULL DEFAULT 0,  -- the number of all ids, or of changed rows
     PRIMARY KEY (at, id)
 );
 
--- This table has one row: how long the audit trail is kept. The owner of the schema sets it.
+-- The time for which events of the audit trail are kept. The table has one row, and only the owner of the schema can
+-- change the row.
 CREATE TABLE audit_retention (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     days     integer NOT NULL CHECK (days > 0)
 );
 INSERT INTO audit_retention (days) VALUES (400);
 
--- The tables of the authorization server. These tables have only the SHA-256 of codes, tokens and cookies.
+-- The following tables belong to the authorization server. They store codes, tokens and cookies only as SHA-256 hashes.
 CREATE TABLE oauth_clients (
     id         text PRIMARY KEY,
     metadata   jsonb NOT NULL,
@@ -411,8 +452,8 @@ CREATE TABLE oauth_clients (
     expires_at timestamptz NOT NULL
 );
 
--- An authorization request from the call of /authorize to the person's decision. A cookie binds the request to one
--- browser.
+-- The open authorization requests. An authorization request begins with the call of /authorize and ends with the
+-- person's decision. A cookie binds the request to one browser.
 CREATE TABLE oauth_requests (
     cookie_hash   bytea PRIMARY KEY CHECK (length(cookie_hash) = 32),
     parameters    jsonb NOT NULL,
@@ -427,7 +468,7 @@ CREATE TABLE oauth_requests (
     expires_at    timestamptz NOT NULL
 );
 
--- A grant is the authorization that a person gave to a client. Each code and token belongs to a grant.
+-- Grants. A grant is the authorization that a person gave to a client. Each code and each token belongs to a grant.
 CREATE TABLE oauth_grants (
     id          uuid PRIMARY KEY,
     subject     text NOT NULL,
@@ -458,11 +499,12 @@ CREATE TABLE oauth_refresh_tokens (
     grant_id       uuid NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
     expires_at     timestamptz NOT NULL,
     used_at        timestamptz,
-    -- the next refresh token is derived from this token and this salt
+    -- The next refresh token is computed from this refresh token and this salt.
     successor_salt bytea CHECK (length(successor_salt) = 32)
 );
 
--- The consents that a person has given, so that the consent page is not shown again for the same client.
+-- The consents that people have given. The consent page is not shown again for a client to which the person has
+-- consented.
 CREATE TABLE oauth_consents (
     subject   text NOT NULL,
     client_id text NOT NULL,
@@ -472,10 +514,11 @@ CREATE TABLE oauth_consents (
     PRIMARY KEY (subject, client_id, resource)
 );
 
--- Blocked people, by address or subject. A blocked person cannot log in even if a rule allows it.
+-- Blocked people, each identified by an address or a subject. A blocked person cannot log in, even if a rule allows the
+-- person.
 CREATE TABLE oauth_blocked_people (
     who        text PRIMARY KEY CHECK (who <> ''),
-    subjects   text[] NOT NULL DEFAULT '{}',  -- subjects of the person's grants at the time of the block
+    subjects   text[] NOT NULL DEFAULT '{}',  -- subjects of the person's grants when the person was blocked
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -485,7 +528,7 @@ CREATE TABLE oauth_blocked_clients (
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Filters of a search or a list. A null filter matches all memories. The function matches_filters in
+-- The filters of a search or a list of memories. A null field matches all memories. The SQL function matches_filters in
 -- ../functions/04_filters.sql applies the filters.
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
@@ -493,16 +536,17 @@ CREATE TYPE memory_filters AS (
     folded uuid[], shown uuid[], as_of timestamptz
 );
 
--- The next three functions are used in index expressions. A change to one of these functions needs a migration that
--- rebuilds its index.
+-- The expressions of the indexes below call the next three SQL functions. PostgreSQL does not rebuild an index when
+-- such a function changes, so a change to one of these functions needs a migration that rebuilds its index.
 --
--- Each of these indexes covers all namespaces, and each index key begins with 32 bits of the MD5 of the namespace. So
--- a search reads only index entries of the caller's namespace, and the cost of the search does not depend on other
--- namespaces. MD5 gives the same result in all versions of PostgreSQL.
+-- Each of these indexes covers all namespaces. Each key in an index begins with 32 bits of the MD5 of the namespace, so
+-- that a search reads only the index entries of the caller's namespace. The cost of a search then does not depend on
+-- other namespaces. MD5 gives the same result in all versions of PostgreSQL.
 
--- Put a hash of the namespace before each tag. Every insert calls this function, so it uses native array functions,
--- which are fast. A tag that contains the separator becomes two entries; therefore `matches_filters` also compares the
--- tags themselves.
+-- Return the tag keys, each with a hash of the namespace in front.
+--
+-- Every insert of a memory calls this function, so it uses native array functions, which are fast. A tag that contains
+-- the separator U+001F becomes two entries. Therefore matches_filters also compares the tags themselves.
 CREATE FUNCTION namespaced_tags(p_namespace text, p_tag_keys text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -514,21 +558,24 @@ BEGIN
 END
 $$;
 
--- The text in lower case and in Unicode normal form NFKC. In this form an exact search finds a text regardless of
--- composed letters, full-width letters and ligatures.
+-- Return the text in lower case and in the Unicode normal form NFKC. With this form of a text, an exact search ignores
+-- the differences between composed and decomposed letters, between full-width and normal letters, and between ligatures
+-- and their letters.
 CREATE FUNCTION literal_form(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN lower(p_text)
     ELSE normalize(lower(normalize(p_text, NFKC)), NFKC) END;
 
--- The trigrams of the content's literal form, each prefixed by a hash of the namespace. The result is null if the
--- content has fewer than three bytes. A trigram consists of three UTF-8 bytes, not characters: reading the n-th byte
--- takes constant time, reading the n-th character does not.
+-- Return the trigrams of a content in the form of literal_form, each with a hash of the namespace in front. The result
+-- is null if the content has fewer than three bytes.
+--
+-- A trigram consists of three bytes of UTF-8, not of three characters: PostgreSQL reads the n-th byte of a value in
+-- constant time, but not the n-th character.
 CREATE FUNCTION content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    -- Qualified by schema, because REINDEX and pg_restore set no search_path.
+    -- The name has its schema, because REINDEX and pg_restore set no search_path.
     bytes bytea := convert_to(public.literal_form(p_content), 'UTF8');
     prefix bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
 BEGIN
@@ -546,9 +593,10 @@ REVOKE ALL ON FUNCTION namespaced_tags, literal_form, content_trigrams FROM PUBL
 CREATE INDEX memories_newest ON memories (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_session ON memories (namespace, session, "timestamp", id) WHERE session IS NOT NULL;
 CREATE INDEX memories_expiring ON memories (expires_at) WHERE expires_at IS NOT NULL;
--- With this index, the expired memories of one namespace do not slow down another.
+-- With this index, a query for the expired memories of one namespace does not read the expired memories of other
+-- namespaces.
 CREATE INDEX memories_expiring_here ON memories (namespace, expires_at) WHERE expires_at IS NOT NULL;
--- For memories that have changed since a time.
+-- Searches with the filter as_of use this index to find the memories that have changed since that time.
 CREATE INDEX memories_changed ON memories (namespace, changed_at) WHERE changed_at IS NOT NULL;
 CREATE INDEX earlier_states_superseded ON earlier_states (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX incomplete_periods_until ON incomplete_periods (namespace, until);
@@ -557,7 +605,7 @@ CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
 CREATE INDEX memory_chunks_embedding ON memory_chunks
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
--- With fastupdate, every search would read the list of pending entries of all namespaces.
+-- fastupdate is off, because with it every search would read the pending entries of all namespaces.
 -- https://www.postgresql.org/docs/current/gin.html#GIN-FAST-UPDATE
 CREATE INDEX memories_tags ON memories USING gin (namespaced_tags(namespace, tag_keys)) WITH (fastupdate = off);
 CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
@@ -567,7 +615,8 @@ CREATE INDEX memory_words_keys ON memory_words USING gin (keys) WITH (fastupdate
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
 CREATE INDEX ingest_requests_changed ON ingest_requests (namespace, changed_in, request_id) WHERE state <> 'queued';
 CREATE INDEX ingest_requests_without_key ON ingest_requests (namespace, updated_at) WHERE source IS NULL;
--- The index uses the MD5 of the source, because an index entry has at most 2,704 bytes.
+-- The index contains the MD5 of the source instead of the source, because PostgreSQL limits an index entry to 2,704
+-- bytes.
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE state IN ('queued', 'dead_lettered');
@@ -595,9 +644,9 @@ CREATE INDEX oauth_grants_of_person ON oauth_grants (subject, client_id);
 CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_id);
 
--- Row-level security. A transaction sees only the rows of the namespace in its setting mnemosyne.namespace, even if a
--- query does not compare the namespace. The tables without a policy, such as api_keys and
--- holds, show their rows to their owner only.
+-- Row-level security. The setting mnemosyne.namespace names the namespace of a transaction. The policies show only the
+-- rows of this namespace, even if a query does not compare the namespace. A table with row-level security but without a
+-- policy, such as api_keys or holds, shows its rows only to the owner of the table.
 DO $$
 DECLARE
     name text;
@@ -610,7 +659,8 @@ BEGIN
             'mnemosyne_dead_letter, mnemosyne_import_object '
             'USING (namespace = current_setting(''mnemosyne.namespace'', true))', name);
     END LOOP;
-    -- An expired memory cannot be read, but a memory may be stored at the moment at which it expires.
+    -- An expired memory cannot be read (USING). But a memory may be stored at the moment at which it expires, so the
+    -- check of new rows (WITH CHECK) does not compare expires_at.
     ALTER POLICY namespace_isolation ON memories
         USING (namespace = current_setting('mnemosyne.namespace', true) AND (expires_at IS NULL OR expires_at > now()))
         WITH CHECK (namespace = current_setting('mnemosyne.namespace', true));
@@ -630,7 +680,8 @@ CREATE POLICY namespace_isolation ON change_feeds TO mnemosyne_runtime
     USING (namespace IN ('', current_setting('mnemosyne.namespace', true)));
 ALTER TABLE retention ENABLE ROW LEVEL SECURITY;
 ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
--- A function records an action in the transaction of the change, which is confined to a namespace.
+-- A service inserts an audit event in the transaction of the change that the event describes. The policy allows only
+-- events of the namespace of that transaction.
 ALTER TABLE audit_events ENABLE ROW LEVEL SECURITY;
 CREATE POLICY namespace_isolation ON audit_events FOR INSERT TO mnemosyne_runtime, mnemosyne_mcp
     WITH CHECK (namespace = current_setting('mnemosyne.namespace', true));
@@ -641,8 +692,8 @@ ALTER TABLE holds ENABLE ROW LEVEL SECURITY;
 ALTER TABLE forgettings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE forgotten_memories ENABLE ROW LEVEL SECURITY;
 
--- No statistics of texts, because ANALYZE would copy texts into the catalogue, where they outlive their rows. No query
--- plan uses them.
+-- Collect no statistics of columns with texts. ANALYZE would copy texts into the catalogue, where they would remain
+-- after the deletion of their rows. No query plan needs these statistics.
 ALTER TABLE memories ALTER content SET STATISTICS 0, ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0;
 ALTER TABLE earlier_states ALTER title SET STATISTICS 0, ALTER metadata SET STATISTICS 0, ALTER tags SET STATISTICS 0,
     ALTER tag_keys SET STATISTICS 0;

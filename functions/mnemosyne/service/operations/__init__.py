@@ -1,4 +1,4 @@
-"""The operations of an operator, by name, and how one is run and audited."""
+"""The operations of an operator by name, and the functions that run and audit an operation."""
 
 from typing import Any, Final
 
@@ -93,7 +93,7 @@ def read_operation(action: object, arguments: object) -> Operation:
 
 
 def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]:
-    """Run an operation for a caller, and log who ran it."""
+    """Run an operation for a caller, and record the caller and the operation in the audit trail."""
     principal = Principal(id=caller, namespace="", scopes=frozenset())
     try:
         with audit_trail.action(principal, operation.action) as action:
@@ -111,7 +111,10 @@ def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]
 
 
 def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any]) -> None:
-    """Record an operation that has not recorded itself. It is done, so a failure is logged and not raised."""
+    """Record an operation that has not recorded itself in the audit trail.
+
+    The operation is done, so a failure of the recording is logged and not raised.
+    """
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):
         ids += about.get(name, [])

@@ -1,4 +1,4 @@
-"""Operations on grants of OAuth clients, lock-outs and quotas."""
+"""Operations on grants of OAuth clients, on lock-outs and on quotas."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
@@ -14,11 +14,11 @@ from mnemosyne.service.operations.operation import Operation
 
 Limit = Literal["memories", "bytes", "texts_a_day"]
 IDS = 100
-"""Most grants that one operation revokes by id."""
+"""Maximum number of grants that one operation revokes by id."""
 
 
 class ListGrants(Operation):
-    """List active grants, of everybody or one person."""
+    """List the active grants of one person or of all people."""
 
     action = "grant_list"
     as_owner = True
@@ -66,14 +66,14 @@ class ListLockouts(Operation):
     as_owner = True
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return each with its kind, the earliest lock-out first."""
+        """Return the locked-out people, clients and keys, each with its kind, the earliest lock-out first."""
         stores: dict[str, Blocks] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
         found = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
         return {"lockouts": sorted(found, key=lambda row: str(row["blocked_at"]))}
 
 
 class LockOut(Operation):
-    """Lock out a person, a client or a key, everywhere and until it is undone."""
+    """Lock out a person, a client or a key, in all namespaces, until the lock-out is undone."""
 
     action = "lock_out"
     changes = True
@@ -81,7 +81,7 @@ class LockOut(Operation):
 
     kind: Literal["person", "client", "key"]
     who: Annotated[Text, Field(max_length=1_000)]
-    """Address or subject of a person, or id of a client or a key."""
+    """Address or subject of a person, or id of a client, or id of a key."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -93,11 +93,11 @@ class LockOut(Operation):
 
     @property
     def name(self) -> str:
-        """The name in the form in which it is stored."""
+        """The address, subject or id in the form in which it is stored."""
         return blocked_name(self.who) if self.kind == "person" else self.who
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Lock out, and return the grants that were revoked. Raises NotFound for an unknown key."""
+        """Lock out, and return the revoked grants. Raises NotFound for an unknown key."""
         revoked: list[str] = []
         if self.kind == "key":
             if not operator.keys.block(self.name):
@@ -113,7 +113,7 @@ class LockOut(Operation):
 
 
 class LetIn(LockOut):
-    """Undo a lock-out. Grants stay revoked."""
+    """Undo a lock-out. The grants that the lock-out has revoked stay revoked."""
 
     action = "let_in"
 
@@ -126,7 +126,7 @@ class LetIn(LockOut):
 
 
 class ListQuotas(Operation):
-    """Show usage and limits of one namespace or all. The empty namespace has the default limits."""
+    """Show usage and limits of one namespace, or of all namespaces. The namespace '' has the default limits."""
 
     action = "quota_list"
     as_owner = True
@@ -140,7 +140,7 @@ class ListQuotas(Operation):
 
 
 class SetQuota(Operation):
-    """Set limits of a namespace. Null restores a default."""
+    """Set limits of a namespace. Null restores a default limit."""
 
     action = "quota_set"
     changes = True

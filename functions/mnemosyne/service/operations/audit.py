@@ -16,7 +16,7 @@ Name = Annotated[Text, Field(min_length=1, max_length=1_000)]
 
 
 class ListAudit(Operation):
-    """List who did what, oldest first, a page at a time."""
+    """List the events of the audit trail, oldest first, a page at a time."""
 
     action = "audit_list"
     as_owner = True
@@ -28,9 +28,9 @@ class ListAudit(Operation):
     namespace: Annotated[Text | None, Field(max_length=200)] = None
     of_action: Name | None = None
     since: Annotated[float | None, Field(ge=0)] = None
-    """Seconds before now."""
+    """Length of the period that ends now, in seconds."""
     after: list[Text] | None = None
-    """Time and id of the last event."""
+    """Time and id of the last event of the page before."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
         """Return a page of events."""
@@ -50,6 +50,6 @@ class ListAudit(Operation):
         return {"events": events, "after": [rfc3339(last.at), str(last.id)] if last else None}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return whose accesses were read."""
+        """Return the filters that selected the events, and the number of events."""
         whose = {"key": self.key, "person": self.person, "client": self.client, "grant": self.grant}
         return {**whose, "namespace": self.namespace, "count": len(answer["events"])}

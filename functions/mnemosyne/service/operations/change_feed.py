@@ -17,7 +17,7 @@ Namespace = Annotated[Text, Field(max_length=200)]
 
 
 class ChangePosition(Input):
-    """A ChangeCursor as JSON; `since` in seconds."""
+    """A ChangeCursor as JSON. `since` is in seconds."""
 
     since: float | None = None
     seen: Text | None = None
@@ -35,7 +35,10 @@ class ListChanges(Operation):
     after: ChangePosition = ChangePosition()
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return a page of events. `after` has the next position even on the last page, for events to come."""
+        """Return a page of events, and the next position as `after`.
+
+        The last page has a next position too, because events may follow later.
+        """
         since = None if self.after.since is None else timedelta(seconds=self.after.since)
         cursor = ChangeCursor(**{**dict(self.after), "since": since})
         page = operator.memories_of(self.namespace).changes(PAGE, after=cursor)
@@ -47,7 +50,7 @@ class ListChanges(Operation):
         return {"events": events, "after": next_, "is_last": page.is_last, "is_on": page.is_on}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether it is the first pass, or has found events."""
+        """Whether the audit trail records the operation: it is the first pass, or it has found events."""
         return self.after.seen is None or bool(answer["events"])
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -62,12 +65,12 @@ class ListFeeds(Operation):
     as_owner = True
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the settings by namespace. The empty name is for all namespaces without a setting of their own."""
+        """Return the setting of each namespace. The setting of '' applies to all namespaces without a setting."""
         return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}
 
 
 class SetFeed(Operation):
-    """Turn the change feed of a namespace on or off, or that of all namespaces without a setting of their own."""
+    """Turn the change feed of a namespace on or off. The namespace '' means all namespaces without a setting."""
 
     action = "feed_set"
     changes = True

@@ -18,11 +18,11 @@ from mnemosyne.service.operations.operation import Operation
 
 PAGE = 100
 READ_AT_ONCE = 10
-"""Letters read at a time: a message can have 10 MB."""
+"""Number of dead letters that are read at a time. A message can have 10 MB."""
 SECONDS = 30.0
-"""Time after which an operation ends its page."""
+"""Seconds after which an operation ends its page."""
 IDS = 200
-"""Most letters that one operation redrives or drops."""
+"""Maximum number of dead letters that one operation redrives or drops."""
 Seconds = Annotated[float, Field(ge=0)]
 
 
@@ -37,7 +37,7 @@ class Choosing(Operation):
 
     @property
     def choice(self) -> DeadLetterChoice:
-        """The choice of these options."""
+        """The choice of dead letters that the options of the operation describe."""
         return DeadLetterChoice(
             cause=self.cause,
             younger_than=None if self.younger_than is None else timedelta(seconds=self.younger_than),
@@ -52,10 +52,10 @@ class ListDeadLetters(Choosing):
     action = "dead_letter_list"
 
     after: list[Text] | None = None
-    """Time and message id of the last letter."""
+    """Time and message id of the last dead letter of the page before."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return a page of letters."""
+        """Return a page of dead letters."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         rows: list[dict[str, Any]] = []
         after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
@@ -69,18 +69,18 @@ class ListDeadLetters(Choosing):
 
 
 class CountDeadLetters(Choosing):
-    """Count dead letters by cause; # replaces ids and numbers."""
+    """Count dead letters by cause. In a cause, # replaces each id and number."""
 
     action = "dead_letter_causes"
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the causes, the commonest first."""
+        """Return the causes, the most frequent first."""
         causes = operator.memories_of(self.namespace).dead_letter_causes(self.choice)
         return {"causes": [_cause_fields(cause) for cause in causes]}
 
 
 class FindDeadLetters(Choosing):
-    """Return the message ids of the chosen letters, oldest first."""
+    """Return the message ids of the dead letters that match the options, oldest first."""
 
     action = "dead_letter_ids"
 
@@ -98,7 +98,7 @@ class ShowDeadLetter(Operation):
     message_id: Text
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the letter, with its data in base64. Raises NotFound."""
+        """Return the dead letter, with its data in base64. Raises NotFound."""
         letter = operator.memories_of(self.namespace).dead_letter(self.message_id)
         if letter is None:
             raise not_found(self.namespace, self.message_id)
@@ -110,7 +110,7 @@ class ShowDeadLetter(Operation):
 
 
 class DropDeadLetters(Operation):
-    """Delete dead letters. The outcomes of their requests stay."""
+    """Delete dead letters. The outcomes of their requests are kept."""
 
     action = "dead_letter_drop"
     changes = True
@@ -119,11 +119,11 @@ class DropDeadLetters(Operation):
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Delete the letters and return their number."""
+        """Delete the dead letters, and return the number of deleted dead letters."""
         return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the letters."""
+        """Return the message ids of the dead letters."""
         return {"namespace": self.namespace, "message_ids": self.message_ids, "count": answer["dropped"]}
 
 
@@ -136,12 +136,16 @@ class RedriveDeadLetters(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
     now: bool
-    """Whether letters that back off are published too."""
+    """Whether dead letters that must wait after a failed redrive are published too."""
     into: Text | None = None
     dry_run: bool = False
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Publish the letters. `untried` has those that time did not suffice for; `stopped` ends the run."""
+        """Publish the messages of the dead letters.
+
+        In the answer, `untried` has the dead letters that were not reached in time. `stopped` is true if the run ended
+        early because the queue or the database is unavailable.
+        """
         deadline, unavailable = time.monotonic() + SECONDS, 0
         letters: list[dict[str, Any]] = []
         problems: list[dict[str, str]] = []
@@ -169,18 +173,18 @@ class RedriveDeadLetters(Operation):
         }  # fmt: skip
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the letters that were published."""
+        """Return the message ids of the dead letters that were published."""
         ids = [letter["message_id"] for letter in answer["letters"]]
         return {"namespace": self.namespace, "message_ids": ids, "count": len(ids), "dry_run": self.dry_run}
 
 
 def not_found(namespace: str, message_id: str) -> NotFound:
-    """Return the error about a letter that does not exist."""
+    """Return the error about a dead letter that does not exist."""
     return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
 
 
 def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:
-    """Return the fields of a letter, and the number of its bytes instead of its data."""
+    """Return the fields of a dead letter, with the size of its data instead of the data."""
     return {
         "message_id": letter.message_id,
         "dead_lettered_at": rfc3339(letter.dead_lettered_at),

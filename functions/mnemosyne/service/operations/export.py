@@ -15,9 +15,9 @@ from mnemosyne.service.operations.operation import Operation
 
 PAGE = 200
 ROWS = 2_000
-"""Requests or records in a page."""
+"""Number of requests or records in a page."""
 LINES = 100
-"""Most lines that one operation restores."""
+"""Maximum number of lines that one operation restores."""
 
 
 class ExportMemories(Operation):
@@ -27,7 +27,7 @@ class ExportMemories(Operation):
 
     namespace: Annotated[Text, Field(max_length=200)]
     after: list[Text] | None = None
-    """Time and content hash of the last memory."""
+    """Time and content hash of the last memory of the page before."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
         """Return a page of records."""
@@ -35,7 +35,7 @@ class ExportMemories(Operation):
         page = operator.memories_of(self.namespace).export(PAGE, after=after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
         last = page[-1].cursor if page else None
-        # A memory that was deleted since the page was read has no extras, and is left out.
+        # A memory without extras was deleted after the page was read, and is left out.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
@@ -48,7 +48,7 @@ class ExportMemories(Operation):
 
 
 class ExportRequests(Operation):
-    """Read the requests with an outcome, as lines of an export."""
+    """Export the requests with an outcome, as lines of an export file."""
 
     action = "export_requests"
 
@@ -67,7 +67,7 @@ class ExportRequests(Operation):
 
 
 class ExportRecords(Operation):
-    """Read the records that publishers have named by source and key, as lines of an export."""
+    """Export the records that publishers have named by source and key, as lines of an export file."""
 
     action = "export_records"
 
@@ -86,7 +86,7 @@ class ExportRecords(Operation):
 
 
 class RestoreLines(Operation):
-    """Store lines of an export exactly: ids, times, ratings, versions, records and outcomes."""
+    """Store lines of an export file exactly as exported: ids, times, ratings, versions, records and outcomes."""
 
     action = "restore"
     changes = True
@@ -96,7 +96,7 @@ class RestoreLines(Operation):
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Store the lines. Raises InvalidRequest for a line of another file, and Conflict."""
+        """Store the lines. Raises InvalidRequest for a line that is not from an export file, and Conflict."""
         memories: list[ArchivedMemory] = []
         rows: dict[str, list[Any]] = {"request": [], "record": []}
         for fields in self.lines:

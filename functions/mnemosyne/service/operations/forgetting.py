@@ -1,4 +1,7 @@
-"""Operations that forget memories and issue receipts."""
+"""Operations that forget memories and issue receipts.
+
+A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
+"""
 
 import time
 from hashlib import sha256
@@ -21,15 +24,18 @@ from mnemosyne.service.operations.selecting import Selecting
 
 PAGE = 100
 LISTED = 100
-"""Most forgettings of a list."""
+"""Maximum number of forgettings in a list."""
 IDS = 2_000
-"""Ids in a page."""
+"""Number of ids in a page."""
 SECONDS = 30.0
-"""Time after which an operation ends its page."""
+"""Seconds after which an operation ends its page."""
 
 
 class PreviewForgetting(Selecting):
-    """List what a forgetting would delete, a page at a time, with a token that confirms exactly this set."""
+    """List the memories that a forgetting would delete, a page at a time.
+
+    The answer also has a token. BeginForgetting takes the token as a confirmation of exactly this set of memories.
+    """
 
     action = "forget_preview"
 
@@ -37,7 +43,7 @@ class PreviewForgetting(Selecting):
     """Time and id of the last memory of the page before."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return token, number of memories, holds, and a page of memories."""
+        """Return the token, the number of memories, the holds that keep some of them, and a page of memories."""
         after = Cursor(timestamp=instant(self.cursor[0]), id=UUID(self.cursor[1])) if self.cursor else None
         memories = operator.memories_of(self.namespace)
         found = memories.preview_forgetting(self.selection, PAGE, after=after)
@@ -54,7 +60,10 @@ class PreviewForgetting(Selecting):
 
 
 class BeginForgetting(Selecting):
-    """Begin to forget the set that a preview's token confirms. ContinueForgetting must follow."""
+    """Begin a forgetting of the set of memories that the token of a preview confirms.
+
+    The caller must then call ContinueForgetting.
+    """
 
     action = "forget"
     changes = True
@@ -62,7 +71,7 @@ class BeginForgetting(Selecting):
     token: Text
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the id of the forgetting. Raises Conflict."""
+        """Return the id of the forgetting. Raises Conflict if the set has changed or a legal hold keeps a memory."""
         action = current_action()
         by = action.principal.id if action else ""
         memories = operator.memories_of(self.namespace)
@@ -84,7 +93,7 @@ class ContinueForgetting(Operation):
     after: bool = False
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the state of the forgetting, and whether to continue."""
+        """Return the state of the forgetting, and in `after` whether the caller must continue."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
         return {
@@ -100,7 +109,7 @@ class ContinueForgetting(Operation):
 
 
 class IssueReceipt(Operation):
-    """Issue the signed receipt of a finished forgetting, without the ids of its memories."""
+    """Issue the signed receipt of a finished forgetting. The receipt does not have the ids of the memories."""
 
     action = "receipt"
 
@@ -108,7 +117,10 @@ class IssueReceipt(Operation):
     id: Id
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the receipt, its signature and the public key. Raises NotFound, and Conflict before the end."""
+        """Return the receipt, its signature and the public key.
+
+        Raises NotFound, and Conflict if the forgetting is not finished.
+        """
         memories = operator.memories_of(self.namespace)
         state = forgetting.read(self.id, memories=memories)
         if state.finished_at is None:
@@ -170,7 +182,7 @@ class ListForgotten(Operation):
 
 
 def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
-    """Return the SHA-256 of the ids in order, each with a line feed."""
+    """Return the SHA-256 of the ids of the memories of a forgetting, in order, each followed by a line feed."""
     digest, after = sha256(), None
     while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
         digest.update("".join(f"{each}\n" for each in ids).encode())

@@ -16,7 +16,7 @@ REASON_LIMIT = 500
 
 
 class ListHolds(Operation):
-    """List the holds of a namespace, or all."""
+    """List the legal holds of a namespace, or of all namespaces."""
 
     action = "hold_list"
     as_owner = True
@@ -33,7 +33,7 @@ class ListHolds(Operation):
 
 
 class PlaceHold(Selecting):
-    """Place a hold. SuspendExpiry must follow."""
+    """Place a legal hold. The caller must then call SuspendExpiry."""
 
     action = "hold_place"
     changes = True
@@ -53,7 +53,7 @@ class PlaceHold(Selecting):
 
 
 class SuspendExpiry(Operation):
-    """Suspend the expiry of stored memories that a hold keeps, a page at a time."""
+    """Suspend the expiry of stored memories that a legal hold keeps, a page at a time."""
 
     action = "hold_suspend"
     changes = True
@@ -64,7 +64,7 @@ class SuspendExpiry(Operation):
     after: bool = False
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the number of memories, and whether to continue."""
+        """Return the number of changed memories, and whether the caller must continue."""
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
@@ -74,7 +74,7 @@ class SuspendExpiry(Operation):
 
 
 class ReleaseHold(Operation):
-    """Release a hold. ApplyRetention must follow."""
+    """Release a legal hold. The caller must then call ApplyRetention."""
 
     action = "hold_release"
     changes = True
@@ -84,7 +84,7 @@ class ReleaseHold(Operation):
     id: Id
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the id. Raises NotFound."""
+        """Return the id of the hold. Raises NotFound."""
         if not operator.holds.release(self.namespace, self.id):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
         return {"id": str(self.id)}

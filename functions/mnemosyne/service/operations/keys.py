@@ -1,4 +1,7 @@
-"""Operations on API keys. A new key's secret stays with the caller: an operation has only its hash."""
+"""Operations on API keys.
+
+The caller creates the secret of a new key. An operation receives only the hash of the secret.
+"""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal

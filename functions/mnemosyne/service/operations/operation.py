@@ -10,23 +10,23 @@ from mnemosyne.ports.operator import Operator
 
 
 class Operation(Input):
-    """A request of an operator. The command line and the `migrate` function run the same operations.
+    """A request of an operator. The command line and the service `migrate` run the same operations.
 
-    An operation is short, because workflows and functions have time limits: one with much to do answers a page, with
-    `after` as the beginning of the next page.
+    An operation is short, because workflows and services have time limits. An operation with much to do returns one
+    page, and in `after` the beginning of the next page.
     """
 
     action: ClassVar[str]
-    """Name of the operation, in requests and in the audit log."""
+    """Name of the operation in requests and in the audit trail."""
     changes: ClassVar[bool] = False
-    """Whether it changes something."""
+    """Whether the operation changes data."""
     as_owner: ClassVar[bool] = False
-    """Whether it needs the rights of the role that owns the schema."""
+    """Whether the operation needs the rights of the role that owns the schema."""
 
-    if not TYPE_CHECKING:  # a type checker sees the fields as arguments
+    if not TYPE_CHECKING:  # a type checker then sees the fields as parameters
 
         def __init__(self, **values: Any) -> None:
-            """Build the operation from its fields. Raises InvalidRequest."""
+            """Build the operation from the values of its fields. Raises InvalidRequest."""
             try:
                 super().__init__(**values)
             except ValidationError as exc:
@@ -34,12 +34,12 @@ class Operation(Input):
 
     @abstractmethod
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Run the operation and return its answer, of JSON types. Raises the errors of `mnemosyne.errors`."""
+        """Run the operation, and return its answer as JSON types. Raises the errors of `mnemosyne.errors`."""
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether the audit trail has the operation. A poll that has found nothing new is left out."""
+        """Whether the audit trail records the operation. A poll without results is not recorded."""
         return True
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields for the audit log: ids and counts, no contents."""
+        """Return the fields for the audit trail: ids and numbers, but no contents."""
         return {}

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 class Position(Input):
-    """An OutcomeCursor as JSON; `since` in seconds."""
+    """An OutcomeCursor as JSON. `since` is in seconds."""
 
     since: float | None = None
     seen: Text | None = None
@@ -31,7 +31,7 @@ class Position(Input):
 
 
 class ListOutcomes(Operation):
-    """List the outcomes of a namespace in the order of the transactions that set them, a page at a time."""
+    """List the outcomes of a namespace, a page at a time, in the order of the transactions that set the outcomes."""
 
     action = "outcome_list"
 
@@ -40,7 +40,10 @@ class ListOutcomes(Operation):
     after: Position = Position()
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return a page of outcomes. `after` has the next position even on the last page, for outcomes to come."""
+        """Return a page of outcomes, and the next position as `after`.
+
+        The last page has a next position too, because outcomes may follow later.
+        """
         memories = operator.memories_of(self.namespace)
         after = self.after
         since = None if after.since is None else timedelta(seconds=after.since)
@@ -55,7 +58,7 @@ class ListOutcomes(Operation):
         return {"outcomes": [*map(_row, page.outcomes), *lost], "after": next_, "is_last": page.is_last}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether it is the first pass, or has found outcomes."""
+        """Whether the audit trail records the operation: it is the first pass, or it has found outcomes."""
         return self.after.seen is None or bool(answer["outcomes"])
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +76,7 @@ class ListOutcomesOfKeys(Operation):
     keys: Annotated[list[Text], Field(min_length=1, max_length=PAGE)]
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the outcomes in the order of the keys, `unknown` for a key without an outcome."""
+        """Return the outcomes in the order of the keys. A key without an outcome has the state `unknown`."""
         statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
         unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
         rows = [
@@ -92,14 +95,17 @@ class CountWaiting(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the number of requests, and the error of the last attempt."""
+        """Return the number of these requests, and the error of the last attempt."""
         memories = operator.memories_of(self.namespace)
         last = memories.ingest_requests(IngestState.QUEUED, 1)
         return {"waiting": memories.stats().pending, "error": last[0].error if last else None}
 
 
 def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | None) -> Row:
-    """Return the row of an unreadable message. Its data is read only to find a source that the attributes lack."""
+    """Return the row of an unreadable message.
+
+    The data of the message is read only if the attributes do not name the source.
+    """
     whole = None
     if source is not None and "source" not in dead_letter.attributes:
         whole = memories.dead_letter(dead_letter.message_id)

@@ -14,7 +14,7 @@ from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations.operation import Operation
 
 SECONDS: Final = 30.0
-"""Time after which an operation ends its page."""
+"""Seconds after which an operation ends its page."""
 Namespace = Annotated[Text, Field(max_length=200)]
 Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
 
@@ -26,7 +26,7 @@ class ListRetention(Operation):
     as_owner = True
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the namespaces with lifetimes of their own or with memories that expire."""
+        """Return the namespaces that have their own lifetimes or memories that expire."""
         return {
             "namespaces": [
                 {
@@ -41,7 +41,7 @@ class ListRetention(Operation):
 
 
 class PreviewRetention(Operation):
-    """Count the stored memories that would expire at once with other lifetimes."""
+    """Count the stored memories that would expire at once if the namespace had the given lifetimes."""
 
     action = "retention_preview"
     as_owner = True
@@ -58,7 +58,7 @@ class PreviewRetention(Operation):
 
     @property
     def lifetimes(self) -> Lifetimes:
-        """The lifetimes."""
+        """The lifetimes in the fields of the operation."""
         return Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
 
     def run(self, operator: Operator) -> dict[str, Any]:
@@ -71,7 +71,10 @@ class PreviewRetention(Operation):
 
 
 class SetRetention(PreviewRetention):
-    """Set the lifetimes of a namespace, or of all namespaces without their own. ApplyRetention must follow."""
+    """Set the lifetimes of a namespace. The caller must then call ApplyRetention.
+
+    The namespace '' means all namespaces without their own lifetimes.
+    """
 
     action = "retention_set"
     changes = True
@@ -83,7 +86,7 @@ class SetRetention(PreviewRetention):
 
 
 class ClearRetention(Operation):
-    """Remove the lifetimes of a namespace. ApplyRetention must follow."""
+    """Remove the lifetimes of a namespace. The caller must then call ApplyRetention."""
 
     action = "retention_clear"
     changes = True
@@ -92,7 +95,7 @@ class ClearRetention(Operation):
     namespace: Namespace = ""
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Remove the lifetimes. Raises NotFound if there are none."""
+        """Remove the lifetimes. Raises NotFound if the namespace has none."""
         if not operator.retention.clear(self.namespace):
             raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
         return {"namespace": self.namespace}
@@ -111,10 +114,10 @@ class ApplyRetention(Operation):
 
     namespace: Namespace = ""
     after: list[Any] | None = None
-    """Namespace and last memory of the page before."""
+    """Namespace and id of the last memory of the page before."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Change a page of memories and return the number of changed ones."""
+        """Change a page of memories, and return the number of changed memories."""
         deadline, changed = time.monotonic() + SECONDS, 0
         cursor = RetentionCursor.read(self.after) if self.after else None
         while True:

@@ -21,7 +21,7 @@ class Condition(Input):
 
 
 class Selecting(Operation):
-    """Base of the operations that select memories: by ids, by filters, or all."""
+    """Base of the operations that select memories: by ids, by filters, or all memories of a namespace."""
 
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE)] = None
@@ -29,13 +29,13 @@ class Selecting(Operation):
     session: Session | None = None
     after: Instant | None = None
     before: Instant | None = None
-    """Exclusive."""
+    """The end of the period, exclusive."""
     metadata: list[Condition] | None = None
     all: bool = False
 
     @property
     def selection(self) -> Selection:
-        """The selected memories. Raises InvalidRequest."""
+        """The selection that the fields describe. Raises InvalidRequest."""
         filters = Filters(
             after=self.after,
             before=self.before,

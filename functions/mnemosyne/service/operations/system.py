@@ -1,4 +1,4 @@
-"""Operations on the whole system: checks, migrations and moves to another embedding space."""
+"""Operations on the whole system: checks, migrations and moves of the memories to another embedding space."""
 
 import time
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from mnemosyne.ports.operator import Operator
 from mnemosyne.service.operations.operation import Operation
 
 SECONDS = 60.0
-"""Time after which a step of a move ends."""
+"""Seconds after which a step of a move ends."""
 
 
 class Examine(Operation):
@@ -44,7 +44,7 @@ class Migrate(Operation):
 
 
 class ShowSchema(Operation):
-    """Show which files of the schema are applied."""
+    """List the files of the schema, and show which of them are applied."""
 
     action = "schema_status"
     as_owner = True
@@ -61,7 +61,7 @@ class ShowSchema(Operation):
 
 
 class Moving(Operation):
-    """Base of the steps of a move to another embedding space. Each step can be repeated."""
+    """Base of the steps of a move of the memories to another embedding space. Each step can be repeated."""
 
     changes = True
     as_owner = True
@@ -75,12 +75,12 @@ class Moving(Operation):
 
 
 class BeginMove(Moving):
-    """Begin a move, or continue one."""
+    """Begin a move, or continue a move that has begun."""
 
     action = "reembed_begin"
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the current space, the new one, and the number of memories without a new embedding."""
+        """Return the current and the new embedding space, and the number of memories without a new embedding."""
         before, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
         with operator.move_to(target) as move:
             move.begin()
@@ -88,13 +88,13 @@ class BeginMove(Moving):
 
 
 class FillMove(Moving):
-    """Embed memories for some time."""
+    """Compute the new embeddings of memories, until the time of a step is over."""
 
     action = "reembed_fill"
 
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 100
     limit: Annotated[int, Field(ge=1)] = 1000
-    """Most memories of this step."""
+    """Maximum number of memories that this step embeds."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
         """Return the number of memories that were embedded. Raises Unavailable if the first batch fails."""
@@ -119,26 +119,26 @@ class IndexMove(Moving):
     action = "reembed_index"
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Build the indexes. Searches and stores go on meanwhile."""
+        """Build the indexes. Searches and stores are not blocked."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             move.index()
         return {}
 
 
 class SwitchMove(Moving):
-    """Replace the old embeddings with the new ones."""
+    """Replace the old embeddings by the new ones."""
 
     action = "reembed_switch"
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return whether the embeddings were replaced, and how many memories have no new embedding."""
+        """Return whether the embeddings were replaced, and the number of memories without a new embedding."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             switched = move.switch()
             return {"switched": switched, "missing": 0 if switched else move.missing()}
 
 
 class AbandonMove(Operation):
-    """Abandon a move: the memories keep their embeddings."""
+    """Abandon a move. The memories keep their old embeddings."""
 
     action = "reembed_abandon"
     changes = True
@@ -151,19 +151,19 @@ class AbandonMove(Operation):
 
 
 class MeasureRecall(Operation):
-    """Measure how many sampled memories a search by their own words finds.
+    """Measure the share of sampled memories that a search by their own words finds.
 
-    With the same `stored_by`, two measurements have the same sample.
+    Two measurements with the same `stored_by` have the same sample.
     """
 
     action = "recall"
     as_owner = True
 
     stored_by: Instant | None = None
-    """Only memories that were stored by this time; by default, by now."""
+    """Sample only memories that were stored until this time; by default, all memories."""
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the number of sampled memories, the share that is found, and the time."""
+        """Return the number of sampled memories, the share that the searches found, and the time."""
         stored_by = self.stored_by or datetime.now(UTC)
         sampled, recall = operator.recall(stored_by)
         return {"sampled": sampled, "recall": recall, "stored_by": rfc3339(stored_by)}
