@@ -230,6 +230,17 @@ def test_near_duplicates_are_those_of_that_time(services: FakeServices, shared_d
     assert len(search(services.memories, "oolong shelf", mode=SearchMode.HYBRID)) == 2
 
 
+@pytest.mark.parametrize(("then", "now_"), [({"k": "v" * 9_000}, {}), ({"k": "v"}, {"k": "v" * 9_000})])
+def test_hits_are_cut_by_the_length_of_the_metadata_of_that_time(
+    then: dict[str, str], now_: dict[str, str], services: FakeServices, shared_database: SharedDatabase
+) -> None:
+    memory_id = store_content(services.memories, "oolong", metadata=then)
+    at = now(shared_database)
+    services.memories.update(memory_id, MemoryChange(metadata=now_))
+    (hit,) = search(services.memories, None, filters=Filters(as_of=at), characters=1_000)
+    assert (hit.metadata, hit.truncated) == (({}, True) if len(then["k"]) > 1_000 else (then, False))
+
+
 def test_times_before_a_restore_are_refused(services: FakeServices, shared_database: SharedDatabase) -> None:
     store_content(services.memories, "oolong")
     shared_database.owner.run("UPDATE memories SET created_at = created_at - interval '9 days'")

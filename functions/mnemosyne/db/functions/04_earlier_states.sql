@@ -117,6 +117,11 @@ CREATE OR REPLACE FUNCTION timestamp_then(m memories, p_at timestamptz) RETURNS 
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at))."timestamp" ELSE (m)."timestamp" END;
 
+-- Return the metadata that the memory had at p_at. If p_at is null, return the present metadata.
+CREATE OR REPLACE FUNCTION metadata_then(m memories, p_at timestamptz) RETURNS jsonb
+LANGUAGE sql STABLE
+RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at)).metadata ELSE (m).metadata END;
+
 -- Return the statement_key that the memory m had at the time p_at. If p_at is null, return the present key.
 -- Near-duplicate memories have an equal statement_key.
 CREATE OR REPLACE FUNCTION statement_then(m memories, p_at timestamptz) RETURNS uuid
@@ -270,6 +275,6 @@ CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFEREN
     FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
 
 REVOKE ALL ON FUNCTION raise_incomplete, utc_text, note_incomplete_period, require_complete, memory_then, matched_then,
-    timestamp_then, statement_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_states, note_missing_memories
+    timestamp_then, metadata_then, statement_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_states, note_missing_memories
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_memory_then TO mnemosyne_runtime, mnemosyne_mcp;

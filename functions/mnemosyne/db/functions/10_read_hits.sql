@@ -40,16 +40,16 @@ BEGIN
 END
 $$;
 
--- Return the shortened fields of a memory that is longer than p_share characters, or an empty object for a shorter
--- memory.
+-- Return the shortened fields of a memory that is longer than p_share characters with p_metadata, or an empty object for a
+-- shorter memory. p_metadata are the present metadata of the memory, or those of an earlier time.
 --
 -- If the metadata are longer than half of p_share, they are replaced by null. The content is cut at its end. If at
 -- least 500 characters remain for the content, 240 of these are used for a snippet around a query word.
-CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
+CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    metadata_length integer := char_length(CAST(m.metadata AS text));
+    metadata_length integer := char_length(CAST(p_metadata AS text));
     length_left integer;
     passage text;
 BEGIN
@@ -71,13 +71,16 @@ $$;
 -- Return the number of characters to which each memory must be cut, so that all memories together have at most
 -- p_characters characters. The result is null if no memory needs to be cut.
 --
--- A memory shorter than this number is not cut. The longer memories share the remaining characters equally.
-CREATE OR REPLACE FUNCTION characters_each(p_namespace text, p_ids uuid[], p_characters integer) RETURNS integer
+-- A memory shorter than this number is not cut. The longer memories share the remaining characters equally. If p_as_of is
+-- not null, the metadata count as they were at that time.
+CREATE OR REPLACE FUNCTION characters_each(
+    p_namespace text, p_ids uuid[], p_characters integer, p_as_of timestamptz
+) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     lengths integer[] := ARRAY(
-        SELECT char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length FROM memories m
+        SELECT char_length(m.content) + char_length(CAST(metadata_then(m, p_as_of) AS text)) AS length FROM memories m
         WHERE m.id = ANY (p_ids) AND m.namespace = p_namespace ORDER BY length
     );
     rest integer := p_characters;
@@ -110,7 +113,7 @@ BEGIN
     IF p_as_of IS NOT NULL THEN
         PERFORM require_complete(p_namespace, p_as_of);
     END IF;
-    share := characters_each(p_namespace, p_ids, p_characters);
+    share := characters_each(p_namespace, p_ids, p_characters, p_as_of);
     RETURN (
         SELECT coalesce(json_agg(CASE WHEN m.changed_at > p_as_of THEN memory_record(memory_then(m, p_as_of))
             ELSE memory_record(m) END || jsonb_build_object(
@@ -120,7 +123,7 @@ BEGIN
                 ELSE superseded_then(m.namespace, m.id, p_as_of) END,
             'matched_words', CASE WHEN p_explain
                 THEN matched_words(p_query, searched_text(m.title, m.tags, m.content)) END
-        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, p_query, share) END ORDER BY u.place), '[]')
+        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, metadata_then(m, p_as_of), p_query, share) END ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
         WHERE is_unexpired(m.expires_at)
     );
