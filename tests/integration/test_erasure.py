@@ -4,24 +4,32 @@ import json
 import logging
 import mmap
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import pytest
 from click.testing import CliRunner
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.signing.receipts import verify
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
+from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.pubsub_message import Published
-from mnemosyne.service import deliveries
+from mnemosyne.domain.search import Filters
+from mnemosyne.service import deliveries, forgetting
 from mnemosyne.service.deliveries import Push
-from tests.fakes import FakeServices, request
+from mnemosyne.service.object_import import import_object
+from tests.fakes import NOW, FakeServices, request
+from tests.fakes_wire.cloud_storage import CloudStorage as Storage
 from tests.integration.test_forgetting import Letters, push
+from tests.integration.test_ways_in import NAMESPACE, System
 from tests.memories import list_memories, rate, status_of
 
 CANARY = "xylophagous-quetzalcoatlus"
@@ -141,6 +149,38 @@ def test_a_forgotten_text_is_in_no_file_or_table_and_redelivery_does_not_restore
     assert status_of(letters.memories, on_its_way.request_id).state is IngestState.DELETED
     _rewrite(cluster, database)
     assert files_with_the_canary(server) == []
+
+
+def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_not_restore_it(
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(3)]
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)
+    with Storage().serving() as storage:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", storage.url)
+        monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+        system = System(pool, tmp_path)
+        blob = storage.put("bucket", "a.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+        stored = StoredObject(bucket="bucket", name="a.jsonl", generation=blob.generation)
+        _import(system, stored)
+        assert "public.memories" in tables_with_the_canary(cluster, database)
+
+        selection = Selection(filters=Filters(tags=("zoo",), include_superseded=True))
+        token = system.memories.preview_forgetting(selection, 10).token
+        forgetting_id = forgetting.begin(selection, token, "", memories=system.memories)
+        while not forgetting.proceed(forgetting_id, memories=system.memories, deadline=inf).finished_at:
+            pass
+        _import(system, stored)
+        system.queue.close()
+    assert list_memories(system.memories) == []
+    assert tables_with_the_canary(cluster, database) == set()
+    assert files_with_the_canary(tmp_path) == []
+    pool.close()
+
+
+def _import(system: System, stored: StoredObject) -> None:
+    services: Any = system
+    import_object(NAMESPACE, stored, services, message_id="1", budget=3600, pause=system.deliver)
 
 
 def _deliver(services: FakeServices, sent: Push) -> None:
