@@ -68,7 +68,7 @@ figure { margin: 0 } figcaption { padding: 8px 0 } img { display: block }
 
 
 def main() -> int:
-    """Write the pictures, and return 0."""
+    """Write the pictures and return 0, the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("design", type=Path, help="directory with the pages of the design")
     parser.add_argument("out", type=Path, nargs="?", default=OUT, help="directory to write to")
@@ -89,7 +89,10 @@ def main() -> int:
 
 
 def _product(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]]:
-    """Return the pictures of the console by page, then by caption."""
+    """Take the pictures of the console.
+
+    Returns them by page and then by caption.
+    """
     pictures: dict[str, dict[str, bytes]] = {name: {} for name in ("empty", *PAGES, "login")}
     with serving() as server:
         site = f"http://127.0.0.1:{server.port}"
@@ -103,7 +106,10 @@ def _product(browser: Chromium, design: Path) -> dict[str, dict[str, bytes]]:
 
 
 def _store(browser: Chromium, server: DevServer, design: Path) -> str:
-    """Store the memories of the design. Return the id of one about printers, or of the last."""
+    """Store the memories of the design.
+
+    Returns the id of a memory about printers, or of the last one if there is none.
+    """
     browser.open(f"file://{design}/home.html")
     memories: list[dict[str, Any]] = browser.driver.execute_script(MEMORIES)
     requests = server.call("ingest_memories", {"memories": memories})["request_ids"]

@@ -14,7 +14,7 @@ import uuid
 from typing import Any
 
 SECONDS = 120.0
-"""Time for the whole test, in which a busy server may answer 429 and 503."""
+"""Seconds for the whole test. A busy server may answer 429 and 503 in this time."""
 
 
 class SmokeError(Exception):
@@ -38,7 +38,7 @@ def smoke(url: str, *, seconds: float = SECONDS) -> str:
 
 
 def _stored(url: str, request_id: str, deadline: float) -> str:
-    """Wait for a request's outcome and return its memory's id."""
+    """Wait for the outcome of a request to ingest, and return the stored memory's id."""
     while True:
         (status,) = _call(url, "ingest_status", {"request_id": request_id}, deadline)["requests"]
         if status["state"] == "stored":

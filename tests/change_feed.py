@@ -1,4 +1,4 @@
-"""Read the change feed in tests."""
+"""Read the change feed (the events of changed memories) in tests."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent
 
 
 class Reader:
-    """Follows a feed, pass by pass."""
+    """Reads the change feed of a store. Each pass returns the events since the previous pass."""
 
     def __init__(self, memories: PostgresMemories, *, since: timedelta | None = None, limit: int = 100) -> None:
         self._memories, self._limit = memories, limit
@@ -28,5 +28,5 @@ class Reader:
 
 
 def read_kinds(memories: PostgresMemories, **options: Any) -> list[tuple[str, UUID, tuple[str, ...]]]:
-    """Return kind, memory and fields of each event."""
+    """Read the events of one pass, and return kind, memory and changed fields of each."""
     return [(event.kind.value, event.memory_id, tuple(event.fields)) for event in Reader(memories, **options).read()]

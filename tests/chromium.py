@@ -51,7 +51,7 @@ class Chromium:
 
     @property
     def text(self) -> str:
-        """Return the page's text; empty during navigation."""
+        """Return the text of the page; empty while the browser loads another page."""
         try:
             return self.driver.find_element(By.TAG_NAME, "body").text
         except (NoSuchElementException, StaleElementReferenceException):

@@ -4,13 +4,13 @@ import pytest
 
 
 class StoppedClock:
-    """Replacement of `time.monotonic`."""
+    """Clock that replaces `time.monotonic` and stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def monotonic(self) -> float:
-        """Current time in seconds."""
+        """Return the current time of this clock in seconds."""
         return self.now
 
 

@@ -1,4 +1,4 @@
-"""Fixtures that tests share: an embedded PostgreSQL, and the complete system as a subprocess.
+"""Fixtures that tests share: an embedded PostgreSQL server, and the complete system as a subprocess.
 
 Fixtures import heavy modules inside of functions, so that unit tests start within a second.
 """
@@ -54,7 +54,7 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
         server = postgres.start(DataDir.at(str(directory)))
         try:
             postgres.prepare(server, FAKE_SPACE)
-            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # Its files are in memory if there is room.
+            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # The files are in memory if there is room.
             _as_owner(server, "SELECT pg_reload_conf()")
             yield server
         finally:
@@ -68,7 +68,10 @@ def _names() -> Iterator[int]:
 
 @pytest.fixture
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
-    """Function that makes a database for one test, migrated or `empty`, and returns its name. Drops it afterwards."""
+    """Return a function that creates a database for one test and returns its name; it is dropped afterwards.
+
+    The database is migrated, or `empty`.
+    """
     from mnemosyne.cli.local import postgres
 
     made: list[str] = []
@@ -128,7 +131,7 @@ def _shared_database(cluster: "EmbeddedPostgres") -> "Iterator[SharedDatabase]":
 
 @pytest.fixture
 def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatabase]":
-    """An empty database that is emptied after the test, which is fifty times faster than a new database.
+    """A shared database that is empty at the start of a test, fifty times faster than a new one.
 
     A test that changes the schema, the embedding space or the quota of all namespaces must use `database` instead.
     """
@@ -176,7 +179,7 @@ def dev() -> "Iterator[DevServer]":
 
 @pytest.fixture
 def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
-    """`mnemosyne dev` for one test; the test starts it."""
+    """`mnemosyne dev` for one test, which starts it."""
     from tests.dev import DevServer
 
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
@@ -209,7 +212,7 @@ def emulator() -> Iterator[str]:
             wait_until(lambda: _answers(client), "the Pub/Sub emulator answers")
         yield host
     finally:
-        process.kill()  # killed, because a regular end takes ten seconds
+        process.kill()  # the emulator is killed, because its regular end takes ten seconds
         process.wait()
 
 

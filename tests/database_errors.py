@@ -1,4 +1,4 @@
-"""PostgreSQL's messages behind this project's errors, and database faults that last until an operator acts."""
+"""Check the PostgreSQL errors that cause this project's errors, and cause faults that last until an operator acts."""
 
 import re
 from collections.abc import Iterator
@@ -57,4 +57,4 @@ FAULTS = {
         "mnemosyne doctor",
     ),
 }
-"""The statements that begin and end a fault, a part of its cause, and a part of its next step."""
+"""For each fault: the statements that begin and end it, a part of its logged cause, and of its next step."""

@@ -48,7 +48,7 @@ class DevServer(ToolClient):
         self._fronted = ""
 
     def start(self) -> None:
-        """Start it and return once it is ready."""
+        """Start `mnemosyne dev` and return once it is ready."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
                 [
@@ -66,7 +66,7 @@ class DevServer(ToolClient):
                 cwd=self._cwd,
                 start_new_session=True,
             )
-        # The addresses are printed after "Ready", in another write.
+        # The addresses are printed after "Ready", in a separate write.
         wait_until(lambda: "/mcp" in self.printed().partition("Ready")[2] or not self.alive, "mnemosyne dev is ready")
         assert self.alive, self.printed()
 
@@ -79,7 +79,7 @@ class DevServer(ToolClient):
         return self.output.read_text() if self.output.exists() else ""
 
     def stop(self) -> None:
-        """Press Ctrl-C and wait for the end."""
+        """Send SIGINT, as Ctrl-C does, and wait until `mnemosyne dev` has exited."""
         if self.process is not None and self.alive:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
@@ -87,7 +87,7 @@ class DevServer(ToolClient):
                 keep_port("127.0.0.1", self.port)
 
     def close(self) -> None:
-        """Stop it and its front end, and close the connections to it."""
+        """Stop `mnemosyne dev` and the front end, and close the connections to them."""
         self.stop()
         self._serving.close()
         self.client.close()

@@ -1,4 +1,4 @@
-"""Folders for the files of PostgreSQL servers."""
+"""Temporary folders for the files of PostgreSQL servers, in memory if there is room."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The commands in the code blocks of the documents, and which of them a test runs."""
+"""Find the commands in the code blocks of the documents, and which of them a test runs."""
 
 import re
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ DOCUMENTS = [
 ]
 SHELL = ("", "sh", "bash", "console", "shell")
 ON_THE_PATH = 'export PATH="$PWD/.venv/bin:$PATH"'
-"""With it a terminal in a clone finds the commands as the documents write them."""
+"""Shell command after which a terminal in a clone finds the commands by their names in the documents."""
 DATA = {
     r'[{ ]*"|[{[]': "JSON",
     r"(TS|TITLE|TAGS|BODY): |\[\[\[": "a chronicle",
     r"uuid5\(": "a formula",
     r"\w+ +(=|\{)|\}": "Terraform's language",
 }
-"""Lines of blocks without a language that are no commands, by how they begin."""
+"""Beginnings of lines that are no commands, in blocks without a language."""
 RUN = (
     r"export (PATH|PUBSUB_EMULATOR_HOST)=",
     r"echo ",
@@ -33,7 +33,7 @@ RUN = (
     r"(MNEMOSYNE_TOKEN=\S+ )?mnemosyne (?!(outcomes|changes) .*--follow)",
     r"(MNEMOSYNE_TOKEN=\S+ )?python3? (docs/examples|infra)/",
 )
-"""Commands that a test runs in a shell, by how they begin."""
+"""Beginnings of the commands that a test runs in a shell."""
 NOT_RUN = {
     r"(TF_VAR_\w+=\S+ )?make ": "make prints what it would run",
     r"gcloud pubsub topics publish ": "tests/acceptance/test_publishing.py runs it",
@@ -54,12 +54,12 @@ NOT_RUN = {
     r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m infra.benchmarks": "calls Gemini or Vertex AI",
     r"python -m infra.benchmarks.retrieval --corpus ": "tests/integration/test_retrieval_quality.py runs it",
 }
-"""Commands that no test runs, by how they begin, with the reason."""
+"""Beginnings of the commands that no test runs, each with the reason."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and where it is written."""
+    """A command in a document, with the file and line."""
 
     document: Path
     line: int
@@ -74,7 +74,7 @@ class Command:
 
     @property
     def reason(self) -> str:
-        """Why no test runs it; empty if no reason is known."""
+        """Reason why no test runs the command; empty if there is none."""
         return next((reason for pattern, reason in NOT_RUN.items() if re.match(pattern, self.text)), "")
 
 

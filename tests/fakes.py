@@ -40,7 +40,7 @@ class FakeEmbedder:
         self.embedded: list[str] = []
         self.away = False
         self.fault: MnemosyneError | None = None
-        """Error of every call."""
+        """Error that every call raises; None if calls succeed."""
 
     def for_namespace(self, namespace: str) -> "FakeEmbedder":
         return self
@@ -116,7 +116,7 @@ class FakeQueue:
 
 
 class FakeOutcomes:
-    """An OutcomeTopic in a list."""
+    """An OutcomeTopic that keeps the published outcomes in a list."""
 
     def __init__(self) -> None:
         self.told: list[Outcome] = []
@@ -175,6 +175,6 @@ class FakeServices:
 
 
 def request(content: str, **fields: object) -> IngestRequest:
-    """A valid ingest request for that content."""
+    """Return a valid request to ingest a memory with this content."""
     values: dict[str, object] = {"timestamp": NOW, "tags": (), "title": None, "metadata": None, **fields}
     return IngestRequest.of(new_id(), content=content, **values)  # type: ignore[arg-type]

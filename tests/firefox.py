@@ -29,7 +29,7 @@ PREFERENCES = {
     "remote.log.level": "Info",
     "toolkit.telemetry.reportingpolicy.firstRun": False,
 }
-"""Without these Firefox talks to its maker at every start."""
+"""Preferences without which Firefox contacts its vendor at every start."""
 ENTER = "\ue007"
 
 
@@ -46,7 +46,7 @@ class Firefox:
         self._context = self._send("browsingContext.getTree")["contexts"][0]["context"]
 
     def _send(self, method: str, **parameters: Any) -> Any:
-        """Return the result of a command. Events that come before it are kept."""
+        """Send a command and return its result. Events that arrive before the result are kept."""
         number = next(self._ids)
         self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
@@ -81,7 +81,7 @@ class Firefox:
         wait_until(lambda: self.run(found) is True, f"{selector} is there", seconds=SECONDS)
 
     def press(self, selector: str, label: str) -> None:
-        """Click the middle of the element of a selector that has this text."""
+        """Click the middle of the element that matches the selector and has this text."""
         named = f"(e) => e.innerText.trim() === {json.dumps(label)}"
         wanted = f"[...document.querySelectorAll({json.dumps(selector)})].find({named})"
         wait_until(lambda: self.run(f"Boolean({wanted})") is True, f"{label} can be pressed", seconds=SECONDS)
@@ -100,7 +100,7 @@ class Firefox:
         self._send("input.performActions", context=self._context, actions=actions)
 
     def type(self, selector: str, text: str) -> None:
-        """Focus the field of a selector and type a text."""
+        """Focus the field that matches the selector, and type a text."""
         self.has(selector)
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")
         keys = [{"type": kind, "value": key} for key in text for kind in ("keyDown", "keyUp")]

@@ -29,7 +29,7 @@ OLD_SECONDS = 900.0
 
 
 class World:
-    """Functions over some services, with their log entries and metric points."""
+    """Functions that use the given services, with the log entries and metric points of an incident."""
 
     def __init__(self, services: FakeServices) -> None:
         self.services = services
@@ -39,7 +39,7 @@ class World:
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
-        """Record lines logged in the context as log lines of a function."""
+        """Record the lines that are logged until the context ends as log lines of a function."""
         written = _Lines()
         logger = logging.getLogger("mnemosyne")
         level = logger.level
@@ -113,7 +113,7 @@ class World:
         return self.deliver(function, handler=handler, **options)
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool of mcp."""
+        """Call a tool of the `mcp` function."""
         with self.function("mcp"):
             return call_tool(self.services, tool, **arguments)
 
@@ -151,7 +151,7 @@ class World:
         return status
 
     def answered(self, function: str, status: int) -> None:
-        """Count an answer, as Cloud Run does."""
+        """Count a response of a function, as Cloud Run's metrics do."""
         resource = {"type": "cloud_run_revision", "labels.service_name": f"mem-{function}"}
         self.measure("run.googleapis.com/request_count", 1.0, resource, {"response_code_class": f"{status // 100}xx"})
 

@@ -1,4 +1,4 @@
-"""The packages that a lock file of `make lock` pins."""
+"""Read the packages that a lock file of `make lock` pins to versions."""
 
 import re
 from dataclasses import dataclass

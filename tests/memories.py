@@ -78,7 +78,7 @@ def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[
 
 
 def unstored(one: IngestRequest, error: str) -> FailedRequest:
-    """Return the request as a failed or waiting one."""
+    """Return a failed request with this error, in place of the request."""
     return FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id)
 
 

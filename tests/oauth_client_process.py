@@ -1,4 +1,4 @@
-"""A client process: at each line of its input the Python SDK refreshes the tokens of a shared file."""
+"""A client process. For each line of its input, the Python SDK refreshes the tokens in a shared file."""
 
 import asyncio
 import sys

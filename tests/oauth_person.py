@@ -1,4 +1,4 @@
-"""A person at a real browser, who reads the log-in code in the terminal."""
+"""A person with a real browser, who reads the log-in code in the terminal of `mnemosyne dev`."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 
 
 class Terminal:
-    """A user with the output of `mnemosyne dev`."""
+    """A terminal that shows the output of `mnemosyne dev`."""
 
     def __init__(self, printed: Callable[[], str]) -> None:
         self._printed = printed

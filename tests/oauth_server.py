@@ -81,7 +81,10 @@ class AuthServer:
 
 
 def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
-    """Return the path that a client opens in the browser. Parameters with the value None are left out."""
+    """Return the path that a client opens in the browser to ask for authorization.
+
+    Parameters with the value None are left out.
+    """
     wanted: Mapping[str, str | None] = {
         "response_type": "code",
         "client_id": client_id,
@@ -123,7 +126,7 @@ class Visit:
         return self.browser.post("/consent", data={"request": self.id, "answer": answer}, headers=headers)
 
     def to_the_end(self, client_id: str, **changed: str | None) -> dict[str, str]:
-        """Complete the flow; return the answer to the client."""
+        """Complete all steps of the flow, and return the parameters of the redirect to the client."""
         assert self.open(asked(client_id, **changed)).status_code == 303
         assert self.log_in().headers["Location"].startswith(f"{ISSUER}/consent"), "not logged in"
         answer = self.look()
@@ -134,13 +137,13 @@ class Visit:
 
 
 def told(answer: Any) -> dict[str, str]:
-    """Return the parameters of the redirect's address."""
+    """Return the parameters of the URL to which a response redirects."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
 
 
 def back(page: Any) -> dict[str, str]:
-    """Return the parameters of the address that a page links to."""
+    """Return the parameters of the URL that a page links to."""
     assert "Location" not in page.headers
     link = re.search(r'href="([^"]+)" rel', page.text)
     assert link, page.text

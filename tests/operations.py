@@ -1,4 +1,7 @@
-"""Run operations in a `migrate` function without gcloud: the workflow is a call of its app."""
+"""Run an operator's operations in a `migrate` function, without gcloud.
+
+A call of the app of the function replaces the workflow in Google Cloud.
+"""
 
 import json
 from collections.abc import Callable
@@ -13,14 +16,17 @@ from tests.fakes_wire.google.apis import succeeded
 
 
 class CalledDirectly(Deployment):
-    """A deployment whose function is an app in this process. `bodies` has what the workflow would carry."""
+    """A deployment whose function is an app in this process.
+
+    `bodies` has the requests and answers that the workflow would carry.
+    """
 
     def __init__(self, client: TestClient, token: str = "") -> None:
         super().__init__("a-project", "europe-west1", "mnemosyne")
         self.client = client
         self._token = token
         self.bodies: list[dict[str, Any]] = []
-        """Requests and answers, in turn."""
+        """Requests and answers, alternately."""
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         response = self.client.post("/operations", json=body)
@@ -31,7 +37,7 @@ class CalledDirectly(Deployment):
 
 
 def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
-    """Return the execution of a deployment's workflow, whose function runs operations with `run`."""
+    """Return a function that executes a deployment's workflow. Its function runs operations with `run`."""
     function = SealedOperations(run, lambda event, exc: str(exc))
 
     def execute(argument: str | None) -> dict[str, Any]:
@@ -43,7 +49,7 @@ def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
 
 
 class LocalOperations:
-    """Runs operations on an operator or a part of one, without a function."""
+    """Runs operations on an operator, or on a part of one, in this process."""
 
     def __init__(self, operator: Any) -> None:
         self._operator = operator

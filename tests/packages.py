@@ -1,4 +1,4 @@
-"""Environments with packages that conflict with this project's; each is created once."""
+"""Python and npm environments with packages that conflict with this project's. Each is created once."""
 
 import shutil
 import subprocess

@@ -30,19 +30,19 @@ class Publisher:
         return str(client.publish(TOPIC, raw, **attributes).result(20))
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        """Start a command on the system that runs."""
+        """Start a command that works on the running system."""
         command = [str(COMMAND), *arguments, "--data-dir", str(self.dev.directory / "data")]
         return subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *arguments: str) -> str:
-        """Return the output of a command, which must succeed."""
+        """Run a command that must succeed, and return its output."""
         ended = self.start(*arguments)
         printed, said = ended.communicate(timeout=120)
         assert ended.returncode == 0, said.decode()
         return printed.decode()
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:
-        """Return the JSON lines that a command prints."""
+        """Run a command and return the JSON lines that it prints."""
         return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
 
 

@@ -1,4 +1,7 @@
-"""Versions and deletions of records with source and key, delivered to a store."""
+"""Deliver versions and deletions of records to a store.
+
+A record is what a publisher names by source and key. Each time that it is sent, it is a new version of the record.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,14 +26,20 @@ def _at(second: int) -> datetime:
 
 
 def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
-    """Return a version of a record with this second as its time, and optionally another second of publication."""
+    """Return a version of a record with this second as its timestamp.
+
+    `published` is the second in which it was published, if it is another one.
+    """
     made = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
     request_id = version_id(SOURCE, key, made.content_hash, made.timestamp)
     return replace(made, request_id=request_id, published=_at(second if published is None else published))
 
 
 def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
-    """Return a deletion of a record with this second as its time, and optionally another second of publication."""
+    """Return a deletion of a record with this second as its timestamp.
+
+    `published` is the second in which it was published, if it is another one.
+    """
     return Deletion(
         request_id=deletion_id(SOURCE, key, _at(second)),
         external_id=ExternalId(SOURCE, key),

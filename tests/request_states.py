@@ -1,4 +1,4 @@
-"""The table of request states in docs/requests.md."""
+"""Read the table in docs/requests.md with the states of requests to ingest."""
 
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,7 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "requests.md"
 
 @cache
 def documented_states() -> dict[tuple[str, str | None], str | None]:
-    """Return the next state for each event and state.
+    """Return the next state for each event and state in the table.
 
     As a state, None means that the request has no row. As a next state, None means that the state does not change.
     """

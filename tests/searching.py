@@ -1,4 +1,4 @@
-"""A search of a store with a given vector, without an embedder."""
+"""Search a store with a given vector, without an embedder."""
 
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.ports.embedder import Vector

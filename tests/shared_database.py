@@ -15,7 +15,7 @@ _QUOTAS: Final = "DELETE FROM quotas WHERE namespace <> ''"
 
 
 class SharedDatabase:
-    """A migrated database with two connections: as the functions' user, from a pool, and as the owner."""
+    """A migrated database with two kinds of connections: as the functions' user, and as the owner."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
@@ -28,7 +28,7 @@ class SharedDatabase:
         self._empty = "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
 
     def empty(self) -> None:
-        """Delete all rows that tests make."""
+        """Delete all rows that a test may have stored."""
         self.owner.run_file(self._empty)
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""Long texts in many scripts and formats, at least three of each, for tests of properties that each text has."""
+"""Long texts in many scripts and formats, for tests of properties that every text has.
+
+There are at least three texts of each script and format.
+"""
 
 import base64
 import json
@@ -50,7 +53,7 @@ def _repeated(passage: str) -> Shape:
 
 
 def _shuffled(passage: str) -> Shape:
-    """Return words of the passage in random order; characters, if the script has no spaces."""
+    """Return words of the passage in random order; characters if the script has no spaces."""
 
     def made(random: Random, length: int) -> str:
         words = passage.split() if passage.count(" ") > 3 else list(passage)

@@ -25,7 +25,7 @@ class Sample:
     row: dict[str, Any]
     request_id: UUID
     kind: str
-    """`memory`, `version`, `deletion` or `bad`."""
+    """Kind of the record: `memory`, `version`, `deletion` or `bad`."""
     key: str = ""
     when: datetime = _BEGIN
 
@@ -41,7 +41,7 @@ class Sample:
 
 
 def _time(pick: random.Random, when: datetime) -> dict[str, Any]:
-    """Return the instant in the format of a random system."""
+    """Return the time as text in the format of a randomly chosen system."""
     seconds = int(when.timestamp())
     tokyo = when.astimezone(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None)
     forms: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""A vault of sixty notes, in the formats of six applications."""
+"""A vault (folder of notes) with sixty notes, in the formats of six applications."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ NAMES = [
     "Grandma Elsie pudding", "Tent pegs and guy ropes", "Kettle descaling", "Violin strings", "Sourdough starter",
     "Bicycle chain wear", "Passport renewal", "Greenhouse tomatoes", "Chess opening", "Piano tuner",
 ]  # fmt: skip
-"""Words that the texts do not contain: a note is found by its name."""
+"""Names of notes. The texts do not contain these words, so a note is found by its name only."""
 TOPICS = [
     "steam it for two hours", "keep ten in the blue bag", "citric acid every spring", "replace them each autumn",
     "feed it on Sundays", "measure with the gauge", "photographs are in the drawer", "pinch out side shoots",

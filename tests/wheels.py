@@ -1,4 +1,7 @@
-"""The wheels of this repository, and environments in which they are installed; each is made once per test session."""
+"""Build the wheels of this repository, and environments in which they are installed.
+
+Each is made once per test session.
+"""
 
 import os
 import shutil
@@ -38,7 +41,7 @@ class Installed:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the environment variables of this process without the repository and without settings."""
+        """Return this process's environment variables without those of Python, virtual environments and settings."""
         ours = ("PYTHON", "VIRTUAL_ENV", "MNEMOSYNE_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         return kept | {"PATH": f"{self.bin}:/usr/bin:/bin"}
@@ -50,7 +53,7 @@ class Installed:
         )
 
     def pip(self, *arguments: str | Path) -> None:
-        """Run the pip of the tests on the environment, which has none."""
+        """Run pip on the environment, which has no pip: the pip of the tests."""
         python = self.bin / "python"
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
         done = subprocess.run([*pip, *arguments], cwd=self.home, capture_output=True, text=True)
@@ -75,7 +78,10 @@ def build(shared: Path) -> Path:
 
 
 def install_alone(shared: Path) -> Installed:
-    """Return an environment in which the wheel was installed without an extra; there was not even pip before."""
+    """Return an environment in which the wheel was installed without an extra.
+
+    No other package, not even pip, was installed before.
+    """
     (wheel,) = build(shared).glob("mnemosyne_serverless-*.whl")
 
     def install(home: Path) -> None:
@@ -88,9 +94,8 @@ def install_alone(shared: Path) -> Installed:
 def install_with_local(shared: Path) -> Installed:
     """Return an environment in which the wheel was installed with the extra `local`.
 
-    The dependencies without an extra are hard links to those that pip has just put into the environment of
-    `install_alone`. pip installs the wheel, its commands and the packages of the extra, and checks that all versions go
-    together.
+    The dependencies without the extra are hard links to those in the environment of `install_alone`. pip installs the
+    wheel, its commands and the packages of the extra, and checks that all versions are compatible.
     """
     alone = install_alone(shared)
 

@@ -1,4 +1,7 @@
-"""Queries and contents that they find by a word, for each script, Unicode normal form and kind of compound word."""
+"""Queries, and contents that they find by a word.
+
+There are some for each script, Unicode normal form and kind of compound word.
+"""
 
 import unicodedata
 
@@ -113,7 +116,8 @@ INFLECTED: list[tuple[str, str]] = [
     ("книгами", "Новая книга лежит на столе"),
     ("المعلم", "وصل معلم جديد إلى المدرسة"),
 ]
-"""Queries of a word or two in another grammatical form than in the content, which shows its language."""
+"""Queries of one or two words, with contents that have the word in another grammatical form. The content shows the
+language."""
 NOT_CONFLATED: list[tuple[str, str]] = [
     ("Mai", "Wir ernten den Mais im Herbst und trocknen ihn"),
     ("Rei", "Der Reis ist in der Küche und nicht im Keller"),
@@ -122,7 +126,7 @@ NOT_CONFLATED: list[tuple[str, str]] = [
     ("organ", "La organización está en el centro de la ciudad"),
     ("нов", "Новости читают вечером в гостиной"),
 ]
-"""Queries that equal the English stem of a word in the content."""
+"""Queries that are equal to the English stem of a word in the content."""
 FUNCTION_WORDS: list[tuple[str, str]] = [
     ("Когда груз прибудет в порт?", "Ключ висит в коридоре, когда никого нет"),
     ("Wo ist der Schlüssel für die Garage?", "Die Miete ist für das Haus und der Garten ist groß"),
@@ -132,4 +136,4 @@ FUNCTION_WORDS: list[tuple[str, str]] = [
     ("متى تصل الشحنة إلى الميناء؟", "ذهب إلى السوق متى أراد"),
     ("鍵はどこですか", "犬はここで寝ます"),
 ]
-"""Questions that share only function words with the content."""
+"""Questions that have only function words, such as "the", in common with the content."""

@@ -45,7 +45,7 @@ DOCUMENTED = (
     "mnemosyne import / what ingest stores",
     "cold start of mcp, tools/list / hello",
 )
-"""Figures in the document's table. The baseline has all figures."""
+"""The figures that docs/benchmarks.md lists. The baseline has all figures."""
 
 FULL_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {

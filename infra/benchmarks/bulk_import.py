@@ -28,7 +28,7 @@ WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "re
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure with `count` memories per round."""
+    """Measure both rates with `count` memories per round, and return their ratio."""
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios, firsts = [], []
     with (

@@ -44,7 +44,7 @@ COMPARED = {
     ("tools/call with an API key", "the bare SDK"): None,
     ("tools/call", "its high-level server"): None,
 }
-"""Compared apps, and the goals."""
+"""The apps that are compared, with the goals of their ratios."""
 KEY_ID, SECRET = "0" * 12, "0" * 43
 ERAS = {
     "2025-11-25": {},
@@ -125,7 +125,7 @@ def _app(server: Any) -> Starlette:
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure both protocol versions."""
+    """Measure both protocol versions, and return the figures."""
     configure_logging("INFO", io.StringIO())
     return uvloop.run(measured(rounds))
 

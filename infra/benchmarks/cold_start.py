@@ -1,4 +1,4 @@
-"""Compare each function's time from start to first response with a minimal function's."""
+"""Compare the time from start to first response of each function with that of a minimal function."""
 
 import os
 import subprocess

@@ -51,9 +51,9 @@ class Collection:
     documents: dict[str, dict[str, Any]]
     questions: list[Question]
     changes: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of documents of which the second states another value of the same fact."""
+    """Pairs of documents. The second states another value of the same fact than the first."""
     facts: dict[str, Fact] = field(default_factory=dict)
-    """The facts of the documents that state one."""
+    """The fact that a document states, by document; only for documents that state one."""
 
     @property
     def answerable(self) -> list[Question]:
@@ -67,7 +67,7 @@ class Collection:
 
     @property
     def has_tags(self) -> bool:
-        """Whether its documents have tags."""
+        """Whether the collection's documents have tags."""
         return any(one.get("tags") for one in self.documents.values())
 
     @classmethod

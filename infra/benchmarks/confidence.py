@@ -22,14 +22,17 @@ from mnemosyne.domain.confidence import Confidence, confidence
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
-"""The best cosine, share of words, and sum of both of a hit, a row per question."""
+"""The best cosine, share of words, and sum of both among the hits of a question, one row per question."""
 HITS = 3
-"""The best hits among which the values are the largest."""
+"""Number of best hits among which the largest values are taken."""
 QUESTIONS = 250
 
 
 def auc(answerable: Values, others: Values) -> float:
-    """Return the probability that an answerable question has the higher value: Mann-Whitney's U."""
+    """Return the ROC AUC: Mann-Whitney's U.
+
+    It is the probability that an answerable question has a higher value than an unanswerable one.
+    """
     higher = (answerable[:, None] > others[None, :]).mean()
     return float(higher + 0.5 * (answerable[:, None] == others[None, :]).mean())
 
@@ -59,7 +62,7 @@ def measure(stored: Stored, kind: str, others: Sequence[Question]) -> None:
 
 
 def main() -> None:
-    """Measure all sets."""
+    """Measure all sets and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
     arguments = parser.parse_args()

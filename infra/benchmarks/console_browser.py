@@ -156,7 +156,10 @@ def _wait_for_rows(browser: Chromium, count: int) -> None:
 
 
 def _long(browser: Chromium) -> list[float]:
-    """Return the long tasks since the last call, after those of the last change have been reported."""
+    """Return the long tasks since the last call.
+
+    First wait until those of the last change have been reported.
+    """
     script = "setTimeout(() => { arguments[0](window.long); window.long = []; }, 500)"
     long: list[Any] = browser.driver.execute_async_script(script)
     return [float(duration) for duration in long]

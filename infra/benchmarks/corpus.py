@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WORDS = range(8, 121)
-"""Words of a paragraph that is long enough, and short enough, for a memory."""
+"""Minimum and maximum words of a paragraph that is used as a memory."""
 
 
 def texts(count: int, seed: int = 7) -> list[str]:
-    """Return this many different texts, the same in the same environment. If there are too few paragraphs, join two."""
+    """Return this many different texts, which are the same in each run in the same environment.
+
+    If there are too few paragraphs, some texts are two paragraphs.
+    """
     chosen = random.Random(seed)
     found: dict[str, None] = {}
     for file in chosen.sample(files := _files(), len(files)):

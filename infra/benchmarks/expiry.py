@@ -49,10 +49,10 @@ class Sweep:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure among this many memories, of which a tenth has expired.
+    """Measure with this many memories, of which a tenth has expired.
 
-    In each round, searches alone and searches beside the removal follow each other, so that changes of the machine's
-    speed affect both.
+    In each round, searches without and during the removal follow each other, so that changes of the machine's speed
+    affect both.
     """
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))

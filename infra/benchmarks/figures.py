@@ -1,4 +1,7 @@
-"""A measured figure: a ratio within one run, with its spread, its goal, and a comparison with the baseline."""
+"""Measured figures and their comparison with the baseline.
+
+A figure is a ratio within one run of the benchmarks. It has a spread over the rounds, and may have a goal.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -6,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 TOLERATED = 1.5
-"""Factor by which a figure may be worse than the baseline: measurements are noisy, and regressions are rarely
-smaller."""
+"""Factor by which a figure may be worse than the baseline without a failure: measurements are noisy, and regressions
+are rarely smaller."""
 
 
 @dataclass(frozen=True)

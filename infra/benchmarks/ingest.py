@@ -1,4 +1,4 @@
-"""Measure the rate of storing: the pipeline against bare upserts, and Mnemosyne's upsert against the fastest driver's.
+"""Measure the rate of storing: the pipeline against bare upserts, and Mnemosyne's upsert against faster drivers.
 
 Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
 """
@@ -61,7 +61,7 @@ Row = tuple[IngestRequest, Vector]
 
 
 def make(count: int, dimension: int) -> list[Row]:
-    """Make memories of real text, each with a random embedding."""
+    """Create memories of real text, each with a random embedding."""
     random = np.random.default_rng(7)
     made = []
     for n, paragraph in enumerate(corpus.texts(count)):
@@ -73,7 +73,7 @@ def make(count: int, dimension: int) -> list[Row]:
 
 
 def batches(made: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
-    """Split the rows into batches."""
+    """Split the rows into batches of at most `size` rows."""
     return [made[start : start + size] for start in range(0, len(made), size)]
 
 
@@ -246,7 +246,7 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure both with this many rows per round."""
+    """Measure the pipeline and the upserts with this many rows per round."""
     with _server(SPACE) as (_, server):
         rates = upserts(server, count, rounds)
     fastest = [max(pair) for pair in zip(rates["executemany"], rates["COPY"], strict=True)]

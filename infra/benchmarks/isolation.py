@@ -1,4 +1,4 @@
-"""Measure the cost of row-level security in searches of a namespace with nine tenths of all memories."""
+"""Measure the cost of row-level security, in searches of a namespace with nine tenths of all memories."""
 
 import tempfile
 import time
@@ -45,7 +45,7 @@ WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin 
 
 
 def prepare(owner: Connection, rows: int) -> None:
-    """Fill the table, build its large indexes afterwards, and update its statistics."""
+    """Fill the table of memories, then build its large indexes and update its statistics."""
     indexes = owner.run(LARGE_INDEXES)
     owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))
     owner.run(FILL, rows=rows)
@@ -54,7 +54,7 @@ def prepare(owner: Connection, rows: int) -> None:
 
 
 def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
-    """Return a function for each kind of search or list."""
+    """Return a function that runs the search, for each kind of search and list."""
     random = np.random.default_rng(7)
     store = PostgresMemories(database, "large")
 
@@ -83,7 +83,7 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
 
 
 def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
-    """Return the seconds of each kind in each store.
+    """Return the seconds of each kind of search in each store.
 
     The stores alternate, so that changes of the machine's speed affect all equally.
     """

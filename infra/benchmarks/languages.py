@@ -102,7 +102,7 @@ class Memories:
                 self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
 
     def found(self, question: str, variant: str, weight: float | None = None) -> list[int]:
-        """Return the facts of the ten best hits."""
+        """Search, and return the facts that the ten best hits state."""
         embedder = self._embedder
         ranked, _ = search.rank(
             SearchQuery(

@@ -1,8 +1,9 @@
-"""Store the largest legal messages of each shape in a large store.
+"""Measure the time and memory of storing the largest valid messages of each shape in a large store.
 
 `python -m infra.benchmarks.largest_messages --help` lists the options.
+
 The store is filled by COPY, and its vector indexes are built afterwards. Embeddings are synthetic and clustered, like
-those of texts on common subjects. Each message is delivered until it is stored.
+embeddings of texts on common subjects. Each message is delivered until it is stored.
 """
 
 import argparse
@@ -69,7 +70,7 @@ SELECT i.id, 1, :namespace, m.embedding FROM incoming i JOIN memories m USING (i
 
 @dataclass
 class ClusteredEmbedder:
-    """Vectors around the centres of clusters, chosen by the text's hash. The chunks are those of Gemini."""
+    """Vectors around the centres of clusters, chosen by the text's hash. Texts are split into chunks as for Gemini."""
 
     chunk_limit: ChunkLimit = CHUNK_LIMIT
     model: str = SPACE.model
@@ -123,7 +124,7 @@ def fill(owner: Connection, count: int, embedder: ClusteredEmbedder) -> None:
 
 
 def messages() -> Iterator[tuple[str, list[str]]]:
-    """Yield the largest legal messages of each shape: names and contents."""
+    """Yield the name and contents of the largest valid message of each shape."""
     random = Random(time.time_ns())  # the contents differ in each run
     for kind, shapes in TEXTS.items():
         for number, shape in enumerate(shapes):
@@ -166,7 +167,7 @@ class Recorder:
 
 @dataclass
 class Subscriber:
-    """The dependencies of a push."""
+    """The services that the function for a pushed message uses."""
 
     database: MemoryDatabase
     embedder: ClusteredEmbedder
@@ -213,7 +214,7 @@ def measure(subscriber: Subscriber, only: str) -> None:
 
 
 def main() -> None:
-    """Fill the store unless it is full, then measure."""
+    """Fill the store unless it is full, then measure the messages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", required=True, help="where the store is, or is made")
     parser.add_argument("--memories", type=int, default=100_000, help="memories of the store [100000]")

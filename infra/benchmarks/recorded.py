@@ -1,4 +1,4 @@
-"""Embeddings of a collection in a file, so that retrieval can be measured without the model's API key."""
+"""Record embeddings of a collection in a file, so that retrieval can be measured without the model's API key."""
 
 import hashlib
 from collections.abc import Sequence

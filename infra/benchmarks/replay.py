@@ -41,7 +41,7 @@ SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:
 
 @dataclass(frozen=True)
 class RecordedSearch:
-    """The recorded candidates of one question, in place of a memory store in `search.rank`."""
+    """The recorded candidates of one question. They replace a memory store in `search.rank`."""
 
     recorded: Mapping[str, Any]
 

@@ -38,7 +38,7 @@ from mnemosyne.ports.embedder import Reranker
 
 CRANFIELD = ROOT.parent / "shared" / "data" / "cranfield"
 Rows = npt.NDArray[np.float64]
-"""Recall@5, recall@10, nDCG@10 and seconds, a row per question."""
+"""Recall@5, recall@10, nDCG@10 and seconds of a search, one row per question."""
 METRICS = ("recall@5", "recall@10", "nDCG@10")
 RESAMPLES = 2_000
 STEPS = (
@@ -49,7 +49,7 @@ STEPS = (
     ("hybrid", "hybrid, with tags"),
     ("hybrid", "hybrid, reranked"),
 )
-"""Pairs of variants, compared question by question."""
+"""Pairs of search variants whose results are compared question by question."""
 BY_KIND = ("plain BM25", "semantic", "full text", "hybrid")
 
 
@@ -137,7 +137,7 @@ def figures() -> list[Figure]:
 
 
 def collection_of(name: str) -> Collection:
-    """Return the set of that name."""
+    """Return the test collection with this name."""
     if name in SETS:
         return SETS[name]()
     return Collection.read(name, OURS.get(name, CRANFIELD))

@@ -39,14 +39,14 @@ BATCH = 100
 NARROW = 50
 """Number of a namespace's memories with the tag `narrow`. A tenth of the memories have the tag `tenth`."""
 PART = 10_000
-"""Memories built at a time, which bounds the memory use."""
+"""Number of memories built at a time, which bounds the memory use."""
 WRITERS = 2
 LARGE = 1_000_000
-"""Memories from which on the recall goal is lower, because the same cost finds fewer of the nearest."""
+"""Number of memories from which the recall goal is lower, because the same cost finds fewer of the nearest memories."""
 SMALL = 20_000
-"""Total memories up to which figures are named without the total, as in CI."""
+"""Number of memories up to which the names of figures do not contain it, as in CI."""
 SESSION = 25
-"""Memories per session, in the namespace with sessions."""
+"""Number of memories per session, in the namespace with sessions."""
 BARE = """
 SELECT id FROM memories WHERE namespaced_tags(namespace, tag_keys) && namespaced_tags(:namespace, ARRAY[:key])
 ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
@@ -67,7 +67,7 @@ class Bench:
     owner: Connection
     processes: tuple[int, ...]
     writers: int = 1
-    """Concurrent writers, at most the number of connections."""
+    """Number of concurrent writers, at most the number of connections."""
 
     def cpu(self) -> float:
         """Return the CPU milliseconds of the backends: https://docs.kernel.org/scheduler/sched-stats.html."""
@@ -88,7 +88,7 @@ class Bench:
         return self.embedder.for_namespace(namespace).embed_query(question)
 
     def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
-        """Search, and return the ids of the hits."""
+        """Search and return the ids of the hits."""
         query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
         memories = self.memories_of(namespace)
         ranked, _ = search.rank(query, vector, memories=memories, model=self.embedder.model, lexical_weight=0.5)
@@ -129,7 +129,7 @@ def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestReque
 
 
 def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
-    """Return the cost of a question in each kind of search."""
+    """Return the database's CPU time for a question in each kind of search."""
     vector = bench.vector(namespace, question)
     narrow, tenth, text = Filters(tags=("narrow",)), Filters(tags=("tenth",)), json.dumps(vector.tolist())
     ways: dict[str, Callable[[], object]] = {
@@ -183,9 +183,9 @@ def recall(bench: Bench, namespace: str, asked: Sequence[str], tags: tuple[str, 
 
 
 def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
-    """Measure at these sizes, each ten times the previous size.
+    """Measure at these numbers of memories, each ten times the previous number.
 
-    Above SMALL memories, the figures' names have the total.
+    Above SMALL memories, the names of the figures contain the number.
     """
     among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
     return [replace(one, name=f"{one.name}{among}") for one in _measured(sizes, rounds)]

@@ -1,4 +1,4 @@
-"""A collection in a real store, and searches of it."""
+"""Store a test collection in a real store, and search it."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -78,7 +78,7 @@ def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
 def over_raw_connections(
     connections: Sequence[Connection], asked: Sequence[dict[str, Any]], searchers: int, seconds: float
 ) -> Load:
-    """Run searchers that share the connections, each with one search at a time."""
+    """Run searchers that share the connections. Each searcher makes one search at a time."""
     waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
     took: list[float] = []
     begin = time.perf_counter() + WARM_SECONDS

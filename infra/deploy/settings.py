@@ -19,7 +19,7 @@ and the other variables of OpenTelemetry have their usual meaning.
 
 
 def table() -> str:
-    """Return the page, from the settings in their order."""
+    """Return the page docs/settings.md. The settings are in the order of their definition."""
     rows = []
     for name, field in Settings.model_fields.items():
         choices = " \\| ".join(f"`{one}`" for one in get_args(field.annotation) if isinstance(one, str))

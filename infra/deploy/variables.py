@@ -16,7 +16,7 @@ and the error says what to do.
 
 
 def table() -> str:
-    """Return the page, with the variables in alphabetical order."""
+    """Return the page docs/variables.md. The variables are in alphabetical order."""
     rows = []
     text = "\n".join(file.read_text() for file in TERRAFORM.glob("variables*.tf"))
     for name, body in sorted(re.findall(r'(?ms)^variable "(\w+)" \{\n(.*?)^\}', text)):

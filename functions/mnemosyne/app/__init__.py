@@ -1,1 +1,1 @@
-"""Entry points and wiring: builds the adapters that the settings name, and each function's app."""
+"""Build the apps of the functions, with the adapters that the settings choose."""

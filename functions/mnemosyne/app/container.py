@@ -30,7 +30,7 @@ BuiltT = TypeVar("BuiltT")
 
 
 class _Once(Generic[BuiltT]):
-    """A value built on first use, by one thread. A failed build is tried again on the next use."""
+    """A value that one thread builds on first use. A failed build is tried again on the next use."""
 
     def __init__(self, build: Callable[[], BuiltT]) -> None:
         self._build = build
@@ -53,7 +53,7 @@ class _Once(Generic[BuiltT]):
 class ConfiguredServices:
     """The adapters that the settings choose, as the ports that the services use.
 
-    `any_space` accepts memories in another embedding space than that of the settings, for operators.
+    `any_space` accepts memories in another embedding space than the settings name, for operators.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ConfiguredServices:
 
     @property
     def pool(self) -> "Pool":
-        """The store's database connections."""
+        """The pool of connections to the database."""
         return self._pool()
 
     @property
@@ -100,7 +100,7 @@ class ConfiguredServices:
 
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
-        """The topic for outcomes; None if the settings name none."""
+        """The topic for outcomes (final states) of requests; None if the settings name none."""
         return self._outcome_topic()
 
     @cached_property
@@ -226,7 +226,10 @@ def _outcome_topic(settings: Settings) -> OutcomeTopic | None:
 
 
 def change_topic(settings: Settings) -> ChangeTopic | None:
-    """Return the topic for changes of memories, which is that of outcomes; None if the settings name none."""
+    """Return the topic for changes of memories; None if the settings name none.
+
+    It is the topic for outcomes.
+    """
     if not settings.outcome_topic:
         return None
     from mnemosyne.adapters.queues.pubsub import PubSubChanges

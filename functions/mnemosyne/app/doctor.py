@@ -1,4 +1,4 @@
-"""Check every part that the functions need. The checks change nothing."""
+"""Check every part of a system that the functions need. The checks change nothing."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -162,7 +162,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
-    """Return the failed check of a service, with the error's next step, or `otherwise` if it has none."""
+    """Return a failed check of a service, with the next step that its error names, or `otherwise` if it names none."""
     cause = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
 
@@ -223,7 +223,7 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
 
 
 def check_settings() -> Check:
-    """Warn about variables that have our prefix and are no setting."""
+    """Warn about environment variables that have our prefix and are not a setting."""
     if unknown := unknown_variables():
         return Check("settings", f"unknown: {', '.join(unknown)}", "correct or remove them", is_warning=True)
     return Check("settings", "complete and consistent")

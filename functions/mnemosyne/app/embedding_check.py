@@ -1,7 +1,7 @@
 """Embed one word during a deployment. If that fails, the error names the variable to change.
 
-A region without the model, a restricted model or a missing right would otherwise be noticed only when memories are not
-stored.
+Without this check, a region without the model, a restricted model or a missing right would be noticed only when
+memories are not stored.
 """
 
 import time
@@ -17,7 +17,7 @@ log = EventLog(__name__)
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
-"""Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
+"""How long to try. Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
 PAUSE_SECONDS: Final = 10.0
 
 

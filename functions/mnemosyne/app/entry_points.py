@@ -24,7 +24,7 @@ log = EventLog(__name__)
 
 STDIO_THREADS = 8
 SEARCH_SECONDS = 5
-"""Timeout of an agent's statements. A longer statement would delay other agents."""
+"""Timeout of a database statement for an agent's call. A longer statement would delay other agents."""
 IMPORT_THREADS = 2
 
 

@@ -15,35 +15,35 @@ ignore_offers_of_http2()
 
 @functions_framework.aio.http
 async def mcp(request: Request) -> Response:
-    """MCP over Streamable HTTP, for agents."""
+    """Serve the `mcp` function: MCP over Streamable HTTP, for agents."""
     return entry_points.mcp_app()
 
 
 @functions_framework.aio.http
 async def ingest(request: Request) -> Response:
-    """Pub/Sub pushes, for the subscription."""
+    """Serve the `ingest` function, which stores the memories of messages that Pub/Sub pushes."""
     return entry_points.ingest_app()
 
 
 @functions_framework.aio.http
 async def dead_letter(request: Request) -> Response:
-    """Pub/Sub pushes of messages that could not be ingested, for the dead-letter subscription."""
+    """Serve the `dead_letter` function, to which Pub/Sub pushes messages that `ingest` could not store."""
     return entry_points.dead_letter_app()
 
 
 @functions_framework.aio.http
 async def import_object(request: Request) -> Response:
-    """Pub/Sub pushes of Cloud Storage's notifications, for the buckets' subscriptions."""
+    """Serve the `import_object` function, to which Pub/Sub pushes notifications about objects in buckets."""
     return entry_points.import_object_app()
 
 
 @functions_framework.aio.http
 async def auth(request: Request) -> Response:
-    """The authorization server, which logs people in and issues tokens to clients."""
+    """Serve the `auth` function: the authorization server, which logs people in and issues tokens to clients."""
     return entry_points.auth_app()
 
 
 @functions_framework.aio.http
 async def migrate(request: Request) -> Response:
-    """Migrations, API keys, quotas and grants, for the deployment's workflows."""
+    """Serve the `migrate` function: migrations and an operator's operations, for the deployment's workflows."""
     return entry_points.migrate_app()

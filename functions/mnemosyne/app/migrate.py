@@ -26,7 +26,7 @@ _NEXT_STEPS: Final = {
     "expiry_failed": _NEXT_RUN,
     "announcement_failed": _NEXT_RUN,
 }
-"""Next steps by event, for errors that name none."""
+"""Next step for each log event, for errors that name none."""
 
 log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
 

@@ -1,4 +1,7 @@
-"""The Operator port: the parts of a system, as its owner or as the role of the command line."""
+"""Implementations of the port Operator, which has everything that an operator's commands read and change.
+
+One implementation has the rights of the schema's owner, the other the rights of the command line.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,13 +44,13 @@ from mnemosyne.settings import Settings
 log = EventLog(__name__)
 
 EXPIRY_SECONDS: Final = 60.0
-"""Time after which a removal of expired memories begins no further batch."""
+"""Time after which a run that removes expired memories begins no further batch."""
 EXPIRY_PRINCIPAL: Final = "system:expiry"
-"""The principal of removals of expired memories in the audit trail."""
+"""The principal that the audit trail names for the removal of expired memories."""
 
 
 class OwnerStores:
-    """The stores that only the schema's owner may use."""
+    """The stores that only the role that owns the schema may use."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self.connect = connect
@@ -69,7 +72,7 @@ class OwnerStores:
 
 
 class MemoryStores:
-    """The memories, the queue and the checks, with the rights of the settings' database user."""
+    """The memories, the queue and the checks of a system, with the rights of the settings' database user."""
 
     def __init__(self, services: ConfiguredServices) -> None:
         self._services = services
@@ -89,7 +92,10 @@ class MemoryStores:
         return PostgresArchive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the signature of a receipt and the public key."""
+        """Sign the receipt of a forgetting (a deletion of selected memories).
+
+        Returns the signature and the public key.
+        """
         from mnemosyne.adapters.signing import receipts
 
         return receipts.sign(receipt, self._signer)
@@ -109,7 +115,10 @@ class MemoryStores:
 
 
 class SystemOperator(OwnerStores, MemoryStores):
-    """A system that settings name, as the role that owns the schema. The database determines the embedding space."""
+    """A system that settings name, as the role that owns the schema.
+
+    The embedding space is read from the database.
+    """
 
     def __init__(self, settings: Settings) -> None:
         MemoryStores.__init__(self, ConfiguredServices(settings, any_space=True))
@@ -140,12 +149,15 @@ class SystemOperator(OwnerStores, MemoryStores):
             yield Reembedding(connection, self._services.embedder_of(target), target)
 
     def abandon_move(self) -> None:
-        """Drop the new embeddings of a move."""
+        """Drop the new embeddings of a move that is not finished."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 
     def recall(self, stored_by: datetime) -> tuple[int, float | None]:
-        """Return the size of a sample of memories stored by a time, and the share found in the current space."""
+        """Measure how many memories a search by meaning finds, on a sample of those stored by a time.
+
+        Returns the size of the sample and the share that was found in the current embedding space.
+        """
         with closing(self.connect()) as connection:
             space, sample = read_embedding_space(connection), probes(connection, stored_by)
         return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))
@@ -198,7 +210,10 @@ def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
 
 
 def announce_changes(settings: Settings) -> dict[str, Any]:
-    """Publish the changes that are not published yet, and return their number; 0 without a topic."""
+    """Publish the changes of memories that are not published yet.
+
+    Returns the number of published changes; 0 without a topic.
+    """
     topic = change_topic(settings)
     feeds = PostgresChangeFeeds(connection_factory_for(settings))
     return {"announced": change_feed.announce(feeds, topic) if topic else 0}

@@ -1,4 +1,7 @@
-"""Measure how many sampled memories a search by words from their middle finds."""
+"""Measure how many memories a search by meaning finds, on a sample.
+
+Each memory is searched by words from its middle.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +29,7 @@ ORDER BY content_hash LIMIT CAST(:limit AS integer)
 
 @dataclass(frozen=True)
 class Probe:
-    """A memory, and words from its middle that should find it."""
+    """A memory, and words from its middle by which a search should find it."""
 
     id: UUID
     namespace: str

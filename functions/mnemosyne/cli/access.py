@@ -15,7 +15,7 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.service.operations.audit import ListAudit
 
 SHOWN = 3
-"""Most ids in a line; --json has up to 100."""
+"""Maximum ids in a printed line; --json prints up to 100."""
 _OPTIONS = (
     click.option("--key", metavar="ID", help="Accesses by this API key."),
     click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),

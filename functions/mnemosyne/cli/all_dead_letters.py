@@ -1,4 +1,4 @@
-"""Options that select dead letters."""
+"""Options that select dead letters: messages that could not be stored."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -37,7 +37,10 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> dict[str, Any]:
-    """Return the arguments of an operation for the values of the options of `choice_options`, without absent ones."""
+    """Return the operation's arguments for the values of the options that `choice_options` adds.
+
+    Options without a value are left out.
+    """
     ages = {"younger_than": younger_than, "older_than": older_than}
     chosen: dict[str, Any] = {name: age.total_seconds() for name, age in ages.items() if age is not None}
     return chosen if cause is None else chosen | {"cause": cause}

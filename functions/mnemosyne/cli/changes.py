@@ -1,4 +1,7 @@
-"""`mnemosyne changes` and `mnemosyne change-feed`: print the changes of memories, and turn the feed on or off."""
+"""`mnemosyne changes` and `mnemosyne change-feed`: print changes of memories, and turn the change feed on or off.
+
+The change feed of a namespace records an event for each memory that is stored, changed or removed.
+"""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +39,10 @@ def _line(event: Row) -> str:
 
 
 def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iterator[Row]:
-    """Yield the changes so far; with `follow`, also later ones without end. Print a note if the feed is off."""
+    """Yield the changes that are recorded so far; with `follow`, also later ones without end.
+
+    Prints a note if the change feed of the namespace is off.
+    """
     noted = False
     for page in passes(system, operation, ChangePosition, follow=follow):
         yield from page["events"]

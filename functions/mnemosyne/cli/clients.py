@@ -1,4 +1,4 @@
-"""How to try the server and to connect each common client, as printed by `mnemosyne dev`."""
+"""Explain how to try the server and how to connect each common client. `mnemosyne dev` prints this."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 KEY = "mnk_…"
-"""Stands for an API key, which is shown once and not here."""
+"""Placeholder for an API key, because a key is shown only once, when it is created."""
 _TEMPLATE = """\
   Look at it     {console}
   MCP endpoint   {url}
@@ -40,11 +40,11 @@ _TRY_IT = (
 
 
 def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
-    """Return the endpoint, lines to try it with, and each client's configuration; with a key where one is needed.
+    """Return the endpoint, commands to try it, and the configuration of each client.
 
-    Commands need no target if the directory is the one that they use without a target: `is_default`.
-
-    With oauth clients log in by themselves, and commands need a key.
+    If a key is needed, the configurations contain a placeholder for it. The commands name the directory of the system
+    unless it `is_default`, that is, the one that commands use without the option. With OAuth, clients need no key,
+    because people log in, but the commands need one.
     """
     with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"
@@ -68,7 +68,7 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_defa
 
 
 def command() -> str:
-    """Return `mnemosyne` as it must be typed in this directory."""
+    """Return `mnemosyne` with the path by which it can be called in this directory."""
     this = Path(sys.argv[0]).absolute()
     if this.name != "mnemosyne":
         return "mnemosyne"

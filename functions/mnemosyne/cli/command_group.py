@@ -1,4 +1,4 @@
-"""Groups of commands: imported on first use, and with whole descriptions in `--help`."""
+"""Groups of commands whose modules are imported on first use, and whose `--help` does not shorten descriptions."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
@@ -6,14 +6,14 @@ from importlib import import_module
 import click
 
 LONGEST = 1_000
-"""Maximum characters of a description: more than any has, so that click shortens none."""
+"""Maximum characters of a description in `--help`. No description is as long, so click shortens none."""
 
 
 class FullHelpGroup(click.Group):
     """A group whose `--help` shows the whole first sentence of each command's help."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command with the first sentence of its help."""
+        """Write each command's name with the first sentence of its help."""
         names = self.list_commands(ctx)
         rows = [(name, self.commands[name].get_short_help_str(LONGEST)) for name in names]
         with formatter.section("Commands"):
@@ -21,7 +21,7 @@ class FullHelpGroup(click.Group):
 
 
 class ImportedCommands(MutableMapping[str, click.Command]):
-    """Commands by name. Each is imported when it is first used, because importing all takes half a second.
+    """A group that imports the module of a command when it is first used: importing all takes half a second.
 
     `places` has the module of each command, and the command's name in the module.
     """

@@ -14,9 +14,9 @@ from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 from mnemosyne.service.operations.operation import Operation
 
 ARGUMENT_BYTES = 32_000
-"""A workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
+"""Maximum bytes of a request: a workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
 ATTEMPTS = 3
-"""Calls of the function until its key is known: it may have been started again since."""
+"""Maximum calls until the function's public key is known. The function has a new key after each start."""
 
 
 class Deployment:
@@ -52,7 +52,7 @@ class Deployment:
         return answer
 
     def _part(self, call: dict[str, Any], part: int) -> tuple[bytes, int]:
-        """Return a part of the answer, and the number of parts."""
+        """Request one part of the answer; return the part and the number of parts."""
         for _ in range(ATTEMPTS):
             sealed = {}
             if self._server:
@@ -62,7 +62,7 @@ class Deployment:
             answer = self._post({"client": self._keys.public, **sealed})
             if "sealed" in answer:
                 return self._keys.channel(self._server).open(answer["sealed"], ANSWER), int(answer["parts"])
-            if part:  # the function was started again, and does not have the answer any more
+            if part:  # the function was started again, and no longer has the answer
                 raise Unavailable("the deployment lost the rest of its answer: run the command again")
             self._server = answer["server"]
         raise Unavailable("the function was started again at every call: try again")
@@ -87,7 +87,10 @@ class Deployment:
 
     @cached_property
     def _token(self) -> str:
-        """The identity token of gcloud's account, by which the function knows who calls; empty if gcloud gives none."""
+        """Return the identity token of gcloud's account, by which the function identifies the caller.
+
+        Returns an empty string if gcloud gives none.
+        """
         try:
             return self._gcloud("auth", "print-identity-token").strip()
         except Unavailable:
@@ -103,7 +106,7 @@ class Deployment:
 
 
 def _error(name: str, message: str) -> MnemosyneError:
-    """Return the error of that class; of Unavailable for a class that this version does not have."""
+    """Return the error of the class with this name; Unavailable if this version has no such class."""
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)
 

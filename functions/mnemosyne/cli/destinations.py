@@ -1,4 +1,4 @@
-"""Where `mnemosyne import` sends memories: to the topic, or to a server's tools."""
+"""The two ways by which `mnemosyne import` sends memories: to the Pub/Sub topic, or to a server's tools."""
 
 import hashlib
 import json
@@ -20,23 +20,23 @@ from mnemosyne.ids import issue_request_id, new_id
 
 PAUSE_SECONDS = 0.1
 NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
-"""Of a file's name and an error, as `import_memories` takes them."""
+"""Maximum characters of a file's name and of an error that the tool `import_memories` accepts."""
 Outcomes = Mapping[UUID, Outcome]
 
 
 class _Pausing:
-    """Waits a moment between two questions."""
+    """A destination that waits a moment between two requests for outcomes."""
 
     def __init__(self) -> None:
         self._never = threading.Event()
 
     def pause(self, seconds: float = PAUSE_SECONDS) -> None:
-        """Wait a moment before asking again."""
+        """Wait a moment before the next request for outcomes."""
         self._never.wait(seconds)
 
 
 class OverPubSub(_Pausing):
-    """Publish to the topic and read outcomes from the database."""
+    """Publishes memories to the topic, and reads their outcomes (final states) from the database."""
 
     def __init__(self, services: ConfiguredServices, namespace: str) -> None:
         super().__init__()
@@ -48,21 +48,21 @@ class OverPubSub(_Pausing):
 
     @property
     def namespace(self) -> str:
-        """Where the records go."""
+        """The namespace in which the memories are stored."""
         return self._namespace
 
     def new_id(self) -> UUID:
-        """Return the id of a request without a name."""
+        """Return a new request id, for a record without source and key."""
         return issue_request_id(self._namespace)
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Publish the records as one message, refused ones with their reasons."""
+        """Publish the records as one message. For an invalid record, the message has the error."""
         lines = [record.item.line for record in records]
         publisher = Publisher(client="command line", import_name=source.name, lines=lines)
         self._services.queue.publish(self._namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        """State, memory and error of each request that is known; while the database is away, none is."""
+        """Return state, memory and error of each known request; empty while the database is unavailable."""
         try:
             statuses = self._services.memories_of(self._namespace).statuses(request_ids)
         except Unavailable:
@@ -75,28 +75,32 @@ class OverPubSub(_Pausing):
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change labels of a stored memory."""
+        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
         self._services.memories_of(self._namespace).update(memory_id, change)
 
 
 class OverMcp(_Pausing):
-    """Call the server's tools, with a token that must be good for reading too."""
+    """Sends memories by a server's tools. The token must allow reading, too, because outcomes are read."""
 
     def __init__(self, url: str, place: str = "") -> None:
-        """Check that the server accepts the token. `place` identifies a system whose URL changes."""
+        """Check that the server accepts the token.
+
+        `place` identifies a system whose URL changes, such as a local one; otherwise the URL identifies it.
+        """
         super().__init__()
         self._client = ToolClient(url)
-        self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token decides
-        self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
+        # The token is part of the name, because the namespace depends on it.
+        self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
+        self.call("ingest_status", {"request_id": str(new_id())})  # rejects an invalid token now
 
     namespace = None
 
     def new_id(self) -> UUID:
-        """Return the id of a request without a name."""
+        """Return a new request id, for a record without source and key."""
         return new_id()
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Send the records in one call: good ones as JSON lines, refused ones with their reasons."""
+        """Send the records in one call: valid ones as JSON lines, invalid ones with their errors."""
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         refused = [_refusal(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
@@ -109,7 +113,7 @@ class OverMcp(_Pausing):
         self.call("import_memories", arguments)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        """State, memory and error of each request that is known; while the server cannot tell, none is."""
+        """Return state, memory and error of each known request; empty while the server is unavailable."""
         try:
             answer = self.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         except Unavailable:
@@ -123,11 +127,11 @@ class OverMcp(_Pausing):
                 request.get("note"),
             )
             for request in answer["requests"]
-            if request["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
+            if request["state"] != IngestState.UNKNOWN  # the request has not reached the server yet, or was never sent
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change labels of a stored memory."""
+        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
         arguments: dict[str, Any] = {"id": str(memory_id)}
         if change.superseded_by is not None:
             arguments["superseded_by"] = str(change.superseded_by)
@@ -136,18 +140,18 @@ class OverMcp(_Pausing):
         self.call("update_memory", arguments)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return a tool's structured result; raises as `ToolClient.call` does."""
+        """Call a tool and return its structured result. Raises the same errors as `ToolClient.call`."""
         return self._client.call(tool, arguments)
 
 
 def _refusal(refused: FailedRequest) -> dict[str, str]:
-    """Return a refused record's name, and why it is refused."""
+    """Return source and key of an invalid record, and the error."""
     name = {"source": refused.external_id.source, "key": refused.external_id.key} if refused.external_id else {}
     return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}
 
 
 def _line(record: Record) -> str:
-    """Return the record as it was read, under the id of its request."""
+    """Return the record as a JSON line with its fields as they were read, and with its request id."""
     fields = record.item.fields or {}
     values = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
     if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:

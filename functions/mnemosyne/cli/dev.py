@@ -111,7 +111,10 @@ _HOW_CALLERS_AUTHENTICATE = {
 
 
 class _Interrupted(BaseException):
-    """A second signal, or a signal during the start. Not an Exception, so that only clean-up code sees it."""
+    """Raised at a second signal, or at a signal during the start.
+
+    It is not an Exception, so that only clean-up code handles it.
+    """
 
 
 def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> None:

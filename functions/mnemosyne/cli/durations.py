@@ -8,7 +8,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    """Parse a duration option; a click callback."""
+    """Parse the value of an option that is a duration. A callback for click."""
     if value is None:
         return None
     number, unit = value[:-1], value[-1:]

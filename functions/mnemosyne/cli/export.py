@@ -72,6 +72,6 @@ def _write(stream: TextIO, record: Record) -> None:
 
 
 def _records(system: System, namespace: str) -> Iterator[Record]:
-    """Yield the record of every memory, reading one page at a time."""
+    """Yield the exported fields of every memory, reading one page at a time."""
     for page in pages(system, ExportMemories(namespace=namespace)):
         yield from page["memories"]

@@ -1,4 +1,4 @@
-"""Print the rows of a listing that grows, for `mnemosyne outcomes` and `mnemosyne changes`."""
+"""Print listings to which rows are added over time, for `mnemosyne outcomes` and `mnemosyne changes`."""
 
 import json
 import sys
@@ -24,7 +24,10 @@ Command = Callable[..., None]
 
 
 def following_options(rows: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds the options of a listing; `rows` names its rows in the plural."""
+    """Return a decorator that adds the options of a listing.
+
+    `rows` is the plural noun for the rows of the listing, such as "changes".
+    """
     options = (
         click.option(
             "--since",
@@ -49,14 +52,14 @@ def following_options(rows: str) -> Callable[[Command], Command]:
 
 
 def seconds_since(since: str | None, timezone: str) -> float | None:
-    """Return the value of --since in seconds before now."""
+    """Convert the value of --since to seconds before now; None without a value."""
     return None if since is None else age(since, timezone).total_seconds()
 
 
 def passes(system: System, operation: Operation, position: type[Input], *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing so far; with `follow`, also later ones without end.
+    """Yield the pages of a listing up to now; with `follow`, also later pages without end.
 
-    `position` is the type of the operation's `after`, and of the field `after` of each page.
+    `position` is the type of the operation's argument `after`, and of the field `after` of each page.
     """
     never = threading.Event()
     while True:
@@ -72,7 +75,10 @@ def passes(system: System, operation: Operation, position: type[Input], *, follo
 def print_rows(
     rows: Iterator[Row], line: Callable[[Row], str], *, counted_by: str, noun: str, as_json: bool, follow: bool
 ) -> None:
-    """Print each row, as JSON or as `line` shows it, and at the end the number of rows by a field."""
+    """Print each row, as JSON or as the text that `line` returns.
+
+    At the end, print the number of rows for each value of the field `counted_by`.
+    """
     counts: Counter[str] = Counter()
     try:
         for row in rows:

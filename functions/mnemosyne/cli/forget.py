@@ -1,4 +1,4 @@
-"""`mnemosyne forget`: delete memories with their texts everywhere, and write a receipt."""
+"""`mnemosyne forget`: delete memories for good, with all copies of their texts, and write a receipt of it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.service.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
 
 SHOWN = 20
-"""Memories that are shown before the question."""
+"""Maximum memories that are shown before the question whether to forget them."""
 
 
 @click.command()
@@ -55,7 +55,7 @@ def forget(
             if dry_run:
                 _list(system, chosen, found)
                 return
-            if not (found["holds"] or confirm or yes):  # the error of the operation names a hold and its reason
+            if not (found["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(found)
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or found["token"]))["id"])
         forgotten = _run(system, namespace, continued)
@@ -78,7 +78,7 @@ def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
 
 
 def _ask(found: Mapping[str, Any]) -> None:
-    """Show the memories of a preview, and ask whether to forget them."""
+    """Show the memories that would be forgotten, and ask whether to forget them."""
     _show(found["page"][:SHOWN])
     if found["memories"] > SHOWN:
         say(f"… and {found['memories'] - SHOWN:,} more; --dry-run lists all.")

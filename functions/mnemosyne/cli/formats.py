@@ -51,8 +51,9 @@ def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[It
 
 
 def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """Yield what mcp-memory-service exports: `{"memories": [{"content", "tags", "created_at", …}]}`, or the
-    array alone.
+    """Yield the memories of an export of mcp-memory-service.
+
+    The export is `{"memories": [{"content", "tags", "created_at", …}]}`, or the array alone.
     """
     import ijson
     from ijson.common import JSONError

@@ -1,4 +1,4 @@
-"""`mnemosyne import`: bulk ingest of files, with a progress bar that counts final outcomes."""
+"""`mnemosyne import`: ingest the memories in files, with a progress bar that counts outcomes (final states)."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ from mnemosyne.formats.item import FAILURE
 
 RATE_SECONDS = 5.0
 NOTICES = 20
-"""Most lines about omitted fields and files."""
+"""Maximum printed lines about omitted fields and files."""
 
 
 @click.command(name="import")
@@ -116,7 +116,7 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
 
 
 def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
-    """Write the failures to their file, or delete an earlier run's; return whether there are any."""
+    """Write the failures to a file, or delete the file of an earlier run; return whether there are failures."""
     failures = FailuresFile(path.parent / path.name)
     count = failures.write(
         json.loads(record) | {FAILURE: {"place": place, "error": error}} for place, error, record in journal.failures()
@@ -136,7 +136,10 @@ def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -
 
 
 def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
-    """Print the omitted fields: unknown ones with their numbers, and each property of a note."""
+    """Print which fields were omitted.
+
+    For an unknown field, print the number of memories with it; for a note, each omitted property.
+    """
     names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
     if names:
         fields = ", ".join(
@@ -162,7 +165,10 @@ def _listing(path: Path, format_: str | None) -> Listing:
 
 
 def _count(listing: Listing) -> int:
-    """Return how many memories there are to import; raises InvalidRequest if they cannot be counted or are none."""
+    """Count the memories to import.
+
+    Raises InvalidRequest if there are none, or if they cannot be counted.
+    """
     path = listing.root
     try:
         total = sum(1 for _ in formats.read_files(listing))
@@ -181,7 +187,7 @@ def _count(listing: Listing) -> int:
 def _destination(
     via: str | None, url: str | None, namespace: str, data_dir: str | None
 ) -> Iterator[importer.Destination]:
-    """Yield the system to import into. One is made only in a directory that is named."""
+    """Yield the system to import into. A missing local system is created only if its directory is named."""
     if url and via == "pubsub":
         raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
     if via == "mcp" and not (url or data_dir) and settings_of_a_system():

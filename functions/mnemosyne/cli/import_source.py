@@ -1,4 +1,4 @@
-"""The records that an import reads, and their outcomes."""
+"""The records that an import reads, and the outcomes (final states) of their requests."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,21 +17,21 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """Of records that fail, and of the notes in a folder, among the outcomes."""
+    """Source that identifies records which fail, and the notes of a folder, among the outcomes."""
     modified: datetime | None = None
     timezone: str = "UTC"
-    """The zone of local times, in records that name none."""
+    """Time zone of local times in records that name no zone."""
     vault: str = ""
-    """The source of notes, whose keys are their paths."""
+    """Source of notes. The key of a note is its path."""
     root: str = ""
-    """The path as its records are named by it, if not the name."""
+    """Path that the locations of records begin with; empty if it is the same as the name."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":
-        """Return the file or folder at the path.
+        """Return the source for the file or folder at the path.
 
-        A file is named as the path is written. A folder, and the folder of a note, is named by its full path, so that
-        the next import finds the same notes from wherever it runs; or `vault`, if it is given.
+        A file is named by the path as the user wrote it. A folder of notes is named by its full path, so that the next
+        import finds the same notes from any working directory. `vault` replaces the full path.
         """
         folder = path if path.is_dir() else path.parent
         folder_name = _storable(vault or str(folder.resolve()))
@@ -39,7 +39,7 @@ class Source:
         return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone, folder_name, str(path))
 
     def external_id(self, item: Item) -> ExternalId:
-        """Return the name of the item: its line, or its path within the folder."""
+        """Return source and key of the item, which identify it: the key is its line, or its path in the folder."""
         source = escaped(item.source.encode(errors="replace").decode())
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
         return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
@@ -51,18 +51,18 @@ def _storable(name: str) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """One record of the source, and how it was read."""
+    """A record of the source, and the request to which it was parsed."""
 
     item: Item
     reading: Reading
 
 
 class Outcome(NamedTuple):
-    """The state of a request."""
+    """The state of a request, as the destination reports it."""
 
     state: IngestState
     memory_id: UUID | None = None
     error: str | None = None
     updated_at: str | None = None
-    """When it changed last; None if the destination does not say it."""
+    """Time of the last change of the state; None if the destination does not report it."""
     note: str | None = None

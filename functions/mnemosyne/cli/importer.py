@@ -1,4 +1,7 @@
-"""Bulk ingest: publish in batches, follow every request to its outcome, and resume after an interruption."""
+"""Ingest many memories: publish them in batches, follow each request to its outcome, and resume if interrupted.
+
+An outcome is the final state of a request. The journal is a file with the progress of the import.
+"""
 
 import hashlib
 import json
@@ -19,42 +22,43 @@ from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 from mnemosyne.formats.item import Item, read_item
 
 BATCH_BYTES = 1_000_000
-"""Of JSON: even if it is escaped once more it fits into a request (4 MiB)."""
+"""Maximum bytes of a batch as JSON. It fits into a request (4 MiB) even if the JSON is escaped once more."""
 WINDOW = 40
-"""Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
+"""Maximum batches without all outcomes at a time: enough to keep the subscriber busy, and few enough that the progress
+bar does not run ahead."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
 class Destination(Protocol):
-    """Where records are sent."""
+    """A system to which records are sent: by a Pub/Sub topic, or by a server's tools."""
 
     @property
     def name(self) -> str:
-        """Identifies this destination and namespace among all others."""
+        """Name that identifies this destination and its namespace among all others."""
 
     @property
     def namespace(self) -> str | None:
         """The namespace of the records; None if only the server knows it."""
 
     def new_id(self) -> UUID:
-        """Return the id of a request without a name."""
+        """Return a new request id, for a record without source and key."""
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Publish the records as one message, refused ones with their reasons."""
+        """Send the records as one message. For an invalid record, the message has the error."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
-        """The outcome of each request whose outcome is known."""
+        """Return the outcome of each request whose outcome is known."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change labels of a stored memory."""
+        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
 
     def pause(self) -> None:
-        """Wait a moment before asking again."""
+        """Wait a moment before the next request for outcomes."""
 
 
 @dataclass
 class _Batch:
-    """The records of one message, until each has its outcome."""
+    """The records of one message, and the outcomes of their requests."""
 
     number: int
     records: list[Record] = field(default_factory=list)
@@ -63,30 +67,30 @@ class _Batch:
     states: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     earlier: dict[UUID, Outcome] = field(default_factory=dict)
-    """Failures of its requests in an earlier import: the outcomes of this one are later."""
+    """Failures of the batch's requests in an earlier import. The outcomes of this import are later."""
     present: Set[UUID] = frozenset()
-    """Requests that an earlier import has stored."""
+    """Requests whose memories an earlier import has stored."""
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
 
     @property
     def contents(self) -> str:
-        """Digest of everything but the ids, to detect that the source has changed."""
+        """Digest of the batch's records without their request ids, to detect that the source has changed."""
         readings = [replace(record.reading, request_id=NO_REQUEST) for record in self.records]
         return hashlib.sha256(repr(readings).encode(errors="replace")).hexdigest()
 
     @property
     def request_ids(self) -> list[UUID]:
-        """Each record's request, in order."""
+        """The request id of each record, in order."""
         return [record.reading.request_id for record in self.records]
 
     @property
     def later(self) -> list[PostImportUpdate]:
-        """Changes to make to its memories once all are stored."""
+        """Changes to make to the batch's memories once all memories of the import are stored."""
         return [later for record in self.records if (later := _later(record))]
 
     @property
     def left_out(self) -> Counter[str]:
-        """Names of unknown fields, with the number of memories that had each."""
+        """Names of unknown fields, with the number of memories that have each."""
         items = (record.item for record in self.records if not isinstance(record.reading, FailedRequest))
         return Counter(name for item in items for name in item.left_out)
 
@@ -108,11 +112,12 @@ def run(
     journal: Journal,
     progress: Callable[[int], None],
 ) -> None:
-    """Send every item and follow it to its outcome, in the journal. `progress` gets the number of new outcomes.
+    """Send every item, follow it to its outcome, and record the progress in the journal.
 
-    Batches that the journal knows as finished are skipped. Request ids are in the journal before anything is sent under
-    them: after a crash the same requests are sent, or are found to have their outcomes. Call
-    `apply_post_import_updates`, and finish the journals, once all files have been run.
+    `progress` gets the number of new outcomes. Batches that are finished according to the journal are skipped. The
+    journal has the request ids of a batch before the batch is sent. Therefore, after a crash, either the same requests
+    are sent again, or their outcomes are found. Once all files have been run, call `apply_post_import_updates` and
+    finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -153,7 +158,10 @@ def run(
 
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
-    """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
+    """Find the requests of the batch that an earlier import made.
+
+    Records with source and key get the same request ids in each import.
+    """
     readings = [
         record.reading
         for record in batch.records
@@ -166,7 +174,7 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
 
 
 def _follow(batch: _Batch, destination: Destination) -> int:
-    """Return how many of the batch's records have reached their outcomes since the last call."""
+    """Read the outcomes of a batch; return how many of its records have reached their outcomes since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
     ended = {
         request_id: outcome
@@ -199,12 +207,15 @@ def _follow(batch: _Batch, destination: Destination) -> int:
 
 
 def _record_of(record: Record) -> str:
-    """Return the record as a line to correct and import again: its fields, or its text where it has none."""
+    """Return the record as a JSON line, which a person can correct and import again.
+
+    It has the record's fields, or its text if the text could not be parsed.
+    """
     item, external_id = record.item, getattr(record.reading, "external_id", None)
     fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
     if item.path is not None and external_id:
         fields |= {"source": external_id.source, "key": external_id.key}
-    return json.dumps(fields, default=str)  # escaped: bytes that are no UTF-8 are lone surrogates
+    return json.dumps(fields, default=str)  # escaped, because bytes that are not UTF-8 became lone surrogates
 
 
 def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
@@ -233,7 +244,10 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination) ->
 
 
 def apply_post_import_updates(journals: Sequence[Journal], destination: Destination) -> None:
-    """Restore exact tags and supersession, which an ingest cannot express. A refused change becomes a failure."""
+    """Set exact tags and superseding memories, which a request to ingest cannot express.
+
+    A change that the destination rejects is recorded as a failure.
+    """
 
     def stored(content: str) -> tuple[UUID, bool] | None:
         return next((memory for journal in journals if (memory := journal.stored(content))), None)

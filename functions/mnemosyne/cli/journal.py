@@ -1,4 +1,4 @@
-"""Progress of an import, in a SQLite file next to its source, from which a later run resumes."""
+"""The journal of an import: its progress, in a SQLite file next to the source, from which a later run resumes."""
 
 import hashlib
 import json
@@ -14,7 +14,8 @@ from mnemosyne.cli.private import create_own, own_place, require_own
 from mnemosyne.errors import InvalidRequest
 
 VERSION = 1
-"""Of the tables. Columns may be added within a version, with a default; a journal of a newer one is left alone."""
+"""Version of the tables. Columns with a default may be added without a new version. A journal of a newer version is not
+used."""
 _SCHEMA = """
 PRAGMA user_version = 1;
 PRAGMA journal_mode = WAL;
@@ -39,44 +40,44 @@ CREATE TABLE IF NOT EXISTS later (
 
 @dataclass(frozen=True)
 class PostImportUpdate:
-    """A change to a memory once all are stored, because an ingest cannot express it."""
+    """A change to a memory after all memories are stored, because a request to ingest cannot express it."""
 
     content: str
-    """Its content hash."""
+    """Content hash of the memory to change."""
     source: str
     successor: str | None = None
-    """The content hash of the memory that supersedes it."""
+    """Content hash of the memory that supersedes (replaces) this one."""
     tags: tuple[str, ...] | None = None
-    """Its exact tags, if its text names others."""
+    """Exact tags of the memory, if its text names other tags."""
 
 
 class Failure(NamedTuple):
-    """A memory that is not stored, or not completely."""
+    """A memory that was not stored, or not completely."""
 
     place: str
     error: str
     record: str = "{}"
-    """Its fields, as JSON."""
+    """Fields of the record, as JSON."""
 
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """How a batch ended."""
+    """The final states of a batch's requests. A batch is the records of one message."""
 
     states: Mapping[str, int]
     failures: Sequence[Failure] = ()
     stored: Sequence[tuple[str, UUID, bool]] = ()
-    """Content hash, memory, and whether it is new."""
+    """Content hash and id of each stored memory, and whether it is new."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A batch that has been published before, or was about to be."""
+    """A batch that has been published, or was about to be when an earlier run ended."""
 
     request_ids: list[UUID]
     is_finished: bool
     present: frozenset[UUID] = frozenset()
-    """Those that an import before this one has stored."""
+    """Request ids of memories that an earlier import has stored."""
 
 
 def _ids(data: bytes) -> list[UUID]:
@@ -85,16 +86,16 @@ def _ids(data: bytes) -> list[UUID]:
 
 @dataclass
 class Totals:
-    """Outcomes of everything that was read."""
+    """Number of outcomes (final states) by state, and of unknown fields by name, in all batches."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 class Journal:
-    """One import of one source to one destination.
+    """The journal of importing one source to one destination.
 
-    Its memory use does not grow with the import. Used by one thread at a time.
+    The memory that the journal uses does not grow with the import. Only one thread may use it at a time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -117,7 +118,7 @@ class Journal:
         self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
 
     def published(self, number: int, contents: str) -> Published | None:
-        """Return the batch's record; None if it was never published or its contents have changed."""
+        """Return the recorded batch; None if it was never published or its contents have changed."""
         row = self._database.execute(
             "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
             (number, contents),
@@ -136,7 +137,11 @@ class Journal:
         later: Sequence[PostImportUpdate],
         present: Collection[UUID] = (),
     ) -> None:
-        """Record that a batch will be published under these ids, except those present, and later changes."""
+        """Record a batch before it is published.
+
+        The batch will be published with these request ids, except those that are `present`. `later` are changes to make
+        once all memories are stored.
+        """
         ids = b"".join(request_id.bytes for request_id in request_ids)
         with self._database as database:
             database.execute(
@@ -150,7 +155,7 @@ class Journal:
                     b"".join(request_id.bytes for request_id in present),
                 ),
             )
-            # From a run before, if the batch had other contents then.
+            # Rows of an earlier run in which the batch had other contents.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
             database.execute("DELETE FROM later WHERE batch = ?", (number,))
             database.executemany(
@@ -178,35 +183,35 @@ class Journal:
                 [(number, *failure) for failure in outcome.failures],
             )
             database.executemany(
-                # Of equal contents any may be the one that was stored, for messages arrive in any order.
+                # Any memory of several with equal content may be the stored one, because messages arrive in any order.
                 "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
                 " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in outcome.stored],
             )
 
     def forget_update_failures(self) -> None:
-        """Delete the records of `fail`: a run that resumes after them makes them again."""
+        """Delete the failures that `fail` has recorded. A resumed run records them again."""
         with self._database as database:
             database.execute("DELETE FROM failures WHERE batch = -1")
 
     def fail(self, source: str, error: str) -> None:
-        """Record a difference from the source."""
+        """Record that a stored memory differs from its record in the source."""
         with self._database as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
     def later(self) -> Iterator[PostImportUpdate]:
-        """Yield the changes to make now that all memories are stored."""
+        """Yield the changes to make once all memories are stored."""
         rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
         for content, source, successor, tags in rows:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
 
     def stored(self, content: str) -> tuple[UUID, bool] | None:
-        """Return the memory of that content hash, and whether this import has stored it."""
+        """Return the id of the memory with the content hash, and whether this import has stored it."""
         row = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
         return (UUID(bytes=row[0]), bool(row[1])) if row else None
 
     def totals(self) -> Totals:
-        """Return the outcomes so far."""
+        """Return the numbers of outcomes up to now."""
         totals = Totals()
         for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
             totals.states.update(json.loads(states or "{}"))
@@ -214,17 +219,17 @@ class Journal:
         return totals
 
     def failures(self) -> Iterator[Failure]:
-        """Yield each memory that is not stored, or not completely."""
+        """Yield each memory that was not stored, or not completely."""
         yield from map(
             Failure._make, self._database.execute("SELECT source, error, record FROM failures ORDER BY rowid")
         )
 
     def close(self) -> None:
-        """Close the file and keep it."""
+        """Close the journal's file and keep it, so that a later run can resume."""
         self._database.close()
 
     def finish(self) -> None:
-        """Delete the file: the next import of the same source starts from the beginning."""
+        """Delete the journal's file, so that the next import of the same source starts from the beginning."""
         self.close()
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             (self.path.parent / name).unlink(missing_ok=True)

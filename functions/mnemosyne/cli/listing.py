@@ -1,4 +1,4 @@
-"""The files of an import: which are read and how, and which are passed over and why."""
+"""List the files of an import: which files are read and in which format, and which are skipped and why."""
 
 import os
 from collections import Counter, defaultdict
@@ -16,32 +16,33 @@ from mnemosyne.formats.front_matter import split
 JSON_LIST = "mcp-memory-service"
 _OWN = (".import-journal", ".import-journal-wal", ".import-journal-shm", ".failures.jsonl")
 _RESERVED = ("index.md", "log.md")
-"""Of Open Knowledge Format: https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md, §3.1."""
+"""Names that Open Knowledge Format reserves:
+https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md, §3.1."""
 SAMPLE_NOTES = 50
 SHOWN = 5
 
 
 @dataclass
 class Listing:
-    """The files below a path."""
+    """The files below a path: those to read, and those to skip."""
 
     root: Path
     files: list[tuple[Path, str]] = field(default_factory=list)
-    """Each with its format, in order."""
+    """The files to read, each with its format, in order."""
     skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Reasons, each with the paths below the root."""
+    """Reasons to skip files, each with the paths of the skipped files below the root."""
 
     @property
     def is_folder(self) -> bool:
-        """Whether the root is a folder, in which a note's path is its key."""
+        """Whether the root is a folder. The key of a note in it is the note's path."""
         return self.root.is_dir()
 
     def place(self, file: Path) -> str:
-        """Return the path of a file below the root, with slashes; of a single file its name."""
+        """Return the path of a file below the root, with slashes; for a single file, its name."""
         return file.relative_to(self.root).as_posix() if self.is_folder else file.name
 
     def skip(self, file: Path, reason: str) -> None:
-        """Note that a file is not read."""
+        """Add a file to those that are skipped."""
         place = self.place(file)
         if place not in self.skipped[reason]:
             self.skipped[reason].append(place)
@@ -54,9 +55,9 @@ class Listing:
 
 
 def list_files(path: Path, format_: str | None) -> Listing:
-    """Return the files to read.
+    """List the files to read and to skip below a path.
 
-    Raises InvalidRequest with the file's kind and the fix if the path is one file that is not read.
+    If the path is a single file that cannot be read, raises InvalidRequest with the kind of the file and the fix.
     """
     listing = Listing(path)
     if not path.is_dir():
@@ -69,14 +70,14 @@ def list_files(path: Path, format_: str | None) -> Listing:
 
 
 def guess(path: Path) -> str | None:
-    """Return the format of a file name's extension; None if the extension is unknown."""
+    """Return the format that the extension of a file name indicates; None if the extension is unknown."""
     if reading.unpacked_name(path.name).lower().endswith(".json"):
         return JSON_LIST
     return reading.format_of(path.name)
 
 
 def _format(path: Path) -> str:
-    """Return the format of a single file; raises InvalidRequest if it is not read."""
+    """Return the format of a single file. Raises InvalidRequest if the file cannot be imported."""
     format_ = guess(path)
     if unsupported := unsupported_files.unsupported_kind(path):
         raise InvalidRequest(
@@ -91,7 +92,7 @@ def _format(path: Path) -> str:
 
 
 def _walk(listing: Listing) -> Iterator[Path]:
-    """Yield the files of a folder in order, without hidden files; linked folders are not followed."""
+    """Yield the files of a folder in order. Hidden files and linked folders are skipped."""
 
     def fail(error: OSError) -> None:
         listing.skip(Path(error.filename), f"because it cannot be opened ({(error.strerror or '').lower()})")
@@ -125,7 +126,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
         if unsupported is None and guessed is None:
             unsupported = unsupported_files.of_unknown_ending(file)
     except OSError:
-        unsupported = None  # reading it fails too, and says why
+        unsupported = None  # reading the file fails, too, and reports the reason
     if unsupported is not None:
         listing.skip(file, f"{unsupported[0]}: {unsupported[1]}")
     elif format_ in (None, guessed):
@@ -135,7 +136,7 @@ def _add(listing: Listing, file: Path, format_: str | None) -> None:
 
 
 def _reserve(listing: Listing) -> None:
-    """Take the reserved files out of the listing, if the folder is a bundle of Open Knowledge Format."""
+    """Skip the files with reserved names if the folder is a bundle of Open Knowledge Format."""
     reserved = [file for file, _ in listing.files if file.name in _RESERVED]
     notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved]
     if not reserved or not notes:

@@ -1,4 +1,4 @@
-"""`mnemosyne lockouts`: lock out people, clients and keys, here or in a deployment."""
+"""`mnemosyne lockouts`: lock out people, clients and keys, locally or in a deployment."""
 
 import json
 from typing import Any

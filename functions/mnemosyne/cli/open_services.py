@@ -25,7 +25,7 @@ def owner_settings() -> Settings:
 def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
     """Yield a function that opens connections as the owner of the schema.
 
-    The owner comes from the settings, or is the local system's owner. See `data_directory` for `make`.
+    The settings or the local system name the owner. `make` has the same meaning as in `data_directory`.
     """
     if settings_of_a_system() and data_dir is None:
         yield connection_factory_for(owner_settings())
@@ -46,10 +46,11 @@ def settings_of_a_system() -> list[str]:
 def open_services(
     data_dir: str | None, *, make: bool = False, any_space: bool = False, delivers: bool = True
 ) -> Iterator[ConfiguredServices]:
-    """Yield the system that the settings name, or the local one, started if it is not running.
+    """Yield the system that the settings name, or the local one, which is started if it is not running.
 
-    Of the local system only the database is started if `delivers` is false: commands that read need no queue, and
-    starting the functions takes seconds. See `data_directory` for `make`, and ConfiguredServices for `any_space`.
+    If `delivers` is false, only the database of the local system is started, because commands that read need no queue,
+    and starting the functions takes seconds. `make` has the same meaning as in `data_directory`, and `any_space` as in
+    ConfiguredServices.
     """
     if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment(), any_space=any_space)) as services:
@@ -66,7 +67,7 @@ def open_services(
 
 
 def data_directory(data_dir: str | None, make: bool) -> "DataDir":
-    """Return the directory of a local system: `data_dir`, else the user's own.
+    """Return the directory of a local system: `data_dir`, else the user's data directory.
 
     A missing system is created, with a note on standard error, if `make` is true and `data_dir` names the directory.
     Otherwise Misconfigured is raised.

@@ -1,4 +1,4 @@
-"""`mnemosyne outcomes`: print the outcomes of published memories, also as they are committed."""
+"""`mnemosyne outcomes`: print the outcomes (final states) of requests to store memories, also as they change."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Private files of the user: other users cannot read or replace them, or redirect them with a link."""
+"""Private files of the user.
+
+Other users cannot read or replace such a file, or redirect it with a link.
+"""
 
 import errno
 import hashlib
@@ -17,9 +20,9 @@ from mnemosyne.formats.item import FAILURE
 
 
 def private(path: Path, *, follow: bool = True) -> TextIO:
-    """Return the file, emptied, for text to be written to as it is; nobody else may read it.
+    """Open a file for text, and empty it. Nobody else may read it, and line breaks are written unchanged.
 
-    Raises OSError if it cannot be written, and without `follow` if it is a symbolic link.
+    Raises OSError if the file cannot be written, or, unless `follow` is true, if it is a symbolic link.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, 0o600)
@@ -29,10 +32,11 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
 
 
 def own_place(path: Path, suffix: str) -> Path:
-    """Return where a file of the user's is kept that belongs to the file or folder at `path`: next to it.
+    """Return the path of a private file that belongs to the file or folder at `path`.
 
-    If the user cannot write there, or others may make files there, as in /tmp, it is in the user's state directory,
-    under a name that tells paths apart. Raises InvalidRequest if neither can be written.
+    It is next to `path`. If the user cannot write there, or others may create files there, as in /tmp, it is in the
+    user's state directory, under a name that is different for each path. Raises InvalidRequest if neither directory can
+    be written.
     """
     beside = Path(f"{path}{suffix}")
     directory = path.parent.stat()
@@ -53,7 +57,7 @@ def own_place(path: Path, suffix: str) -> Path:
 
 
 def require_own(path: Path, label: str) -> None:
-    """Raise InvalidRequest if there is something at the path that is not a file of the user's own."""
+    """Raise InvalidRequest if the path exists and is not a file that belongs to the user alone."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -66,7 +70,10 @@ def require_own(path: Path, label: str) -> None:
 
 
 def create_own(path: Path, label: str) -> None:
-    """Make a file that nobody else may read, or restrict one of the user's; raises InvalidRequest if it is foreign."""
+    """Create a file that only the user may read, or restrict an existing one.
+
+    Raises InvalidRequest if the existing file does not belong to the user alone.
+    """
     require_own(path, label)
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -85,7 +92,7 @@ class FailuresFile:
         self.path = own_place(source, ".failures.jsonl")
 
     def check(self) -> None:
-        """Raise InvalidRequest if the path is taken by anything but the file of an earlier run."""
+        """Raise InvalidRequest if the path exists and is not the failures file of an earlier run."""
         require_own(self.path, "the list of failures")
         if self.path.exists() and not _is_list_of_failures(self.path):
             raise InvalidRequest(
@@ -94,9 +101,9 @@ class FailuresFile:
             )
 
     def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
-        """Replace the file by these failures, or delete it if there are none; return how many there are.
+        """Replace the file by these failures, or delete it if there are none; return the number of failures.
 
-        The new file is complete before it takes the name, so that nothing is written through a link under that name.
+        The new file gets its name once it is complete, so that nothing is written through a link with that name.
         """
         self.check()
         new = self.path.with_name(f".{secrets.token_hex(8)}.failures")
@@ -120,7 +127,10 @@ class FailuresFile:
 
 
 def _line(failure: Mapping[str, Any]) -> str:
-    """Return a line of JSON, readable; lone surrogates, which UTF-8 cannot write, are escaped."""
+    """Return a failure as a line of JSON with readable characters.
+
+    Lone surrogates are escaped, because UTF-8 cannot encode them.
+    """
     readable = json.dumps(failure, ensure_ascii=False)
     try:
         readable.encode()

@@ -1,4 +1,7 @@
-"""`mnemosyne receipt`: signed receipts of forgettings."""
+"""`mnemosyne receipt`: show and verify signed receipts of forgettings (deletions of all selected memories).
+
+A receipt states the number of deleted memories, and where copies remain until when.
+"""
 
 import json
 from pathlib import Path
@@ -75,14 +78,14 @@ def verify(file: Path, key: Path | None) -> None:
 
 
 def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
-    """Return a receipt with the ids of its memories."""
+    """Return the receipt of a forgetting, with the ids of the forgotten memories."""
     document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
     listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))
     return document | {"ids": [each for page in listing for each in page["ids"]]}
 
 
 def _trusted(keys: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the keys of a JWK Set, or a single key."""
+    """Return the keys of a JWK Set; of a single JWK, the list with this key."""
     listed = keys.get("keys", [keys])
     if not isinstance(listed, list) or not listed:
         raise InvalidRequest("--key must be the output of `mnemosyne receipt key`")

@@ -1,4 +1,4 @@
-"""`mnemosyne redrive`: publish dead letters again."""
+"""`mnemosyne redrive`: publish dead letters (messages that could not be stored) again."""
 
 import json
 import sys
@@ -90,7 +90,7 @@ def _check_target(namespace: str, into: str | None) -> None:
 
 
 def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
-    """Return the letters of these ids, oldest first, then the ids without a letter that can be redriven."""
+    """Return the letters with these ids, oldest first, then the ids for which no letter can be redriven."""
     wanted = dict.fromkeys(message_ids)
     return list(dict.fromkeys([*(message_id for message_id in due if message_id in wanted), *wanted]))
 
@@ -98,7 +98,7 @@ def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
 def _redrive(
     system: System, namespace: str, ids: Sequence[str], *, now: bool, into: str | None, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
-    """Redrive the letters in operations of limited length, until all are tried or the queue is unavailable."""
+    """Publish the letters again, in operations of limited length, until all are tried or the queue is unavailable."""
     remaining = list(ids)
     while remaining:
         some = next(slices(remaining))

@@ -24,9 +24,10 @@ from mnemosyne.service.operations.system import (
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
 STEP = 20
-"""Batches per operation, after which the progress is shown."""
+"""Batches of memories per operation. The progress is shown after each operation."""
 USELESS_ROUNDS = 5
-"""Rounds after which no fewer memories were missing than before. A slow index build makes one or two so."""
+"""Maximum rounds in which the number of missing embeddings does not decrease. A slow index build causes one or two such
+rounds."""
 
 
 @click.command()

@@ -17,11 +17,11 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 
 WAIT = 10
-"""Seconds to wait for the outcome: the most that the server accepts."""
+"""Seconds to wait for the outcome. It is the maximum that the server accepts."""
 
 
 def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split tags at commas, as the tools do; a click callback."""
+    """Split tags at commas, as the tools do. A callback for click."""
     return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
 
 
@@ -59,7 +59,7 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
 
 
 def _standard_input() -> str:
-    """Return the text on standard input without its last newline; raises InvalidRequest if it is not UTF-8."""
+    """Return the text on standard input without its last line feed. Raises InvalidRequest if it is not UTF-8."""
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
@@ -131,6 +131,6 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
 
 
 def _labels(memory: dict[str, Any]) -> list[str]:
-    """Return the confidence, which a blank query does not have, and the tags."""
+    """Return the tags of a hit, after its confidence if it has one. A blank query gives no confidence."""
     confidence = [memory["confidence"]] if memory.get("confidence") else []
     return confidence + [f"#{tag}" for tag in memory["tags"]]

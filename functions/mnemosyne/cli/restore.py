@@ -1,4 +1,4 @@
-"""`mnemosyne import --restore`: bring an export back exactly, as the role that owns the schema."""
+"""`mnemosyne import --restore`: restore a complete export exactly, as the role that owns the schema."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,10 @@ from mnemosyne.service.operations.export import LINES, RestoreLines
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:
-    """Restore exports in JSON lines into a namespace. Stored memories are skipped, so that a run can be repeated.
+    """Restore exports in JSON lines into a namespace.
 
-    Raises InvalidRequest for a line that is not of a complete export, and Conflict.
+    Memories that are already stored are skipped, so that a run can be repeated. Raises InvalidRequest for a line that
+    is not from a complete export, and Conflict.
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owner(data_dir) as system:
@@ -38,7 +39,10 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
 
 
 def _batches(files: Sequence[Path]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the lines in lists, each with less than ITEM_BYTES beside its first line."""
+    """Yield the lines in lists of at most LINES lines and ITEM_BYTES bytes.
+
+    A line with more bytes is in a list of its own.
+    """
     batch: list[dict[str, Any]] = []
     size = 0
     for path in files:

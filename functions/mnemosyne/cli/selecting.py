@@ -42,7 +42,10 @@ def selection(
     metadata: Sequence[str],
     everything: bool,
 ) -> dict[str, Any]:
-    """Return the arguments of an operation for the values of these options, without absent ones."""
+    """Return the operation's arguments for the values of the options that `selection_options` adds.
+
+    Options without a value are left out.
+    """
     if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
         raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")
     window = bounds(after, before, timezone="UTC") if after or before else None

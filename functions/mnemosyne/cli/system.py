@@ -16,11 +16,12 @@ from mnemosyne.service.operations.operation import Operation
 
 SLICE = 200
 SLICE_CHARACTERS = 5_000
-"""Texts, and characters of them, in one operation: a workflow's argument has at most 32 KB, as encrypted JSON."""
+"""Maximum texts, and maximum characters of all texts, in one operation: a workflow's argument has at most 32 KB, as
+encrypted JSON."""
 
 
 class System(Protocol):
-    """Runs operations."""
+    """A system that runs an operator's operations."""
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation and return its answer. Raises the errors of `mnemosyne.errors`."""
@@ -34,7 +35,7 @@ class LocalSystem:
         self._operator = operator
 
     def run(self, operation: Operation) -> dict[str, Any]:
-        """Run an operation."""
+        """Run an operation and return its answer."""
         if operation.as_owner and operation.changes:
             configure_logging("INFO", sys.stderr)
         return operations.run(operation, self._operator, f"local:{_user()}")
@@ -51,7 +52,10 @@ def _user() -> str:
 def owners_system(
     *, project: str | None, region: str, deployment: str, data_dir: str | None = None, make: bool = False
 ) -> Iterator[System]:
-    """Yield a system for operations as the role that owns the schema. See `data_directory` for `make`."""
+    """Yield a system for operations as the role that owns the schema.
+
+    `make` has the same meaning as in `data_directory`.
+    """
     if project is not None:
         yield Deployment(project, region, deployment)
     elif settings_of_a_system() and data_dir is None:
@@ -65,9 +69,10 @@ def owners_system(
 def memory_system(
     *, project: str | None, region: str, deployment: str, data_dir: str | None, delivers: bool = True
 ) -> Iterator[System]:
-    """Yield a system for operations on memories and messages, as the role of the settings or of the command line.
+    """Yield a system for operations on memories and messages.
 
-    See `open_services` for `delivers`.
+    It has the role of the settings, or else the role of the command line. `delivers` has the same meaning as in
+    `open_services`.
     """
     if project is not None:
         yield Deployment(project, region, deployment)
@@ -77,7 +82,7 @@ def memory_system(
 
 
 def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield the pages of an operation with an argument `after`, until a page has no position after it."""
+    """Yield the pages of a listing operation until the last, which names no position to continue `after`."""
     while True:
         page = system.run(operation)
         yield page

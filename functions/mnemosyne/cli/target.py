@@ -62,7 +62,10 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
 
 
 def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:
-    """Raise UsageError or Misconfigured unless the options or the environment name one target that is usable."""
+    """Check that the options or the environment name exactly one target, and that the command supports it.
+
+    Raises UsageError or Misconfigured.
+    """
     chosen = [way for way, value in values.items() if value is not None]
     options = [_NAMES[way].split()[0] for way in chosen]
     if len(chosen) > 1:
@@ -100,10 +103,10 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
 
 @contextmanager
 def tools_address(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[str]:
-    """Yield `url`, or the URL of the local system in the directory, started if it is not running.
+    """Yield `url`, or the URL of the local system in a directory, which is started if it is not running.
 
-    Without either, of the local system in the user's data directory. Raises Misconfigured if there is none, unless
-    `make` is true and `data_dir` names the directory.
+    Without a URL and a directory, use the user's data directory. Raises Misconfigured if there is no local system,
+    unless `make` is true and `data_dir` names the directory.
     """
     if url is not None:
         yield url

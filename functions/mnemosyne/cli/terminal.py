@@ -11,12 +11,12 @@ def plain(text: object) -> str:
 
 
 def lines_of(text: object) -> str:
-    """Return the text with its line breaks, each line escaped by `plain`."""
+    """Return the text with its line breaks. The control characters of each line are escaped by `plain`."""
     return "\n".join(map(plain, str(text).split("\n")))
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a text with its line breaks, control characters escaped.
+    """Print a text with its line breaks, and with its control characters escaped.
 
     Every command prints with this function, so that callers need not escape names, causes or contents.
     """

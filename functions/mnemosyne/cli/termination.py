@@ -8,7 +8,7 @@ from types import FrameType
 def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
     """Call the handler on SIGTERM and, when the terminal is closed, on SIGHUP.
 
-    A signal that the parent process had us ignore, as `nohup` does with SIGHUP, stays ignored.
+    If the parent process has made this process ignore a signal, as `nohup` does with SIGHUP, it stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -15,9 +15,9 @@ from mnemosyne.errors import InvalidRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 LOCALTIME: Final = Path("/etc/localtime")
-"""A link into the time zone database, on Linux and macOS."""
+"""Path of a link into the time zone database, on Linux and macOS."""
 NAME: Final = Path("/etc/timezone")
-"""The zone's name on Debian, in whose images /etc/localtime is a copy and not a link."""
+"""Path of the file with the zone's name on Debian, in whose images /etc/localtime is a copy and not a link."""
 _DATABASE: Final = "zoneinfo/"
 
 
@@ -63,7 +63,7 @@ def local_date(timestamp: str, timezone: str) -> str:
 
 
 def age(value: str, timezone: str) -> timedelta:
-    """Return the age that an option names: 90m, 12h, 7d, or since the start of yesterday, last week, 2026-05-20.
+    """Convert an option to an age: 90m, 12h, 7d, or the time since the start of yesterday, last week, 2026-05-20.
 
     Raises BadParameter for anything else.
     """

@@ -23,7 +23,7 @@ from mnemosyne.errors import (
 )
 
 PATIENCE_SECONDS = 60.0
-"""How long a server may ask to be left alone."""
+"""Maximum seconds of a Retry-After that the client waits for."""
 ERROR_META = "mnemosyne/error"
 """Key of a tool error's code in `_meta`: docs/reference/errors.md."""
 ERRORS: Mapping[str, type[MnemosyneError]] = {
@@ -40,7 +40,7 @@ ERRORS: Mapping[str, type[MnemosyneError]] = {
 
 
 class ToolClient:
-    """Calls tools by stateless POST; a bearer token is taken from MNEMOSYNE_TOKEN."""
+    """Calls a server's tools by stateless POST requests. The bearer token comes from MNEMOSYNE_TOKEN."""
 
     def __init__(self, url: str) -> None:
         self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
@@ -50,7 +50,7 @@ class ToolClient:
         )
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return a tool's structured result.
+        """Call a tool and return its structured result.
 
         Raises the exception of the error's code, such as Unavailable if the call may succeed later.
         """
@@ -96,7 +96,7 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
-    """Return the server's answer if it can be an MCP server's."""
+    """Return the response as a JSON object. Raises an error if it cannot be from an MCP server."""
     try:
         answer = response.json()
     except ValueError:

@@ -98,7 +98,7 @@ def is_chronicle(path: Path) -> bool:
 
 
 def _package(path: Path) -> tuple[str, str]:
-    """Return the kind of a ZIP file: an export, a book or document, or an archive."""
+    """Return the kind of a ZIP file: an export, a book or document, or some other archive."""
     ending = path.suffix.lower().removeprefix(".")
     try:
         with zipfile.ZipFile(path) as package:

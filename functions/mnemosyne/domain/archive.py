@@ -1,4 +1,7 @@
-"""Records of a complete export, from which a namespace is restored exactly. Pure."""
+"""Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
+
+A line is a memory, a request to ingest one, or a record: a source and key by which a publisher names a memory.
+"""
 
 import dataclasses
 from collections.abc import Mapping
@@ -14,20 +17,20 @@ from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import InvalidRequest
 
 EXTRAS: Final = "mnemosyne_export"
-"""Field of an exported line with everything that an ordinary import does not use."""
+"""Field of an exported line with the values that only a restoration needs. An ordinary import ignores it."""
 NOTHING: Final = UUID(int=0)
-"""Sorts before every id."""
+"""An id that sorts before all others, to list rows from the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArchivedMemory:
-    """An exported memory."""
+    """A memory in a complete export."""
 
     id: UUID
     request: IngestRequest
-    """Its fields."""
+    """The memory's fields that an ordinary import stores, too."""
     extras: Mapping[str, Any]
-    """created_at, last_seen_at, superseded_by and ratings."""
+    """The memory's other values: created_at, last_seen_at, superseded_by and ratings."""
 
 
 class _Lenient(Input):
@@ -88,7 +91,10 @@ Line = ArchivedMemory | tuple[Literal["request", "record"], Mapping[str, Any]]
 
 
 def read_line(fields: Mapping[str, Any]) -> Line:
-    """Parse a line of a complete export. Raises InvalidRequest if it is none, or was changed."""
+    """Parse a line of a complete export.
+
+    Raises InvalidRequest if the line is not from a complete export, or if its content does not match its hash.
+    """
     extras = fields.get(EXTRAS)
     if not isinstance(extras, Mapping):
         raise InvalidRequest(f"a line of a complete export has the field {EXTRAS}: import the file without --restore")

@@ -1,4 +1,4 @@
-"""Audit trail: who did what, without contents. Pure."""
+"""The audit trail: events that say who read or changed which memories and when, without contents. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +11,10 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Event of an access that the audit trail records. It is not logged: `tool_called` and `audit` are."""
+"""Name of the log event of an access. It is recorded in the audit trail, not logged: `tool_called` and `audit` are
+logged."""
 IDS: Final = 100
-"""Most ids of an event. `count` has the number of all."""
+"""Maximum ids that an event lists. Its `count` is the number of all ids."""
 
 
 @dataclass
@@ -36,7 +37,7 @@ _current: ContextVar[Action | None] = ContextVar("action", default=None)
 
 @contextmanager
 def action(principal: Principal, name: str) -> Iterator[Action]:
-    """Set the action that the context performs."""
+    """Yield an action, and make it the current action until the context ends."""
     begun = Action(principal, name)
     token = _current.set(begun)
     try:
@@ -65,7 +66,7 @@ def logged_caller(principal: Principal) -> dict[str, str]:
 
 
 def ids_of(result: Mapping[str, Any]) -> list[str]:
-    """Return the ids in a tool's result: its own, and those of the objects in its lists."""
+    """Return the ids in a tool's result: of the result itself, and of the objects in its lists."""
     found: dict[str, None] = {}
     for name, value in result.items():
         if name == "id" or name.endswith("_id"):
@@ -96,11 +97,11 @@ class AuditEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFilter:
-    """Conditions on events; all must hold."""
+    """A filter for events of the audit trail. An event must meet all conditions."""
 
     key: str | None = None
     person: str | None = None
-    """Address or subject."""
+    """E-mail address or subject of a person."""
     client: str | None = None
     grant: str | None = None
     namespace: str | None = None
@@ -110,7 +111,7 @@ class AuditFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class EventCursor:
-    """Position in the trail: the last event of a page. Events of one transaction may have the same time."""
+    """Position in the audit trail: time and id of a page's last event. Events of a transaction share their time."""
 
     at: datetime
     id: int
@@ -118,10 +119,10 @@ class EventCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedEvent(AuditEvent):
-    """An event as the console shows it."""
+    """An event of the audit trail, with the names that the console shows."""
 
     name: str | None
     """Address of the person, or name of the API key; None if the credential has been deleted or has no name."""
     client_name: str | None
     memories: Sequence[UUID]
-    """The ids that are memories and still exist."""
+    """The event's ids that are ids of memories which still exist."""

@@ -1,4 +1,4 @@
-"""Candidates of a search, as the database returns them and as the ranking scores them."""
+"""Candidates of a search: memories that the database finds and the ranking scores. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class Candidate(NamedTuple):
     """Digest of the session's name."""
     quality: float
     vector_score: float | None
-    """Cosine of the angle to the query's vector."""
+    """Vector score: the cosine of the angle to the query's vector."""
     lexical_score: float | None
-    """BM25."""
+    """Lexical score: BM25 of the query's words."""
     speaker: str | None
     """Text before the first ": " near the start of the content."""
     statement: str | None
-    """Equal for near-duplicates; None for a memory without any among the candidates."""
+    """Key that near-duplicates have in common; None if the memory has no near-duplicate among the candidates."""
     eligible: bool
     """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
     length: int = 0
@@ -32,10 +32,11 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The result of one look-up in the database.
+    """The memories that one query of the database finds for a search.
 
-    `rows` starts with the `listed` memories; the other rows are neighbours in their sessions. `neighbours` holds (head,
-    offset, row) with indexes of `rows`. `full` tells whether further candidates may exist.
+    `rows` starts with the `listed` memories, which match the search. The other rows are neighbours of these memories in
+    their sessions. Each element of `neighbours` is (head, offset, row): `head` and `row` are indexes of `rows`, and
+    `offset` is the distance from the head in the session. `full` tells whether further candidates may exist.
     """
 
     rows: Sequence[Candidate]
@@ -60,7 +61,7 @@ class Candidates:
 class Ranked:
     """A candidate with its relevance in [0, 1], the parts of the relevance (None if not computed), and its score.
 
-    The steps of the ranking fill it in turn.
+    The steps of the ranking set these fields one after the other.
     """
 
     candidate: Candidate

@@ -1,4 +1,4 @@
-"""The change feed: events of changed memories, and their encoding as CloudEvents. Pure."""
+"""The change feed of a namespace: an event for each changed memory, encoded as a CloudEvent. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE: Final = "mnemosyne.memory.change.v1"
 KEPT: Final = timedelta(days=30)
-"""Time after which an event is removed."""
+"""Time after which an event is removed from the database."""
 
 
 class ChangeKind(StrEnum):
@@ -31,17 +31,17 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeEvent:
-    """The change of a memory by one transaction."""
+    """An event: what one transaction has changed in a memory."""
 
     namespace: str
     sequence: int
-    """Ascends in the order of a memory's changes. Numbers may be missing."""
+    """Number that increases from one change of a memory to the next. Some numbers may not occur."""
     memory_id: UUID
     kind: ChangeKind
     fields: Sequence[str]
     """Names of the changed fields. Empty if the memory was created or removed."""
     superseded_by: UUID | None
-    """Successor of the memory after the change."""
+    """Id of the memory that supersedes (replaces) this one after the change; None if there is none."""
     at: datetime
     contents: Mapping[str, Any] | None = None
     """Content, title, tags and metadata at the time of reading. None if the feed has no contents or the memory is gone.
@@ -49,21 +49,21 @@ class ChangeEvent:
 
     @property
     def id(self) -> str:
-        """Id of the event; a repeated event has the same one."""
+        """Id of the event. If an event is published twice, both messages have the same id."""
         return f"{self.memory_id}/{self.sequence}"
 
     @property
     def ordering_key(self) -> str:
-        """Ordering key on Pub/Sub. Events of a memory have the same one.
+        """Pub/Sub's ordering key, the same for all events of a memory.
 
-        The last digit of the memory's id divides a namespace into 16 keys, because all messages of a publish request
-        must have the same key.
+        The key is the namespace and the last digit of the memory's id: 16 keys per namespace, because all messages of a
+        publish request must have the same key.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
     @property
     def values(self) -> dict[str, Any]:
-        """The event as JSON."""
+        """The values of the event in its JSON form."""
         values = {
             "namespace": self.namespace,
             "sequence": self.sequence,
@@ -76,7 +76,7 @@ class ChangeEvent:
         return values | ({} if self.contents is None else {"memory": dict(self.contents)})
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
-        """Return data and attributes of the CloudEvent in binary mode."""
+        """Encode the event as a CloudEvent in binary mode, and return the message's data and attributes."""
         attributes = {
             "ce-specversion": "1.0",
             "ce-id": self.id,
@@ -108,7 +108,7 @@ class ChangeCursor:
     begin: datetime | None = None
     """Start time of the first pass, by the database's clock."""
     sequence: int = 0
-    """Sequence of the last event returned in this pass."""
+    """Sequence number of the last event returned in this pass."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class ChangePage:
     events: Sequence[ChangeEvent]
     after: ChangeCursor
     is_on: bool
-    """Whether the feed of the namespace is on."""
+    """Whether the namespace's change feed is on."""
 
     @property
     def is_last(self) -> bool:
@@ -128,7 +128,7 @@ class ChangePage:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeFeed:
-    """The setting of a namespace's change feed."""
+    """Whether a namespace has a change feed, and whether its events have contents."""
 
     namespace: str
     """Empty for all namespaces without a setting of their own."""

@@ -1,4 +1,7 @@
-"""Words that indicate a changed fact, in several languages. In other languages only numbers and names are compared."""
+"""Words of several languages that tell whether a sentence states a changed fact. Pure.
+
+"We moved to Berlin" has such a word ("moved"). In other languages only numbers and names are compared.
+"""
 
 import re
 from typing import Final
@@ -27,10 +30,10 @@ FUNCTION: Final = _words("""
     o os um uma uns umas e em no na nos nas do da dos das ao com por para que seu sua
     het een en van op te voor met aan bij naar uit door
 """)
-"""Function words: two statements of the same fact may have different function words."""
+"""Function words, such as "the" and "in". Two statements of one fact may have different function words."""
 
 TITLES: Final = _words("Mr Mrs Ms Miss Dr Prof Herr Frau Sr Sra Mme M")
-"""Words before a name that do not belong to the name."""
+"""Titles before a name, such as "Dr". They are not part of the name."""
 
 COPULAS: Final = _words("is are equals ist sind es está son están est sont è é sono são is zijn です")
 """Forms of "to be" that join a subject to its value. They are left out of comparisons."""
@@ -81,13 +84,13 @@ OLD_FOLLOWS: Final = _words("""
     from instead_of not rather_than replaces replace has_left sold gave_away anstelle statt von nicht
     desde en_lugar_de en_vez_de au_lieu_de invece_di
 """)
-"""Words before a value that is no longer true."""
+"""Words before a value that is no longer true, such as "from" in "from 7 to 9"."""
 
 NO_LONGER: Final = _words("no_longer ya_no n_plus non_più")
-"""Words before a verb whose clause ends with a value that is no longer true."""
+"""Words before a verb if the clause ends with a value that is no longer true: "no longer runs on 7"."""
 
 CLAUSE_WORDS: Final = _words("to and but nach und sondern y e et mais")
-"""Words that no earlier value follows."""
+"""Words that are never followed by a value that is no longer true, such as "to" in "from 7 to 9"."""
 
 EVENTS: Final = _words("today yesterday tonight heute gestern hoy ayer hier aujourd'hui oggi ieri hoje ontem 今日 昨日")
 DETERMINERS: Final = _words(

@@ -1,12 +1,13 @@
 """Find earlier memories that state a different value of a fact than a new memory. Pure.
 
-In doubtful cases the rules give no hint. They compare sentences, not whole memories: docs/decisions/0033. A new
-sentence states another value if it
+A statement is a sentence or clause; its content words are its words without function words such as "the". The rules
+compare statements, not whole memories (docs/decisions/0033), and report nothing in doubtful cases. A new statement
+states another value than an earlier one if
 
-- negates the earlier one, or
-- says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
-- differs from it in only one value (a number, a name, or a word that follows the subject), and either says that
-  something has changed ("now"), or both sentences describe a lasting state ("is", "costs").
+- it negates the earlier statement, or
+- it says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
+- the two differ in only one value (a number, a name, or a word that follows the subject), and the new one says that
+  something has changed ("now"), or both describe a lasting state ("is", "costs").
 """
 
 import re
@@ -20,7 +21,7 @@ from mnemosyne.domain.statements import SPEAKER, Kind, Statement, Word, key_of, 
 
 MOST_HINTS = 3
 MOST_PAIRS = 20_000
-"""Pairs of statements that are compared for one memory."""
+"""Maximum pairs of statements that are compared for one new memory."""
 
 _Id = TypeVar("_Id")
 
@@ -32,7 +33,7 @@ def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
 
 
 class _New:
-    """The statements of the new memory by their content words."""
+    """The new memory's statements, indexed by their content words."""
 
     def __init__(self, new: Sequence[Statement]) -> None:
         self._statements = new
@@ -61,7 +62,10 @@ class _New:
         return False
 
     def _shares_words(self, part: str) -> bool:
-        """Whether a sentence shares the first letters of two words with a new statement: a quick test."""
+        """Whether a sentence may share two words with a new statement.
+
+        This quick test compares only the first letters of the words.
+        """
         if not part.isascii():
             return True
         starts = {word[:_START] for word in _WORDS.findall(part.lower())}
@@ -70,15 +74,15 @@ class _New:
 
 
 _MOST_DIFFERING = 2
-"""Function words in which a statement and its negation may differ."""
+"""Maximum function words in which a statement and its negation may differ."""
 _START = 4
-"""First letters by which words are compared before a sentence is read."""
+"""Number of first letters that the quick test compares, before a sentence is parsed."""
 _FIRST_OF_EAST_ASIA = "\u3040"
 _WORDS = re.compile(r"\w+(?:[-._]\w+)*")
 
 
 def states_another_value(new: Statement, old: Statement) -> bool:
-    """Return whether the new statement states another value of the old statement's fact."""
+    """Return whether the new statement states another value of the fact that the old statement states."""
     shared = new.keys & old.keys
     only_new = [word for word in new.words if word.key not in shared]
     only_old = [word for word in old.words if word.key not in shared]
@@ -104,9 +108,9 @@ def _has_subject(shared: frozenset[str], new: Statement, old: Statement) -> bool
 
 
 def _has_similar_name(new: Statement, old: Statement) -> bool:
-    """Whether both have names that share a word, such as "Anna Berg" and "Anna Lind".
+    """Whether the statements have different names that share a word, such as "Anna Berg" and "Anna Lind".
 
-    One name may contain the other.
+    A name and its longer form, such as "Anna" and "Anna Berg", are not different.
     """
     return any(
         not a.isdisjoint(b) and not a <= b and not b <= a for a in new.names for b in old.names if len(a) + len(b) > 2
@@ -114,7 +118,10 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 
 
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
-    """Whether one statement negates the other, or one says "on" and the other "off", and all other words are equal."""
+    """Whether one statement contradicts the other, and all their other words are equal.
+
+    Either only one has a negation, or one has "on" ("up") where the other has "off" ("down").
+    """
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
         return False
     if new.is_negated != old.is_negated:
@@ -136,14 +143,17 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether the word is not a name and not shared, and either comes first or follows a word like "the"."""
+    """Whether a noun that the statements do not share begins with this word.
+
+    The word is not a name, and either comes first or follows a word like "the".
+    """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
     return word.place == 0 or not lists.DETERMINERS.isdisjoint(word.before)
 
 
 def _next(statement: Statement, word: Word) -> Word | None:
-    """Return the next word if it follows directly and is neither a name nor a number."""
+    """Return the content word directly after this one; None if there is none or it is a name or number."""
     following = statement.words[word.place + 1 : word.place + 2]
     return following[0] if following and following[0].kind is Kind.WORD and not following[0].before else None
 
@@ -178,7 +188,7 @@ def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> 
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one expression: at most three with nothing between them, and all words or no words."""
+    """Whether the words are one value: at most three adjacent words, all ordinary words or none."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False
@@ -186,7 +196,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value follows the subject, and its noun ends the statement."""
+    """Whether the value comes after the subject, and the noun that it belongs to ends the statement."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
@@ -254,7 +264,7 @@ _SWITCHES = tuple(
 _SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
 _STATIVE_KEYS = frozenset(map(key_of, lists.STATIVE))
 _SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
-"""Words before values, as in "responsible for". One subject may have several such values."""
+"""Words before a value of which a subject may have several at a time, as in "responsible for billing"."""
 
 
 def _is_definite(word: Word) -> bool:

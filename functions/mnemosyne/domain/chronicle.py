@@ -1,6 +1,6 @@
-"""Extract title and tags from a memory's content. Pure; the content itself is stored unchanged.
+"""Extract title and tags from a memory's content, which itself is stored unchanged. Pure.
 
-A chronicle is a block of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines.
+A content may be a chronicle: a block of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines.
 """
 
 import re
@@ -11,7 +11,7 @@ from mnemosyne.domain.visible import one_line
 
 TITLE_LENGTH = 50
 UNTITLED = "untitled"
-"""Title of a content that begins with invisible characters only."""
+"""Title of a memory whose content begins with invisible characters only."""
 TITLE_LIMIT = 500
 """Maximum characters of a title. A longer title in the content is cut."""
 TAG_LIMIT = 100

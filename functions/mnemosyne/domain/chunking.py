@@ -53,9 +53,9 @@ class _Piece:
 def chunks(text: str, limit: ChunkLimit) -> list[str]:
     """Split the text into chunks that fit the limit.
 
-    A text that fits is returned unchanged as one chunk. Longer texts are split between sentences, sentences that do not
-    fit between words, and words that do not fit between characters. Up to an eighth of a chunk repeats the end of the
-    previous chunk. Only white space between chunks is dropped.
+    A text that fits is returned unchanged as one chunk. Longer texts are split between sentences. A sentence that does
+    not fit is split between words, and a word that does not fit between characters. Up to an eighth of a chunk repeats
+    the end of the previous chunk. Only white space between chunks is dropped.
     """
     if limit.share(text) <= 1:
         return [text]
@@ -76,9 +76,9 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
     """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    If the model rejects a chunk as too long, because the estimate was wrong, the texts are embedded separately and the
-    text in question is split into chunks of half the size. Raises the errors of `embed`, including TextTooLong if the
-    model rejects even the smallest chunks.
+    The model may reject a chunk as too long, because its length in tokens is only estimated. Then each text is embedded
+    separately, and the text with that chunk is split into chunks of half the size. Raises the errors of `embed`,
+    including TextTooLong if the model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:
@@ -125,7 +125,7 @@ def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
-    """Return as many of the last pieces as fit into this fraction of a chunk."""
+    """Return the last pieces of a chunk that fit into this fraction of a chunk, to begin the next chunk."""
     start = len(pieces)
     while start and (share := share - pieces[start - 1].share) >= 0:
         start -= 1

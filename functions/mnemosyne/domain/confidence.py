@@ -1,8 +1,9 @@
 """Confidence of a search that a hit is about the query.
 
-Unlike the score, which only orders the hits of one search, this signal is absolute. It adds the cosine to the query and
-the share of the query's words, weighted by rarity, that the memory contains. Each of the two alone separates questions
-with an answer from questions without an answer less well: docs/benchmarks.md.
+The score only orders the hits of one search. The confidence can be compared between searches. It is computed from the
+sum of two numbers: the cosine to the query, and the share of the query's words, weighted by rarity, that the memory
+contains. The sum separates questions with an answer from questions without an answer better than either number:
+docs/benchmarks.md.
 """
 
 from collections.abc import Mapping
@@ -11,27 +12,27 @@ from enum import StrEnum
 
 
 class Confidence(StrEnum):
-    """How close a hit is to the query."""
+    """How close a hit is to the query: weak, related or strong."""
 
     WEAK = "weak"
     RELATED = "related"
     STRONG = "strong"
 
     def at_least(self, other: "Confidence") -> bool:
-        """Whether this is as close as the other, or closer."""
+        """Whether this confidence is the same as the other, or higher."""
         order = list(Confidence)
         return order.index(self) >= order.index(other)
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Values from which a hit is related, or strong."""
+    """Smallest values at which a hit is related, and at which it is strong."""
 
     related: float
     strong: float
 
     def confidence(self, value: float) -> Confidence:
-        """Return the confidence of a value."""
+        """Return the confidence of a hit with this value."""
         if value >= self.strong:
             return Confidence.STRONG
         return Confidence.RELATED if value >= self.related else Confidence.WEAK
@@ -39,7 +40,10 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Thresholds of one embedding space: of the sum of cosine and share of words, and of the cosine alone."""
+    """Thresholds of one embedding space.
+
+    One pair is for the sum of cosine and share of words, the other for the cosine alone.
+    """
 
     both: Thresholds
     cosine: Thresholds

@@ -1,4 +1,4 @@
-"""Results of the console's queries: timeline, history and tags. Pure."""
+"""Results of the queries that only the console makes: timeline, history, tags, requests and sessions. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mnemosyne.domain.preview import label
 from mnemosyne.domain.provenance import Provenance
 
 HISTORY_LIMIT = 50
-"""Maximum memories of a history in each direction, and maximum ratings."""
+"""Maximum earlier versions, later versions and ratings in a history."""
 
 
 class Per(StrEnum):
@@ -28,7 +28,7 @@ class Timeline:
 
     per: Per
     buckets: Sequence[tuple[date, int]]
-    """First day and number of memories."""
+    """For each bucket, its first day and its number of memories."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,18 +53,21 @@ class ListedMemory(MemorySummary):
 
     @property
     def label(self) -> str:
-        """The title if it was given, or else the beginning of the content, which ends with a whole word."""
+        """The title if the publisher chose it, else the beginning of the content, cut after a whole word."""
         return self.title if self.beginning is None else label(self.title, self.beginning)
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Earlier and later versions of a memory, nearest first, and its ratings."""
+    """Earlier and later versions of a memory, nearest first, and its ratings.
+
+    An earlier version is a memory that this one has superseded (replaced), directly or indirectly.
+    """
 
     supersedes: Sequence[ListedMemory]
     superseded_by: Sequence[ListedMemory]
     ratings: Sequence[PastRating]
-    """Newest first."""
+    """The ratings of the memory, newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,7 @@ SESSION_NEIGHBOURS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Facet:
-    """A tag or session, the number of its memories, and the time of the latest one."""
+    """A tag or session, with the number of its memories and the time of its latest memory."""
 
     name: str
     memories: int
@@ -108,14 +111,17 @@ class Facet:
 
 @dataclass(frozen=True, kw_only=True)
 class Facets:
-    """Tags, the most frequent first, and sessions, the latest first, of the newest FACETED_MEMORIES that match."""
+    """The tags, most frequent first, and sessions, latest first, of the memories that match a filter.
+
+    Only the newest FACETED_MEMORIES memories are counted.
+    """
 
     tags: Sequence[Facet]
     total_tags: int
     sessions: Sequence[Facet]
     memories: int
     complete: bool
-    """Whether all memories were counted."""
+    """Whether all memories that match were counted."""
 
 
 FACETED_MEMORIES = 100_000

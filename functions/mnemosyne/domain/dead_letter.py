@@ -1,4 +1,4 @@
-"""Summaries of dead letters, and filters that select them. Pure."""
+"""Dead letters (messages that could not be stored): summaries, and filters that select them. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """When it was published again. None if it is not in flight."""
+    """When the message was published again; None if it is not in flight (published without an outcome yet)."""
     due_at: datetime
-    """Earliest time for the next redrive."""
+    """Earliest time to publish the message again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterCause:
-    """Group of dead letters whose causes differ only in ids and numbers."""
+    """Dead letters with the same cause, apart from ids and numbers in it."""
 
     cause: str
     """The cause, with each id and number replaced by #."""
@@ -39,12 +39,12 @@ class DeadLetterCause:
 
 
 class Redrivable(StrEnum):
-    """Which dead letters may be redriven."""
+    """Which dead letters may be redriven, that is, published again."""
 
     DUE = "due"
-    """Neither in flight nor backing off."""
+    """Letters that are neither in flight (published without an outcome yet) nor waiting for their next attempt."""
     NOW = "now"
-    """Not in flight."""
+    """Letters that are not in flight."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Kinds of dead letters, which the log counts by. Pure."""
+"""Kinds of dead letters: why a message could not be stored. The log counts dead letters by kind. Pure."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ class DeadLetterKind(StrEnum):
     UNREADABLE = "unreadable"
     """The message, or a part of it, could not be parsed."""
     CONFLICT = "conflict"
-    """The id of a request has stored another content before."""
+    """A memory with other content was stored before under the same request id."""
     NOTIFICATION = "notification"
     """The notification of a bucket could not be read."""
     OVER_QUOTA = "over_quota"
@@ -24,17 +24,17 @@ class DeadLetterKind(StrEnum):
 
     @property
     def is_of_sender(self) -> bool:
-        """Whether only the sender can correct the message."""
+        """Whether only the sender of the message can correct it."""
         return self in (self.UNREADABLE, self.CONFLICT, self.NOTIFICATION)
 
     @property
     def meaning(self) -> str:
-        """What the kind means, for the log."""
+        """Meaning of the kind in one sentence, for the log."""
         return _ABOUT[self][0]
 
     @property
     def next_step(self) -> str:
-        """What the operator does, for the log."""
+        """What an operator must do, for the log."""
         return _ABOUT[self][1]
 
 

@@ -1,6 +1,7 @@
-"""Embedding spaces and providers. Pure.
+"""Embedding spaces and providers of embeddings. Pure.
 
-Embeddings can be compared if they come from the same model of the same provider at the same dimension.
+Two embeddings can only be compared if they are in one space: from the same model of the same provider, with the same
+dimension.
 """
 
 from collections.abc import Mapping
@@ -29,9 +30,9 @@ class Provider:
     dimension: int
     """Default dimension."""
     model_prefix: str
-    """Prefix of its models' names."""
+    """Prefix of the names of the provider's models."""
     is_fixed: bool = False
-    """Whether the default model and dimension are the only ones."""
+    """Whether the provider has no other model and dimension than the default."""
     is_local: bool = False
     """Whether the model runs in the functions' own processes."""
     languages: frozenset[str] | None = None
@@ -55,5 +56,5 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def provider_of(model: str, otherwise: str) -> str:
-    """Return the provider whose prefix the model's name has, or `otherwise`."""
+    """Return the provider whose prefix the model's name begins with; `otherwise` if there is none."""
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)

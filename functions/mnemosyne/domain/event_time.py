@@ -11,7 +11,8 @@ from mnemosyne.errors import InvalidRequest
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
 OFFSET: Final = r"[Zz]|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
-"""Offsets of RFC 3339, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`) export."""
+"""Pattern of offsets: those of RFC 3339, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`)
+export."""
 _TEXT = re.compile(f"({DATE})(?:[Tt ]({CLOCK})(?: ?({OFFSET}))?)?")
 BASIC_CLOCK: Final = r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?"
 _BASIC = re.compile(
@@ -20,9 +21,10 @@ _BASIC = re.compile(
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
 
 FIRST_SECOND: Final = 315_532_800
-"""1980-01-01. In every unit below, the range from FIRST_SECOND to END_SECOND excludes all numbers of BASIC_NUMBERS."""
+"""1980-01-01, in seconds since 1970. In every unit below, the range from FIRST_SECOND to END_SECOND excludes all
+numbers of BASIC_NUMBERS."""
 END_SECOND: Final = 4_102_444_800
-"""2100-01-01."""
+"""2100-01-01, in seconds since 1970."""
 UNITS: Final = (1, 1_000, 1_000_000)
 """Units per second: seconds, milliseconds and microseconds. The three ranges do not overlap."""
 BASIC_NUMBERS: Final = (
@@ -30,7 +32,7 @@ BASIC_NUMBERS: Final = (
     (190_001_010_000, 209_912_312_359),
     (19_000_101_000_000, 20_991_231_235_959),
 )
-"""First and last date written as a number: YYYYMMDD, YYYYMMDDhhmm, YYYYMMDDhhmmss."""
+"""Smallest and largest number that is read as a date, per format: YYYYMMDD, YYYYMMDDhhmm, YYYYMMDDhhmmss."""
 
 _FORMS = "RFC 3339, or a date or local time, such as 2026-05-20T14:30:00Z, 2026-05-20T14:30 or 2026-05-20"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,8 @@
-"""Data types of forgetting: selections, holds, dry runs and forgettings. Pure."""
+"""Data types of forgetting: deleting selected memories for good, with all copies of their texts. Pure.
+
+A forgetting is one such deletion. A dry run shows which memories a selection would delete. A legal hold keeps memories
+from being deleted.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +15,17 @@ from mnemosyne.domain.search import EVERY_MEMORY, Filters
 from mnemosyne.errors import InvalidRequest
 
 IDS_AT_ONCE = 1_000
-"""Most ids in a selection."""
+"""Maximum ids in a selection."""
 BEGINNING = 80
-"""Characters of a memory that a dry run shows."""
+"""Characters of each memory's content that a dry run shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Memories of a namespace: by ids, by filters, or all. Superseded and expired memories are selected, too."""
+    """A selection of memories of a namespace: by ids, by filters, or all.
+
+    Superseded and expired memories are selected, too.
+    """
 
     ids: tuple[UUID, ...] = ()
     filters: Filters = EVERY_MEMORY
@@ -27,7 +34,7 @@ class Selection:
     def of(cls, ids: Sequence[UUID] | None, filters: Filters, *, everything: bool) -> "Selection":
         """Build a selection from exactly one of ids, filters and everything.
 
-        Raises InvalidRequest.
+        Raises InvalidRequest if none or several of them are set.
         """
         if sum((bool(ids), filters.narrow, everything)) != 1:
             raise InvalidRequest("give either ids, or filters (tags, session, after, before, metadata), or all=true")
@@ -36,7 +43,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Hold:
-    """A legal hold."""
+    """A legal hold, by its id and reason."""
 
     id: UUID
     reason: str
@@ -63,20 +70,24 @@ class SelectedMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a forgetting would delete. The token confirms exactly this set of memories."""
+    """The memories that a forgetting would delete.
+
+    The token confirms exactly this set of memories: a forgetting with the token is rejected if the set has changed
+    since.
+    """
 
     token: str
     memories: int
     page: Sequence[SelectedMemory]
     holds: Sequence[Hold]
-    """The holds that keep some of the memories. While there is one, nothing can be forgotten."""
+    """The legal holds on some of the memories. While there is a hold, none of the memories can be forgotten."""
     after: Cursor | None = None
-    """Where the next page begins; None if there is none."""
+    """The last memory of the page; None if there is no further page."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forgetting:
-    """A forgetting that has begun. It is finished when `finished_at` is set."""
+    """A forgetting that has begun. It has ended when `finished_at` is set."""
 
     id: UUID
     namespace: str
@@ -85,23 +96,24 @@ class Forgetting:
     started_at: datetime
     finished_at: datetime | None
     counts: Mapping[str, int]
-    """Removed or cleared rows by table."""
+    """Number of rows that the forgetting has removed or cleared, by table."""
     memories: int
-    """Number of its memories."""
+    """Number of memories to delete, including those already deleted."""
     left: int
-    """Number of those that are not deleted yet."""
+    """Number of memories that are not deleted yet."""
     letter: KeysetCursor | None = None
-    """The last dead letter that was looked at."""
+    """The last dead letter that the forgetting has searched for forgotten memories."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The forgettings of a namespace that concern requests which are not stored yet."""
+    """Effects of a namespace's forgettings on requests that are not stored yet."""
 
     covered: Collection[UUID] = ()
-    """Requests that must not be stored or kept."""
+    """Ids of the requests whose memories were forgotten: they must be neither stored as memories nor kept as dead
+    letters."""
     forgettings: int = 0
-    """Number of forgettings at that time."""
+    """Number of the namespace's forgettings when this was read, to notice later ones."""
     latest: datetime | None = None
     """When the latest forgetting began."""
     all_before: datetime | None = None

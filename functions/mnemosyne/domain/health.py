@@ -1,17 +1,17 @@
-"""Result of a health check. Pure."""
+"""Results of health checks. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Check:
-    """Name and result of a check, with the remedy if it failed or is a warning."""
+    """A health check: its name and result, with the remedy if it failed or is a warning."""
 
     name: str
     seen: str
     remedy: str | None = None
     is_warning: bool = False
-    """Whether the system works, but not as well as it could."""
+    """Whether the result is a warning: the system works, but not as well as it could."""
 
     @property
     def ok(self) -> bool:

@@ -9,7 +9,7 @@ from mnemosyne.domain.embedding_space import PROVIDERS
 NOTICEABLE: Final = 0.1
 """Smallest fraction of memories in unknown languages that causes a warning."""
 LISTED: Final = 3
-"""Most languages that a warning names."""
+"""Maximum languages that a warning names."""
 REMEDY: Final = (
     "set MNEMOSYNE_EMBEDDER=multilingual or gemini, and run `mnemosyne reembed`; on one machine, export, and "
     "import into a new directory of `mnemosyne dev --embedder multilingual`"
@@ -25,13 +25,16 @@ _NAMES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Languages:
-    """Languages of a sample of memories, and of a query, by their ISO 639-1 codes; "und" is undetermined."""
+    """Languages of a sample of memories, and of a query.
+
+    Languages are ISO 639-1 codes, or "und" if the language could not be determined.
+    """
 
     sampled: int
     memories: Mapping[str, int]
     """Number of the sampled memories by language, without those whose language is unknown."""
     query: str | None = None
-    """None if the language is unknown."""
+    """Language of the query; None if it is unknown."""
 
 
 def known_languages(provider: str) -> frozenset[str] | None:

@@ -1,4 +1,4 @@
-"""Parse how long a memory is kept: `ttl`, `expires_at` and `pinned`. Pure."""
+"""Parse the arguments `ttl`, `expires_at` and `pinned`, which say how long a memory is stored. Pure."""
 
 import re
 from datetime import datetime, timedelta
@@ -47,14 +47,17 @@ def _seconds_of_iso(text: str) -> float | None:
 
 
 def truth(value: object) -> object:
-    """Convert the texts and numbers that warehouses export for a truth value."""
+    """Convert the texts and numbers by which data warehouses export a truth value to a bool."""
     known = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
     return known.get(text.strip().lower(), value) if isinstance(text, str) else value
 
 
 def expiry(sent: datetime, ttl: timedelta) -> datetime:
-    """Return when a memory expires that was sent at a time. Raises InvalidRequest if that is after the year 9999."""
+    """Return when a memory with a lifetime expires that was sent at this time.
+
+    Raises InvalidRequest if the expiry is after the year 9999.
+    """
     try:
         return sent + ttl
     except OverflowError as exc:

@@ -4,16 +4,16 @@ import re
 import unicodedata
 
 Span = tuple[int, int]
-"""Offsets of the first character and of the character after the last, in code points."""
+"""A part of a text: the offsets of its first character and of the character after its last, in code points."""
 
 START, STOP = "\ue000", "\ue001"
-"""Private-use characters that the database puts around words, after removing them from the text."""
+"""Private-use characters with which the database marks words. It first removes these characters from the text."""
 # Thai to Khmer, kana and Han: scripts without spaces between words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
 SHORTEST_PART = 2
-"""Fewest adjacent characters that match in such a script: a single character occurs in too many words."""
+"""Minimum adjacent characters that match in a script without spaces. A single character occurs in too many words."""
 
 
 def marked_spans(marked: str) -> list[Span]:
@@ -60,5 +60,5 @@ def united(spans: list[Span]) -> list[Span]:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case. Each character keeps its place."""
+    """Return the text in lower case. Each character keeps its position, so that offsets stay valid."""
     return "".join(lower if len(lower := character.lower()) == 1 else character for character in text)

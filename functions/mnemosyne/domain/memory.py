@@ -19,9 +19,9 @@ from mnemosyne.domain.visible import one_line
 CONTENT_LIMIT = 100_000
 """Maximum characters of a memory's content."""
 EXPORT_BYTES = 2_000_000
-"""Bytes of content after which a page of an export ends."""
+"""Bytes of content after which a page of an export ends, even if it has fewer memories than its limit."""
 FIRST_WORDS = 100
-"""Characters of a content that are stored with its request if the content itself is not stored."""
+"""Characters of a content that are stored with its request if the content itself is not stored as a memory."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 
@@ -65,9 +65,10 @@ class MemoryFields:
     session: str | None = None
     """The conversation, document or run that contains the memory. Its neighbours there count in the ranking."""
     expires_at: datetime | None = None
-    """When the memory becomes invisible and is removed. In a request, the expiry that the publisher asks for."""
+    """Time at which the memory becomes invisible and is removed. In a request, the expiry that the publisher asks
+    for."""
     pinned: bool = False
-    """Whether the default lifetime of the namespace does not apply."""
+    """Whether the memory is pinned: the namespace's default lifetime does not apply to it."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -86,11 +87,12 @@ class IngestRequest(MemoryFields):
     external_id: ExternalId | None = None
     provenance: Provenance | None = None
     published: datetime | None = None
-    """When its message was first published. The later of two versions with the same timestamp wins."""
+    """Time at which the message was first published. If two versions of a record have the same timestamp, the later one
+    wins."""
 
     @cached_property
     def content_hash(self) -> str:
-        """The hash of the content and session: equal for memories with the same content."""
+        """The hash of content and session, which is equal for memories with the same content and session."""
         return content_hash(self.content, self.session)
 
     @property
@@ -118,7 +120,7 @@ class IngestRequest(MemoryFields):
     ) -> "IngestRequest":
         """Build a request. A missing title is taken from the content, and tags in the content are added to `tags`.
 
-        `fields_` are the other fields of MemoryFields.
+        `fields_` has values of the remaining fields of MemoryFields.
         """
         return cls(
             request_id=request_id,
@@ -133,15 +135,20 @@ class IngestRequest(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A validated request to delete the record with a source and key."""
+    """A validated request to delete a record: the memory that a publisher has named by source and key.
+
+    A record has a version for each time that the publisher sent it.
+    """
 
     request_id: UUID
     external_id: ExternalId
     provenance: Provenance | None = None
     timestamp: datetime
-    """Later versions of the record are not deleted. Defaults to the time of publishing."""
+    """Time of the deletion, by default that of publishing. Versions of the record with a later timestamp are not
+    deleted."""
     published: datetime | None = None
-    """Versions published before this time are deleted and stay deleted, whatever their timestamp."""
+    """Versions published before this time are deleted whatever their timestamp, and are not stored if they arrive
+    later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,18 +160,18 @@ class FailedRequest:
     external_id: ExternalId | None = None
     provenance: Provenance | None = None
     first_words: str | None = None
-    """The beginning of its content, so that people recognise the request."""
+    """The beginning of the content, by which people recognise the request."""
     content_hash: str | None = None
-    """The hash of its content, if the content could be read."""
+    """The hash of the content, if the content could be read."""
 
 
 Request: TypeAlias = IngestRequest | Deletion
 Reading: TypeAlias = Request | FailedRequest
-"""Result of reading a record: a valid request, or a failed request."""
+"""Result of parsing a record: a valid request, or a failed request with the error."""
 
 
 class IngestState(StrEnum):
-    """State of an ingest request. The last five are reported as outcomes."""
+    """State of an ingest request. The last five states are final, and are reported to the publisher as outcomes."""
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
@@ -185,14 +192,19 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     note: str | None = None
-    """Memories superseded by the new memory. For a duplicate, the labels that the existing memory took over."""
+    """Note on the result: which memories the new memory supersedes (replaces), or, for a duplicate, which labels the
+    existing memory took over."""
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A dead letter: an unchanged message that failed or has no request to report, with the cause."""
+    """A dead letter: a message that could not be stored, unchanged, with the cause.
+
+    A message becomes a dead letter if it failed, or if a part of it could not be read and so has no request that
+    reports the failure.
+    """
 
     message_id: str
     data: bytes
@@ -200,7 +212,7 @@ class DeadLetter:
     cause: str
     dead_lettered_at: datetime
     lost: bool = False
-    """Whether a part of the message has no request, so that only this dead letter reports its failure."""
+    """Whether a part of the message has no request, so that only this dead letter reports the failure of that part."""
     letter_id: UUID | None = None
     """The stored dead letter, if the message was redriven from it."""
     failures: int = 1
@@ -208,7 +220,7 @@ class DeadLetter:
     last_failed_at: datetime | None = None
     redriven_at: datetime | None = None
     due_at: datetime | None = None
-    """Set for stored dead letters; see DeadLetterSummary."""
+    """These fields are set for stored dead letters; see DeadLetterSummary."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
     """Logged when the dead letter is stored, and not stored itself."""
     subscription: str = field(default="", compare=False)
@@ -226,13 +238,14 @@ class Memory(MemoryFields):
     last_seen_at: datetime
     superseded_by: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
-    """Up to five earlier versions, directly or indirectly superseded by this memory, the latest first."""
+    """Up to five earlier versions, which this memory has superseded (replaced) directly or indirectly, the latest
+    first."""
     quality: float = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """Statistics of a namespace."""
+    """Counts of a namespace's memories, tags and requests."""
 
     quota: Quota
     memories: int
@@ -263,7 +276,10 @@ class KeysetCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportedMemory(MemoryFields):
-    """A memory in an export. Its successor is named by content hash, because ids differ between stores."""
+    """A memory in an export.
+
+    The memory that supersedes (replaces) this one is named by its content hash, because ids differ between stores.
+    """
 
     id: UUID
     content_hash: str

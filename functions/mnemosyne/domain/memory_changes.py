@@ -32,7 +32,7 @@ class MemoryChange:
     not_superseded: bool = False
     expires_at: datetime | None = None
     no_expiry: bool = False
-    """Take back the expiry that was given."""
+    """Whether to remove the expiry that the publisher chose."""
     pinned: bool | None = None
 
     @property
@@ -43,7 +43,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """Quality of a memory, between 0 and 1, before and after a rating, and the numbers of ratings of 1 and -1."""
+    """Result of rating a memory: its quality (0 to 1) before and after, and the numbers of ratings of 1 and -1."""
 
     before: float
     after: float
@@ -63,7 +63,7 @@ class GivenRating:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTags:
-    """The memories to change that exist, and the number of changed memories."""
+    """Result of changing tags: the ids of the memories that exist, and the number of memories that were changed."""
 
     found: Sequence[UUID]
     changed: int
@@ -71,7 +71,7 @@ class ChangedTags:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedTag:
-    """Number of memories whose tag was changed, and number of memories that still have it."""
+    """Result of replacing a tag: the number of changed memories, and of memories that still have the tag."""
 
     changed: int
     remaining: int

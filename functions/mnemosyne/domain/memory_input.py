@@ -1,4 +1,7 @@
-"""Validate one record. Tools, messages and imported files share these rules. Pure."""
+"""Validate one record: the fields of a memory, or of the deletion of one. Pure.
+
+Tools, messages and imported files share these rules.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -46,23 +49,23 @@ from mnemosyne.ids import deletion_id, refused_id, version_id
 
 SCHEMA_VERSION = 1
 _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session", "expires_at", "ttl", "pinned"})
-"""Fields that a deletion ignores, because change streams may send the deleted row with it."""
+"""Fields of a memory that a deletion ignores, because change streams may send them with the deleted row."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:
-    """Default values for a record, taken from its message, file or call."""
+    """Default values for a record's fields, taken from its message, file or call."""
 
     new_id: Callable[[], UUID]
-    """Makes the request id of a record without a request id and key."""
+    """Function that makes the request id of a record that has neither a request id nor a key."""
     namespace: str | None = None
-    """Namespace that a record may name. None on a client, where the server checks it."""
+    """The only namespace that a record may name. None on a client, because the server checks it."""
     source: str = ""
     """Source of a record without a source."""
     key: str = ""
     """Key of a record without a key."""
     place: ExternalId | None = None
-    """File and line, which identify an invalid record without source and key."""
+    """File and line of the record. They identify an invalid record without source and key."""
     timestamp: datetime | None = None
     """Timestamp of a memory without a timestamp. None if the timestamp is required."""
     timezone: str = "UTC"
@@ -70,7 +73,7 @@ class Defaults:
     deleted_at: datetime | None = None
     """Timestamp of a deletion without a timestamp."""
     published: datetime | None = None
-    """When the message was first published."""
+    """Time at which the message was first published."""
 
 
 def schema_version(value: object) -> int:
@@ -186,7 +189,7 @@ class MemoryInput(Input):
     @model_validator(mode="before")
     @classmethod
     def _without_blanks(cls, data: Any) -> Any:
-        """Drop null and empty fields, and fields that a deletion ignores."""
+        """Remove null and empty fields, and fields that a deletion ignores."""
         if not isinstance(data, Mapping):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
@@ -233,7 +236,10 @@ class MemoryInput(Input):
         return default if self.timestamp is None else self._in_utc("timestamp", self.timestamp, defaults)
 
     def _expiry(self, defaults: Defaults) -> datetime | None:
-        """Return when the memory expires. A ttl begins when the record was published, or else now."""
+        """Return the time at which the memory expires; None if it does not expire.
+
+        A ttl begins when the record was published, or now if that is unknown.
+        """
         if self.ttl is None:
             return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)
         if self.expires_at is not None:
@@ -261,7 +267,10 @@ def read(record: object, defaults: Defaults) -> Reading:
 
 
 def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
-    """Build the failed request of an invalid record, identified by source and key or by its position."""
+    """Build the failed request of an invalid record.
+
+    Source and key identify the record; without them, its position.
+    """
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
     key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key

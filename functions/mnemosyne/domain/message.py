@@ -22,12 +22,13 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
 
 MESSAGE_BYTES = 9_000_000
-"""Maximum size of the data. Pub/Sub's limit is 10,000,000; the rest is for attributes and the envelope."""
+"""Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
+envelope."""
 MAX_OUTCOMES = 10_000
-"""A message with more memories than this becomes a dead letter, and its memories have no outcomes."""
+"""Maximum memories of a message. A larger message becomes a dead letter, and its memories have no outcomes."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
-"""Field that the importer adds to an invalid record: the error. The outcome of the record is `failed`."""
+"""Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
 _ERROR_CHARACTERS = 1_000
 FORGOTTEN = "its memory was forgotten: ingest it again, a record with a later timestamp, to store it"
 """Error of a request that was published before its memory was forgotten."""
@@ -37,21 +38,25 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """A decoded message: valid and rejected requests, and why to dead-letter or retry it."""
+    """A decoded message: its requests, and the reason to dead-letter or retry it.
+
+    A rejected request could not be read. A dead letter is a message that is stored apart because it could not be stored
+    as memories.
+    """
 
     namespace: str
-    """Empty if the message names none."""
+    """Namespace of the message; empty if the message names none."""
     requests: tuple[IngestRequest, ...]
     rejected: tuple[FailedRequest, ...] = ()
-    """Invalid requests. A retry would not help."""
+    """Requests that are invalid, so that a retry would not help."""
     dead_letter_reason: str = ""
-    """Why to store the message as a dead letter: a part of it has no request that could be marked as failed."""
+    """Reason to store the message as a dead letter; empty if each part of it has a request that reports its failure."""
     retry_reason: str = ""
-    """Why to retry the message: its schema version is newer than this server."""
+    """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
     deletions: tuple[Deletion, ...] = ()
     """Records to delete. They are deleted before the message's memories are stored."""
     published: datetime | None = field(default=None, compare=False)
-    """When it was first published."""
+    """Time at which the message was first published."""
 
     @property
     def request_ids(self) -> list[UUID]:
@@ -76,7 +81,11 @@ class IngestMessage:
 def encode(
     namespace: str, readings: Sequence[Reading], traceparent: str, publisher: Publisher | None = None
 ) -> tuple[bytes, dict[str, str]]:
-    """Return the message's data and attributes; raises InvalidRequest if it would be larger than the topic takes."""
+    """Encode readings as a message, and return its data and attributes.
+
+    A reading is the result of parsing a record: a valid request, or a failed one with the error. Raises InvalidRequest
+    if the message would be larger than the topic accepts.
+    """
     body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
     if len(data) > MESSAGE_BYTES:
@@ -91,12 +100,13 @@ def encode(
 
 
 def _record(reading: Reading) -> dict[str, Any]:
-    """Encode a reading as a record. `read` decodes it to an equal reading."""
+    """Encode a reading (a valid or failed request) as a record. `read` decodes the record to an equal reading."""
     external_id = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     identity = {"request_id": reading.request_id, **external_id}
     match reading:
         case IngestRequest():
-            # A title derived from control characters alone is blank, which is refused. The reader derives it again.
+            # A title derived from control characters alone is blank, and a blank title is rejected. Without a title,
+            # the reader derives the same one again.
             return {**identity, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
             return {**identity, "op": "delete", "timestamp": reading.timestamp}
@@ -192,7 +202,7 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
 
 
 def unstored(reading: Reading, error: str) -> FailedRequest:
-    """Return the reading as a request that cannot be stored now or ever."""
+    """Return a failed request for a reading that cannot be stored, now or ever, with the error."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,
@@ -205,16 +215,20 @@ def unstored(reading: Reading, error: str) -> FailedRequest:
 
 
 def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
-    """Return each memory of a message as it is written and as it is read. Several may have the same request id."""
+    """Return the memories of a message, each in two forms: as it is written there, and as a parsed request.
+
+    Several of them may have the same request id.
+    """
     unwrapped = unwrap(message)
     items, _ = _items(unwrapped)
     return [(item, _read(item, index, unwrapped, message, namespace)) for index, item in enumerate(items)]
 
 
 def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
-    """Return the data of a message, given by `read_each`, in which the memories at the given positions are only ids.
+    """Return the data of a message without the texts of its forgotten memories.
 
-    The other memories keep their ids, names and positions. Returns None if there are no others.
+    `entries` comes from `read_each`, and `forgotten` has the positions of the forgotten memories in it. Only their
+    request ids remain. The other memories keep their ids, names and positions. Returns None if there are no others.
     """
     if len(forgotten) == len(entries):
         return None
@@ -228,7 +242,7 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
 
 
 def _as_it_was(item: Any, reading: Reading) -> Any:
-    """Return a memory with what it took from its message: the request id, source and key."""
+    """Return a memory with the request id, source and key that it took from its message."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
@@ -269,7 +283,7 @@ def _first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
 
 
 def identity(reading: Reading) -> object:
-    """Return the value that must be equal for two readings with the same request id."""
+    """Return the parts of a reading that must be equal in two readings with the same request id."""
     match reading:
         case IngestRequest():
             return reading.content_hash

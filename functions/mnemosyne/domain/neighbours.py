@@ -1,4 +1,4 @@
-"""The memories nearest to a memory by meaning. Pure."""
+"""The memories that are nearest to a memory by meaning. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from mnemosyne.domain.memory import MemorySummary
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Memories near a memory that are not superseded, nearest first."""
+    """Memories near a memory, nearest first, without superseded (replaced) memories."""
 
     content: str
     """The beginning of the memory's own content."""
     similar: Sequence[MemorySummary]
-    """Up to three memories with nearly the same meaning."""
+    """Up to three of the memories that have nearly the same meaning."""
     earlier: Sequence[tuple[MemorySummary, str]]
-    """The neighbours with an earlier timestamp, and their contents."""
+    """The neighbours with an earlier timestamp, with their contents."""
 
     @property
     def may_replace(self) -> Sequence[MemorySummary]:

@@ -11,24 +11,26 @@ from uuid import UUID
 from mnemosyne.domain.principal import Scope, scopes_of
 
 REQUEST_SECONDS = 600
-"""How long a person may take to log in and to consent."""
+"""Time in which a person must log in and consent."""
 CODE_SECONDS = 60
 """Lifetime of an authorization code. Clients use it at once; RFC 6749, section 4.1.2, allows ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
 """Default lifetime of an access token: long, because some clients do not refresh. Revoking the grant ends it sooner."""
 REPEAT_SECONDS = 60
-"""How long a used refresh token returns the same successor again. It is longer than clients wait before they retry, and
-shorter than the lifetime of any access token."""
+"""Time in which a used refresh token may be sent again and returns the same new token. It is longer than clients wait
+before they retry, and shorter than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
-"""Lifetime of a refresh token, and so of an unused grant."""
+"""Lifetime of a refresh token. A grant that is not used for this time expires with its last refresh token."""
 CLIENT_SECONDS = 90 * 24 * 3600
 """How long a client's document is stored after its last use: longer than a refresh token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
-"""Most pending requests of an IPv4 address or IPv6 /64, and of a /24 or /48. New requests replace the oldest."""
+"""Maximum pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large one (/24 or
+/48). A new request replaces the oldest."""
 REDIRECT_URIS = 10
 URI_LENGTH = 2_000
 CLIENT_ID_LENGTH = 1_000
-"""Characters. With a subject of 190 four-byte characters, the id fits an index entry of at most 2,704 bytes."""
+"""Maximum characters of a client's id. With a subject of 190 four-byte characters, the id fits an index entry of at
+most 2,704 bytes."""
 SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """Scopes that a client may request."""
 DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
@@ -55,7 +57,10 @@ class Client:
     refreshes: bool = True
 
     def allows_redirect(self, redirect_uri: str) -> bool:
-        """Whether the URI is registered. On loopback the port may differ (RFC 8252, section 7.3)."""
+        """Whether the client has registered the redirect URI.
+
+        On loopback the port may differ (RFC 8252, section 7.3).
+        """
         return any(_same(registered, redirect_uri) for registered in self.redirect_uris)
 
     @property
@@ -105,7 +110,7 @@ class Grant:
     expires_at: datetime
     client_name: str = ""
     stands: bool = True
-    """Whether it is neither revoked nor expired."""
+    """Whether the grant is neither revoked nor expired."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +147,8 @@ class RefreshToken:
     valid: bool = True
     used: bool = False
     successor_salt: bytes | None = None
-    """Salt from which the successor was derived, while the successor may be returned again."""
+    """Salt from which the token's successor (the next refresh token) was derived. It is stored while the successor may
+    be returned again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,9 +269,9 @@ def redirect_host(uri: str) -> str:
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether a program on the person's device receives the response.
+    """Whether the redirect URI leads to a program on the person's device.
 
-    Another program on the device can impersonate it: RFC 8252, section 8.6.
+    Another program on the device can impersonate this one: RFC 8252, section 8.6.
     """
     return urlsplit(uri).scheme != "https"
 

@@ -29,10 +29,11 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """Return the object of a notification; None if its content is not new or is a report of an import.
+        """Return the object of a notification; None if there is nothing to import.
 
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message
-        is not a notification.
+        There is nothing to import if the content of the object is not new, or if the object is the report of an import.
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message is
+        not a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -53,12 +54,12 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of records that are identified by their line."""
+        """Source of the object's records without a source of their own. Their key is their line."""
         return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property
     def report(self) -> str:
-        """Name of the report object. It includes the generation."""
+        """Name of the object with the import's report. The name includes the generation."""
         return f"{self.name}.{self.generation}{REPORT_SUFFIX}"
 
 
@@ -74,7 +75,7 @@ class OpenObject:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectImport:
-    """Progress of an import."""
+    """Progress of importing an object."""
 
     source: str
     memories: int = 0
@@ -87,14 +88,14 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """One record of an object: its first line, and its outcome, or None while it has no outcome."""
+    """One record of an object: its first line, and its outcome; None while it has no outcome."""
 
     line: str
     status: IngestStatus | None
 
 
 def key_of(line: int, place: int) -> str:
-    """Return the key of the `place`-th memory that begins on a line. Keys sort like line numbers."""
+    """Return the key of the `place`-th memory that begins on a line. Keys sort like the line numbers."""
     return f"{line:0{_KEY_DIGITS}}" + (f".{place}" if place > 1 else "")
 
 

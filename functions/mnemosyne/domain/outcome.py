@@ -1,4 +1,4 @@
-"""Outcomes of requests, and their encoding as CloudEvents. Pure."""
+"""Outcomes: the final states of ingest requests, and their encoding as CloudEvents. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
 
 NO_REQUEST = UUID(int=0)
-"""Sorts before every request id."""
+"""An id that sorts before all request ids, to list outcomes from the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,8 @@ class OutcomePage:
 
     outcomes: Sequence[IngestStatus]
     lost: Sequence[DeadLetter]
-    """Dead letters that no request reports, without their data. Only on the last page of a pass."""
+    """Dead letters (messages that could not be stored) that no request reports, without their data. Only on the last
+    page of a pass."""
     after: OutcomeCursor
 
     @property
@@ -71,11 +72,14 @@ class Outcome:
 
     @property
     def state(self) -> IngestState:
-        """The final state."""
+        """The final state of the request."""
         return self.status.state if self.status else IngestState.DEAD_LETTERED
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
-        """Return data and attributes of the CloudEvent in binary mode. A repeated event has the same `ce-id`."""
+        """Encode the outcome as a CloudEvent in binary mode, and return the message's data and attributes.
+
+        If an outcome is published twice, both messages have the same `ce-id`.
+        """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
         external_id = status.external_id if status else None
@@ -108,10 +112,10 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedRecords:
-    """Results of deletions by key."""
+    """Results of deleting records by source and key."""
 
     outcomes: Mapping[UUID, IngestStatus]
     busy: frozenset[UUID] = frozenset()
     """Deletions whose request id another delivery has locked."""
     conflicting: tuple[UUID, ...] = ()
-    """Deletions that were not done, because another request has its outcome under their id."""
+    """Deletions that were not done, because another request has already an outcome under the same request id."""

@@ -66,7 +66,7 @@ def _not_blank(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a name unchanged. Raises ValueError if it is blank or contains an invisible character or line break."""
+    """Return a name of one line unchanged. Raises ValueError for a blank name, invisible character or line break."""
     if problem := unseen(storable(text)):
         raise ValueError(f"must hold visible characters on one line, found {problem}")
     return _not_blank(text)
@@ -201,7 +201,7 @@ def parse_json(body: bytes, *, of: str) -> Any:
 
 
 def read_json(data: bytes, *, of: str) -> Any:
-    """Parse JSON leniently. Invalid strings and numbers in it are accepted, so that errors can name their fields.
+    """Parse JSON, and accept invalid strings and numbers in it, so that errors can name their fields.
 
     Raises InvalidRequest if the text is not JSON.
     """
@@ -219,7 +219,7 @@ def read_json(data: bytes, *, of: str) -> Any:
 
 
 def _integer(digits: str) -> int | float:
-    """Convert digits to an integer; infinity if there are more digits than `int` accepts."""
+    """Convert digits to an integer; return infinity if there are more digits than `int` accepts."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 

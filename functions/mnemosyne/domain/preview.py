@@ -1,4 +1,4 @@
-"""The beginning of a content as one line of text, for lists. Pure."""
+"""Previews of contents: the beginning as one line of text, for lists. Pure."""
 
 import re
 
@@ -7,7 +7,8 @@ from mnemosyne.domain.visible import one_line
 
 PREVIEW_CHARACTERS = 200
 READ_CHARACTERS = 1_000
-"""Characters of a content from which a preview is made: the preview leaves out titles, marks and white space."""
+"""Characters of a content that are read to make a preview, because the preview leaves out titles, marks and white
+space."""
 _FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
 _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
 
@@ -18,7 +19,7 @@ def is_given(title: str, beginning: str) -> bool:
 
 
 def label(title: str, beginning: str) -> str:
-    """Return a given title, or else the beginning of the content, which ends with a whole word."""
+    """Return the title if the publisher chose it, else the beginning of the content, cut after a whole word."""
     return title if is_given(title, beginning) else preview(title, beginning, TITLE_LENGTH)
 
 

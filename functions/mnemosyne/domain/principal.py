@@ -1,4 +1,4 @@
-"""Principals, their scopes and API keys. Pure."""
+"""Principals (authenticated callers), their scopes and API keys. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Principal:
     namespace: str
     scopes: frozenset[Scope]
     name: str = field(default="", compare=False)
-    """Name for people: of the API key or the OAuth client, or the address or subject in a token."""
+    """Name to show to people: of the API key or the OAuth client, or the address or subject in a token."""
     expires_at: datetime | None = field(default=None, compare=False)
     """When the key or the grant expires."""
     credential: str = field(default="", compare=False)
@@ -32,7 +32,7 @@ class Principal:
     client: str = field(default="", compare=False)
     """Id of the OAuth client, or name of the API key."""
     last_used_at: datetime | None = field(default=None, compare=False)
-    """When the key or the grant was used before; None if it never was."""
+    """Time of the previous use of the key or the grant; None if there was none."""
 
     @property
     def kind(self) -> str:
@@ -47,7 +47,7 @@ class Principal:
 LOCAL = Principal(
     id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}), name="this machine"
 )
-"""Principal of every caller if authentication is off, on one machine."""
+"""Principal of every caller on a local system whose authentication is off."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Provenance of a request: its publisher, and the file and line it was read from. Pure."""
+"""Provenance of an ingest request: its publisher, and the file and line that its memory was read from. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import Any
 CLIENT = "client"
 IMPORT_NAME = "import_name"
 IMPORT_LINES = "import_lines"
-"""Attributes of a message. IMPORT_LINES has the first record's line, then the distance of each next line."""
+"""Names of a message's attributes. The value of IMPORT_LINES has the first record's line, then the distance from each
+line to the next."""
 NAME_CHARACTERS = 200
 ATTRIBUTE_BYTES = 1_024
 """https://cloud.google.com/pubsub/quotas#resource_limits"""
@@ -15,7 +16,7 @@ ATTRIBUTE_BYTES = 1_024
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where a request comes from."""
+    """The publisher of a request, and the file and line that its memory was read from."""
 
     client: str | None = None
     """Name of the API key or the OAuth client."""
@@ -39,7 +40,10 @@ class Publisher:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes of the message. Lines that do not fit are left out."""
+        """The message's attributes that state publisher, file and lines.
+
+        Lines that do not fit into an attribute are left out.
+        """
         steps = [line - before for line, before in zip(self.lines, [0, *self.lines], strict=False)]
         attributes = {
             CLIENT: _short(self.client),

@@ -1,4 +1,4 @@
-"""Pub/Sub messages and their envelopes. Pure; accepts any data."""
+"""Pub/Sub messages, and the envelopes around their data. Pure; no data makes these functions raise."""
 
 import base64
 import re
@@ -33,7 +33,10 @@ class Published:
 
     @property
     def first_published(self) -> str:
-        """When it was first published, in RFC 3339 to the millisecond. Forwarding does not change it."""
+        """Time at which the message was first published, in RFC 3339 to the millisecond.
+
+        Forwarding to a dead-letter topic does not change it.
+        """
         attributes = self.attributes
         time = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
         try:
@@ -43,7 +46,7 @@ class Published:
 
     @property
     def first_published_at(self) -> datetime | None:
-        """`first_published` as a datetime; None if it is unknown."""
+        """The time of `first_published` as a datetime; None if it is unknown."""
         try:
             return datetime.fromisoformat(self.first_published).astimezone(UTC)
         except (ValueError, OverflowError):
@@ -51,7 +54,10 @@ class Published:
 
     @property
     def kept_attributes(self) -> dict[str, str]:
-        """The attributes to store with a dead letter. A redrive publishes them, so that requests keep their ids."""
+        """The attributes to store with the dead letter of the message.
+
+        A redrive publishes the message again with these attributes, so that its requests keep their ids.
+        """
         attributes = {
             k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)
         }
@@ -60,7 +66,7 @@ class Published:
 
     @property
     def letter_id(self) -> UUID | None:
-        """The dead letter's id if the message was redriven."""
+        """Id of the dead letter from which the message was published again (redriven); None if it was not."""
         try:
             return UUID(self.attributes.get(LETTER_ID, ""))
         except ValueError:
@@ -87,7 +93,7 @@ class Unwrapped:
     problem: str
     """Error if the body could not be parsed; else empty."""
     namespaces: tuple[object, ...]
-    """All given values, from the attribute first."""
+    """All namespaces that the message names; that of the attribute is first."""
     version: object
     source: str
     key: str
@@ -106,7 +112,7 @@ class Unwrapped:
 
 
 def foreign(name: object, namespace: str) -> str:
-    """Return an error if the named namespace is not `namespace`; else an empty string."""
+    """Return an error if the message names another namespace than `namespace`; else an empty string."""
     is_same = storable_name(name, characters=NAMESPACE_CHARACTERS) == namespace
     return "" if is_same else f"namespace must be {excerpt(namespace)}, got {excerpt(name)}"
 

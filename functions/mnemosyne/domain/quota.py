@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 EVERYBODY = ""
-"""Key of the default limits, for namespaces without their own."""
+"""Key of the default limits, which apply to namespaces without limits of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Quota:
     texts_limit: int | None = None
 
     def refusal(self, now: datetime, *, memories: int = 1, size: int = 1, texts: int = 1) -> str | None:
-        """Return an error if this much more would exceed a limit; else None."""
+        """Return an error if adding this many memories, bytes and texts would exceed a limit; else None."""
         if memories and _exceeds(self.memories + memories, self.memories_limit):
             return (
                 f"the namespace's quota of {self.memories_limit:,} memories is used up: delete some, or ask the "
@@ -45,7 +45,7 @@ class Quota:
         return _exceeds(self.bytes + size, self.bytes_limit)
 
     def with_more(self, memories: int, size: int, texts: int) -> "Quota":
-        """Return the quota with increased usage."""
+        """Return the quota with this much added to the usage."""
         return replace(
             self, memories=self.memories + memories, bytes=self.bytes + size, texts_today=self.texts_today + texts
         )

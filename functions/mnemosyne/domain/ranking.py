@@ -27,25 +27,28 @@ class Weights:
     """
 
     second_previous: float = 0.25
-    """Fraction added of the score of the memory two places earlier in the session."""
+    """Fraction of a memory's score that is added to the score of the memory two places later in the session."""
     previous: float = 0.45
-    """Fraction added of the previous memory's score. It often contains the question that this memory answers."""
+    """Fraction of the previous memory's score in the session that is added to a memory's score. The previous memory
+    often contains the question that the memory answers."""
     following: float = 0.1
     second_following: float = 0.05
     session_best: float = 0.3
-    """Fraction added of the best score in the session, because a session usually has one topic."""
+    """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
+    topic."""
     long_content: float = 1_100
     """Bytes up to which a content gets its whole context. For a longer content, the share is the ratio. A long message
     is informative on its own, and its neighbours often have another topic.
     """
     mean_context: float = 0.5
-    """Fraction of the candidates' mean context that a memory gets in place of its whole context. Otherwise short
-    memories always win."""
+    """Fraction of the candidates' mean context that a memory gets in place of its own context. Without it, short
+    memories would always win."""
     long_lexical: float = 0.2
-    """Added to the lexical weight among long candidates: one vector represents a long text less well than a short
-    text."""
+    """Number that is added to the weight of the lexical score (by words) if the candidates are long: one vector
+    represents a long text less well than a short text."""
     short_content: float = 400
-    """Bytes of the median candidate up to which nothing is added. At twice as many, half of the weight is added."""
+    """Bytes of the median candidate up to which nothing is added to the lexical weight. At twice as many bytes, half of
+    the number is added."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -55,17 +58,18 @@ class Weights:
 
     @property
     def by_offset(self) -> Mapping[int, float]:
-        """Weights of neighbours by their offset in the session."""
+        """The weights of a memory's neighbours, by their offset in the session."""
         return {-2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following}
 
 
 DEFAULT_WEIGHTS = Weights()
 POOL = 20
-"""Candidates among which `diversify` chooses."""
+"""Number of candidates among which `diversify` chooses."""
 CHOSEN = 10
-"""Candidates that `diversify` chooses one by one. The other candidates keep the penalty computed so far."""
+"""Number of candidates that `diversify` chooses one by one. The other candidates keep the penalty computed up to
+then."""
 JOINING = 10
-"""Best candidates whose direct neighbours become candidates too."""
+"""Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -136,7 +140,8 @@ def add_context(
 ) -> list[float]:
     """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
 
-    The longer a content, the less its neighbours count, and the more the mean bonus of all rows with neighbours.
+    The longer a content, the less its own neighbours count, and the more the mean bonus of all rows with neighbours
+    counts.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own, strict=True):

@@ -1,8 +1,8 @@
 """Cost of requests in units, and the token bucket that limits units per minute. Pure.
 
-One unit is the cost of a minimal request. The costs reflect database time, CPU time, memory and money. 600 units a
-minute allow 600 minimal requests, 9 MiB of request bodies, 1,400 short memories, 200 hybrid searches or 100 exact
-searches.
+One unit is the cost of a minimal request. The costs reflect database time, CPU time, memory and money. For example, 600
+units per minute suffice for either 600 minimal requests, 9 MiB of request bodies, 1,400 short memories, 200 hybrid
+searches or 100 exact searches.
 """
 
 import ipaddress
@@ -17,11 +17,12 @@ TEXT: Final = 0.2
 TEXT_CHARACTERS: Final = 2_000
 SEARCH: Final = {"semantic": 1.0, "hybrid": 2.0, "exact": 5.0}
 TYPING: Final = 1.0
-"""Cost of a search by words only, for a query that is still being typed."""
+"""Cost of a search for a query that is still being typed. Such a search is by words only."""
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories of a namespace."""
 FORGETTING: Final = 20.0
-"""For a dry run or a part of a forgetting, which reads or deletes up to all memories of a namespace."""
+"""Cost of a dry run or a step of a forgetting (a deletion of selected memories), which reads or deletes up to all
+memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
 """Request bytes per unit."""
 BYTES_OUT: Final = 64 * 1024
@@ -52,7 +53,10 @@ def cost_of_memories(memories: object) -> float:
 
 
 def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
-    """Return the additional cost of a search, by its mode; 0 without a query. `otherwise` is the default mode."""
+    """Return the additional cost of a search in a mode; 0 without a query.
+
+    `otherwise` is the mode of a search that names none.
+    """
     mode = arguments.get("mode", otherwise)
     earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has the labels of an earlier time
     if not arguments.get("query"):
@@ -91,8 +95,9 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        `paid` is the part of the request's cost taken earlier. A request whose total cost exceeds the capacity needs a
-        full bucket, and the rest becomes a negative balance. A retry before the wait is over pays the full cost again.
+        `paid` is the part of the request's cost that was taken earlier. A request whose total cost exceeds the capacity
+        needs a full bucket, and the remaining cost becomes a negative balance. If the caller retries too early, the
+        retry pays the full cost again.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):
@@ -100,7 +105,7 @@ class TokenBucket:
         return self._with(tokens, now), (min(cost + paid, full) - tokens) / (full / 60)
 
     def owing(self, now: float, cost: float) -> Self:
-        """Take tokens even if the balance becomes negative, but not below two full buckets."""
+        """Take tokens even if the balance becomes negative, but at most to minus two full buckets."""
         return self._with(max(-2.0 * self.per_minute, self._refilled(now) - cost), now)
 
     def _refilled(self, now: float) -> float:

@@ -1,4 +1,7 @@
-"""Receipts: what a forgetting has removed, and what remains until when. Pure; a receipt has no content."""
+"""Receipts of forgettings (deletions of all selected memories with their texts). Pure.
+
+A receipt says what a forgetting has removed, and where copies remain until when. It contains no texts of memories.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -14,7 +17,8 @@ _REMAINS: Final = (
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
-"""Where copies remain at most, and how long: see database.tf and pubsub.tf in terraform/modules/mnemosyne."""
+"""Places where copies may remain, and for how long at most: see database.tf and pubsub.tf in
+terraform/modules/mnemosyne."""
 _KEPT: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
     "no message stores the memories again; source and key of records in ingest_requests",
@@ -24,13 +28,13 @@ _KEPT: Final = (
     "files and journals of `mnemosyne import` and of exports, which are with their users, and objects in buckets",
     "on a local system instead of Cloud SQL: the files of PostgreSQL's pg_wal, until PostgreSQL uses them again",
 )
-"""What is not removed."""
+"""Copies that a forgetting does not remove."""
 
 
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
-    """Build the receipt of a finished forgetting.
+    """Build the receipt of a finished forgetting as JSON.
 
-    `ids_sha256` is the SHA-256 of the ids of its memories in order, each followed by a line feed.
+    `ids_sha256` is the SHA-256 of the ids of the forgotten memories in order, each followed by a line feed.
     """
     finished = forgetting.finished_at or forgetting.started_at
     return {

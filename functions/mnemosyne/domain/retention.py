@@ -1,4 +1,4 @@
-"""How long the memories of a namespace are kept. Pure."""
+"""Retention: how long the memories of a namespace are stored before they expire. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,13 @@ from mnemosyne.errors import InvalidRequest
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """Lifetimes of the memories of a namespace. They begin when a memory was last sent. None means none."""
+    """Lifetimes of a namespace's memories; None means no limit.
+
+    A memory's lifetime begins when the memory was last sent.
+    """
 
     default: timedelta | None = None
-    """Lifetime of memories without an expiry of their own that are not pinned."""
+    """Lifetime of memories that are not pinned and have no expiry of their own."""
     maximum: timedelta | None = None
     """Longest lifetime of all memories, pinned or not."""
 
@@ -23,10 +26,10 @@ class NamespaceRetention:
     """The lifetimes of a namespace, and how many of its memories expire."""
 
     namespace: str
-    """Empty for the lifetimes of all namespaces that have none of their own."""
+    """Name of the namespace; empty for the lifetimes that apply to all namespaces without lifetimes of their own."""
     lifetimes: Lifetimes
     expiring: int
-    """Memories that will expire."""
+    """Number of the namespace's memories that will expire."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class RetentionCursor:
 
     @property
     def fields(self) -> list[str | None]:
-        """The position as JSON."""
+        """The position in its JSON form."""
         return [self.namespace, None if self.memory_id is None else str(self.memory_id)]
 
     @classmethod
@@ -53,7 +56,7 @@ class RetentionCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedRetention:
-    """The number of memories whose expiry changed, and where to continue; None at the end."""
+    """The number of memories whose expiry has changed, and where to continue; None at the end."""
 
     changed: int
     after: RetentionCursor | None = None

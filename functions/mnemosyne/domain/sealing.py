@@ -1,7 +1,8 @@
-"""Encrypt an operator's requests and the answers, which Google's Workflows keep for 90 days. Pure.
+"""Encrypt the requests and answers between an operator's command and the `migrate` function. Pure.
 
-Both sides make a key pair per process. Their shared key is known to neither the workflow nor its logs:
-X25519 (https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and AES-256-GCM.
+A workflow of Google's Workflows carries both, and Google keeps what it carries for 90 days. Each side makes a key pair
+per process. Neither the workflow nor its logs can derive the key that the two sides share: X25519
+(https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and AES-256-GCM.
 """
 
 import os
@@ -17,7 +18,7 @@ from mnemosyne.errors import InvalidRequest
 
 NONCE_BYTES = 12
 REQUEST, ANSWER = b"request", b"answer"
-"""What a text is: an answer cannot be sent back as a request."""
+"""Whether a text is a request or an answer, so that nobody can send an answer back as a request."""
 
 
 class KeyPair:

@@ -21,7 +21,7 @@ class SearchMode(StrEnum):
 
 
 class TagMatch(StrEnum):
-    """Whether a memory must have any or all of the tags in a filter."""
+    """Whether a memory must have any or all of a filter's tags."""
 
     ANY = "any"
     ALL = "all"
@@ -47,11 +47,12 @@ class Filters:
     """Conditions on metadata. All must hold."""
     include_superseded: bool = False
     as_of: datetime | None = None
-    """Search the memories of this time, with the titles, tags, metadata and versions of then."""
+    """Search the memories as they were at this time: those then stored, with the titles, tags, metadata and versions of
+    then."""
 
     @property
     def narrow(self) -> bool:
-        """Whether there is a condition on time, tags, session or metadata."""
+        """Whether the filter has a condition on time, tags, session or metadata."""
         return bool(self.after or self.before or self.tags or self.session or self.metadata)
 
 
@@ -72,11 +73,11 @@ class SearchQuery:
     characters: int | None = None
     """Maximum characters of all contents and metadata in the results. None means no limit."""
     min_confidence: Confidence | None = None
-    """Leave out hits that are less close to the query."""
+    """Lowest confidence of a hit: hits that are less close to the query are left out."""
     explain: bool = False
     """Whether each hit has its scores (`Why`)."""
     typing: bool = False
-    """Whether the query is still being typed: the search is by words only, and its last word may be incomplete."""
+    """Whether the query is still being typed. Then the search is by words only, and the last word may be incomplete."""
 
     @property
     def by_meaning(self) -> bool:
@@ -119,14 +120,16 @@ class Hit(MemoryFields):
     id: UUID
     superseded_by: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
-    """Up to five earlier versions, directly or indirectly superseded by this memory, the latest first."""
+    """Up to five earlier versions, which this memory has superseded (replaced) directly or indirectly, the latest
+    first."""
     relevance: float | None = None
     quality: float
     score: float
     confidence: Confidence | None = None
-    """How close the memory is to the query, unlike the score not relative to the other hits. None without a query."""
+    """How close the memory is to the query. Unlike the score, the confidence does not depend on the other hits. None
+    without a query."""
     truncated: bool = False
     snippet: str | None = None
     why: Why | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories with the same wording, omitted from the results, best first. See `wording`."""
+    """Memories with the same wording, which are left out of the results, best first. See `wording`."""

@@ -1,4 +1,8 @@
-"""Split a text into statements, and statements into words, to compare the facts that they state. Pure."""
+"""Split a text into statements, and statements into words, to compare the facts that they state. Pure.
+
+A statement is a sentence or clause that is not a question. Its content words carry its meaning; its function words,
+such as "the" and "in", do not.
+"""
 
 import re
 import unicodedata
@@ -11,13 +15,13 @@ from itertools import groupby
 from mnemosyne.domain import change_words as lists
 
 MOST_STATEMENTS = 200
-"""Statements of a text that are compared; the rest of a longer text is ignored."""
+"""Maximum statements of a text that are compared. The rest of a longer text is ignored."""
 MOST_WORDS = 30
-"""Content words of the longest statement that is compared."""
+"""Maximum content words of a statement that is compared."""
 MOST_CHARACTERS = 600
-"""Characters of the longest sentence that is read."""
+"""Maximum characters of a sentence that is parsed."""
 SPEAKER = "speaker "
-"""First characters of the key that represents the speaker."""
+"""Prefix of the key of words that refer to the speaker, such as "I"."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)(?<!\b[A-Z][a-z]\.)(?<!\b[A-Z][a-z][a-z]\.)\s+|\n+|(?<=[。！？])")
 _CLAUSE_END = re.compile(r"[,;:、]\s+|[、;]|\s[–—-]\s|\s(?:but|aber|sondern|sino|pero|mais|ma)\s")
 _SPEAKER = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*)?): ")
@@ -34,7 +38,7 @@ _SUFFIXES = ("ing", "ed", "es", "en", "s", "e", "t")
 
 
 class Kind(StrEnum):
-    """Kind of a content word. A value replaces only a value of the same kind."""
+    """Kind of a content word. Two values are compared only if they are of the same kind."""
 
     NUMBER = "number"
     NAME = "name"
@@ -46,10 +50,10 @@ class Word:
     """A content word of a statement."""
 
     key: str
-    """Key that all forms of the word share."""
+    """Key that is the same for all forms of the word, such as singular and plural."""
     kind: Kind
     place: int
-    """Position among the statement's content words."""
+    """Position of the word among the statement's content words."""
     before: tuple[str, ...]
     """The function words and markers between the previous content word and this one."""
 
@@ -60,9 +64,9 @@ class Statement:
 
     words: tuple[Word, ...]
     others: frozenset[str]
-    """Function words, markers and negations."""
+    """The statement's function words, negations, and markers (words that indicate a change, such as "now")."""
     old: tuple[tuple[str, ...], ...]
-    """Keys of the words that follow an expression such as "no longer" or "from"."""
+    """Keys of values that are no longer true: the words after an expression such as "no longer" or "from"."""
 
     @cached_property
     def by_key(self) -> dict[str, Word]:
@@ -76,22 +80,22 @@ class Statement:
 
     @cached_property
     def is_change(self) -> bool:
-        """Whether it says that something has changed."""
+        """Whether the statement says that something has changed."""
         return not self.others.isdisjoint(lists.MARKERS | lists.NO_LONGER | {"old_before"})
 
     @cached_property
     def is_negated(self) -> bool:
-        """Whether it has a negation."""
+        """Whether the statement has a negation."""
         return not self.others.isdisjoint(lists.NEGATIONS) or not self.others.isdisjoint(lists.NO_LONGER)
 
     @cached_property
     def is_stative(self) -> bool:
-        """Whether it has a verb of a lasting state, and is not about today or yesterday."""
+        """Whether the statement has a verb of a lasting state, such as "is", and is not about today or yesterday."""
         return not self.others.isdisjoint(lists.STATIVE) and self.others.isdisjoint(lists.EVENTS)
 
     @cached_property
     def may_be_fact(self) -> bool:
-        """Whether it may state a fact that lasts. A sentence in an unknown language may."""
+        """Whether the statement may state a lasting fact. This is true for sentences in an unknown language."""
         return (
             self.is_change
             or self.is_negated
@@ -102,7 +106,7 @@ class Statement:
 
     @cached_property
     def names(self) -> list[frozenset[str]]:
-        """Names of one or more words."""
+        """The names in the statement, each as the keys of its words."""
         found = []
         for is_name, words in groupby(self.words, lambda word: word.kind is Kind.NAME):
             run: list[str] = []
@@ -119,7 +123,7 @@ class Statement:
 def statements(text: str, wanted: Callable[[str], bool] = bool) -> list[Statement]:
     """Return the statements of a text: its sentences and their clauses, without questions.
 
-    `wanted` is a quick test of whether a sentence is worth reading.
+    `wanted` is a quick test whether to parse a sentence.
     """
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None
@@ -185,7 +189,7 @@ def _statement(text: str, speaker: str | None) -> Statement | None:
 
 
 def _continues(previous: Word, word: Word) -> bool:
-    """Whether two adjacent words may be parts of one value: names and numbers, words, or a word and its number."""
+    """Whether two adjacent words may belong to one value: two names or numbers, two words, or a word and its number."""
     if previous.kind is Kind.WORD:
         return word.kind is Kind.WORD or word.key[-1:].isdigit()
     return word.kind is not Kind.WORD
@@ -230,7 +234,7 @@ def _kind(tokens: list[str], index: int) -> Kind:
 
 
 def key_of(token: str) -> str:
-    """Return the key that all forms of a word have: lower case, without common endings."""
+    """Return a word's key, which all its forms share: the word in lower case, without common endings."""
     lower = token.lower().removesuffix("'s").removesuffix("'")
     if lower in lists.NUMBERS:
         return lists.NUMBERS[lower]

@@ -44,7 +44,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "memory_stats": ("stats", "statistics", "get_stats", "count_memories"),
     "ingest_status": ("status", "get_status", "check_status", "request_status"),
 }  # fmt: skip
-"""Names of the same tools and arguments in other memory servers and search APIs."""
+"""Names that other memory servers and search APIs use for these tools and arguments."""
 
 
 def misnamed(name: str, known_names: Collection[str]) -> str | None:

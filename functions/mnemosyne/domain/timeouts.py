@@ -1,6 +1,7 @@
-"""Timeouts for the database, from the inside out. Pure."""
+"""Timeouts for the database, the shortest first. Pure."""
 
 STATEMENT_SECONDS = 30
-"""Default statement timeout, enforced by the server."""
+"""Default timeout of a statement, which the database server enforces."""
 SOCKET_TIMEOUT_SECONDS = 45.0
-"""Timeout of the connection. It is longer, so that it applies only if the server does not respond at all."""
+"""Timeout of reading from the connection. It is longer, so that it ends a wait only if the server does not respond at
+all."""

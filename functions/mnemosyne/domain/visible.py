@@ -42,7 +42,7 @@ _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_seen(text: str, at: int) -> bool:
-    """Return whether the character at this index is visible, or changes the appearance of its neighbours."""
+    """Return whether the character at this index is visible or changes the appearance of the characters next to it."""
     character = text[at]
     if not _NOT_PLAIN.match(character):
         category = unicodedata.category(character)

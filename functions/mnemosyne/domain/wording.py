@@ -7,12 +7,13 @@ from typing import Final
 from uuid import UUID
 
 SHORT: Final = 4
-"""Contents with fewer words are compared within a session only: "Yes, I did." has another meaning in another
-session."""
+"""Minimum words of contents that are compared across sessions. Shorter contents are compared within a session only:
+"Yes, I did." has another meaning in another session."""
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FULL_STOPS = frozenset(".。．｡।۔։።។။")
-"""Full stops of several scripts. Other final punctuation counts, because it changes the meaning: 5! is not 5."""
+"""Full stops of several scripts, which are ignored at the end. Other final punctuation is compared, because it changes
+the meaning: 5! is not 5."""
 _BEFORE_A_FULL_STOP = frozenset(")]}\"'’”»%")
 
 
@@ -42,7 +43,10 @@ def _joined(line: str) -> str:
 
 
 def wording_id(content: str, session: str | None) -> UUID:
-    """Return a digest of the normalized content. For a short content it includes the session."""
+    """Return a digest of the normalized content.
+
+    Contents with the same digest are near-duplicates. The digest of a short content includes the session.
+    """
     text = wording(content)
     place = "" if session is None or len(text.split(maxsplit=SHORT)) >= SHORT else f"\x00{session}"
     return UUID(bytes=hashlib.sha256(f"{text}{place}".encode()).digest()[:16])

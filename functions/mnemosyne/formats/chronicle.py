@@ -1,4 +1,4 @@
-"""Read chronicles: blocks of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines between two marks."""
+"""Read chronicles: memories as blocks of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines between two marks."""
 
 import io
 import re

@@ -30,7 +30,10 @@ def encoding_of(beginning: bytes) -> str:
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """Return the text, and a note about the encoding if it was guessed. Raises ValueError if the data is not text."""
+    """Decode the data. Return the text, and a note if its encoding was guessed.
+
+    Raises ValueError if the data is not text.
+    """
     encoding = encoding_of(data)
     try:
         return data.decode(encoding).removeprefix("\ufeff"), ""

@@ -1,4 +1,7 @@
-"""Split a note into its properties and its text: front matter in YAML, TOML or JSON, or Logseq's properties. Pure."""
+"""Split a note into its properties and its text. Pure.
+
+The properties are front matter in YAML, TOML or JSON, or Logseq's properties.
+"""
 
 import json
 import re
@@ -14,7 +17,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)",
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 CHARACTERS = 100_000
-"""Maximum characters of front matter. Parsing YAML takes ten microseconds per character."""
+"""Maximum characters of front matter. Parsing YAML takes about ten microseconds per character."""
 
 
 def split(text: str) -> tuple[Properties, str]:

@@ -1,4 +1,7 @@
-"""A record in an imported file. The rules for its fields are in `domain.memory_input`."""
+"""A record in an imported file: the fields of a memory, or of a deletion.
+
+The rules for the fields are in `domain.memory_input`.
+"""
 
 import hashlib
 import json
@@ -17,7 +20,7 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ids import note_version_id
 
 FAILURE = "import_failure"
-"""Field that a file of failures adds to each record: its location and the error."""
+"""Field that an import adds to each record in its file of failures: the record's location and error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", EXTRAS, FAILURE)
 """Fields added by `export` or by a file of failures. An import does not report them as unknown."""
 ITEM_BYTES = 2_000_000
@@ -33,24 +36,24 @@ class Item:
     problem: str = ""
     superseded_by_hash: str | None = None
     exact_tags: tuple[str, ...] | None = None
-    """For an exported memory: its tags, which may differ from those in its content."""
+    """Tags of an exported memory, which may differ from the tags in its content; None for other records."""
     line: int = 1
     place: int = 1
-    """1 for the first item that begins on its line."""
+    """Number of the item among the items that begin on its line, from 1."""
     left_out: tuple[str, ...] = ()
-    """Names of unknown fields; for a note, properties that could not be read."""
+    """Names of fields that are ignored: unknown fields, or properties of a note that could not be read."""
     path: str | None = None
-    """For a note: its path in the folder or bucket, used as its key."""
+    """Path of a note in its folder or bucket, which is used as its key."""
     modified: datetime | None = None
-    """For a note: when its file was last modified."""
+    """Time at which a note's file was last modified."""
     time_name: str = "timestamp"
-    """Name of the timestamp field in the file, for errors."""
+    """Name of the timestamp's field in the file, for error messages."""
     raw: str | None = None
     """Text of a record that could not be parsed."""
 
     @property
     def suffix(self) -> str:
-        """Suffix of the key, if several items begin on the same line."""
+        """Suffix that distinguishes the keys of several items on one line."""
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
@@ -107,7 +110,7 @@ def _note_version(reading: IngestRequest, external_id: ExternalId, modified: dat
 
 
 def left_out(names: Iterable[object], *known: str) -> tuple[str, ...]:
-    """Return the names that are neither fields of a record nor in `known`, sorted."""
+    """Return the names of fields that are unknown: neither fields of a record nor in `known`. Sorted."""
     return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known}))
 
 

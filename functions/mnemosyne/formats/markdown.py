@@ -16,10 +16,11 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> Item | None:
-    """Read a note. Return None if the file is empty.
+    """Read a note; None if the file is empty.
 
     The timestamp is taken from the properties, else from the file's name, else from its modification time. Other
-    properties become metadata, or a notice if they cannot be read. A number that is not a date makes the note invalid.
+    properties become metadata. If they cannot be read, they are reported in a notice. A number that is not a date makes
+    the note invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:

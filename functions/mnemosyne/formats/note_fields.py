@@ -1,4 +1,4 @@
-"""Derive title, tags, links and metadata of a note. Pure."""
+"""Derive title, tags, links and metadata of a memory from a note. Pure."""
 
 import json
 import math
@@ -50,7 +50,10 @@ def stem_of(path: str) -> str:
 
 
 def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *, used: str | None) -> NoteFields:
-    """Derive the fields. `used` is the property with the time, `rest_of_name` the note's name without its date."""
+    """Derive the fields of a note.
+
+    `used` is the property with the note's time, and `rest_of_name` is the note's name without its date.
+    """
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
@@ -118,7 +121,10 @@ def _split_tags(value: Any) -> Iterator[str]:
 
 
 def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
-    """Move session, lifetime, timezone, source and key to the fields. Invalid values remain metadata."""
+    """Move session, lifetime, timezone, source and key from the properties to the fields.
+
+    Properties with invalid values remain metadata.
+    """
     session = values.get("session")
     if isinstance(session, str | int | float) and str(session).strip():
         with suppress(ValidationError):
@@ -144,7 +150,10 @@ def _take_record_fields(values: dict[str, Any], note: NoteFields) -> None:
 
 
 def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
-    """Move the first valid expiry to the fields. `stale_after` of Open Knowledge Format also remains metadata."""
+    """Move the first valid expiry from the properties to the fields.
+
+    `stale_after` of Open Knowledge Format also remains metadata.
+    """
     for name, parse in (("expires_at", event_time), ("ttl", lifetime), ("stale_after", event_time)):
         with suppress(ValueError):
             parse(values.get(name))
@@ -157,7 +166,10 @@ def _take_lifetime(values: dict[str, Any], note: NoteFields) -> None:
 
 
 def _findable(title: str, names: Iterable[str], body: str) -> str:
-    """Append the note's other names to the title, if neither title nor body contains them."""
+    """Return the title with the note's other names, so that searches find them.
+
+    Names that title or body contain are left out.
+    """
     text = f" {_words(title)} {_words(body)} "
     others: list[str] = []
     for name in names:
@@ -228,7 +240,7 @@ def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFi
 
 
 def _finite(value: Any) -> Any:
-    """Convert numbers that do not fit JSON or 64 bits to text."""
+    """Convert numbers that fit neither JSON nor 64 bits to text."""
     if isinstance(value, dict):
         return {str(name): _finite(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -259,5 +271,5 @@ def _texts(value: Any) -> list[str]:
 
 
 def _is_text(text: str) -> bool:
-    """Whether the text can be stored."""
+    """Whether PostgreSQL can store the text."""
     return re.search(r"[\x00\ud800-\udfff]", text) is None

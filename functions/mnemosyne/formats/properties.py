@@ -1,4 +1,4 @@
-"""Properties at the beginning of a note. Pure."""
+"""Properties (names and values) at the beginning of a note. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,4 +13,4 @@ class Properties:
     lines: dict[str, int] = field(default_factory=dict)
     """Line number of each name in the file."""
     notices: list[str] = field(default_factory=list)
-    """Omitted properties, each with its line and the reason."""
+    """Notices of properties that could not be read, each with the line and the reason."""

@@ -78,7 +78,10 @@ def read(
 
 
 def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """Return the stream from its beginning, and whether it is a note: small enough, and without chronicles."""
+    """Return the stream from its beginning, and whether it is a note.
+
+    A note is small enough to be one memory, and contains no chronicles.
+    """
     beginning = stream.read(ITEM_BYTES + 1)
     rest = cast(BinaryIO, io.BufferedReader(_Joined(beginning, stream)))
     mark = chronicle.START.encode()

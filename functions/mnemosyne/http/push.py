@@ -1,6 +1,6 @@
-"""Push endpoint of `ingest` and `dead_letter`, for raw Pub/Sub messages and CloudEvents.
+"""Push endpoint of the functions that receive Pub/Sub messages, for raw messages and CloudEvents.
 
-Pub/Sub redelivers a message after any other status than success, so 204 means that the message is finished.
+Pub/Sub redelivers a message after any status other than success. Status 204 means that the message is finished.
 """
 
 import time
@@ -26,11 +26,12 @@ from mnemosyne.service.deliveries import Push
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
-"""Sent with 429 and 503. Pub/Sub ignores it and slows down on errors."""
+"""Retry-After header in seconds, sent with 429 and 503. Pub/Sub ignores it, and slows down after errors."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 DEPLOY_PUSH = "run `make deploy`, which sets the account, the audience and the format of each subscription's pushes"
 PUSH_BYTES = 16 * 1024 * 1024
-"""A message has at most 10 MB, and base64 adds a third: https://cloud.google.com/pubsub/quotas."""
+"""Maximum bytes of a push. A message has at most 10 MB, and base64 adds a third:
+https://cloud.google.com/pubsub/quotas."""
 
 
 ServicesT = TypeVar("ServicesT")
@@ -102,7 +103,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     try:
         push = read_push(body, path)
     except InvalidRequest as exc:
-        # Not a message: it has no namespace to record it in, and a redelivery cannot succeed.
+        # The body is not a Pub/Sub message, so it names no namespace to record it in, and a redelivery cannot succeed.
         log.error("push_malformed", cause="the push is no message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {
@@ -115,7 +116,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     with trace(push.message.attributes):
         try:
             handle(push, services)
-        except ServiceError as exc:  # redelivered, even if an operator must act first
+        except ServiceError as exc:  # Pub/Sub redelivers the message, even if it cannot succeed before an operator acts
             log.fault("push_postponed", exc, **about, duration_ms=milliseconds(started))
             return _retry(503, str(exc))
         except Exception:  # a bug: log the traceback and let Pub/Sub redeliver

@@ -15,7 +15,7 @@ import orjson
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _BRACKETED = re.compile(r"\[([0-9a-fA-F-]{32,36})\]")
-"""An id in brackets, as the texts of answers show it."""
+"""Pattern of an id in brackets, as the texts of answers show ids."""
 IDS = ("id", "request_id", "request_ids", "superseded_by")
 _BOOLEAN = {"true": True, "false": False}
 

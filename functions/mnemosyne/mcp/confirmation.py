@@ -1,8 +1,8 @@
-"""Ask the user to confirm a call that cannot be undone.
+"""Ask the user to confirm a call that cannot be undone, such as a deletion.
 
 The server answers `input_required`, and the client repeats the call with the user's answer (MCP revision 2026-07-28).
-No state is kept between the two calls. This prevents mistakes but is not a security feature: the server does not ask a
-client that cannot show a form.
+The server keeps no state between the two calls. Confirmation prevents mistakes but is not a security feature: the
+server does not ask a client that cannot show a form.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
     elicitation = capabilities.elicitation if capabilities else None
     if context.protocol_version < SINCE or elicitation is None:
         return False
-    # A client that names no kind can show forms: before there were several kinds, the capability meant forms.
+    # A client that names no kind of input can show forms: before there were several kinds, the capability meant forms.
     return elicitation.form is not None or elicitation.url is None
 
 
@@ -40,7 +40,7 @@ def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
 
 
 def answer_of(params: mcp_types.CallToolRequestParams) -> object | None:
-    """Return the user's answer; None if the question has not been asked."""
+    """Return the user's answer; None if the user has not been asked."""
     return (params.input_responses or {}).get(CONFIRM)
 
 

@@ -1,4 +1,7 @@
-"""Cursors of pages as clients see them: a time and an id, a number or a text, in URL-safe base64. Pure."""
+"""Cursors of pages as clients see them, in URL-safe base64. Pure.
+
+A cursor is the last item of a page: its time, and its id, number or text.
+"""
 
 import base64
 import binascii
@@ -15,7 +18,7 @@ _TIME_BYTES = 8
 """Microseconds since 1970."""
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
-"""A bigint of the database."""
+"""Maximum number in a cursor: a bigint of the database."""
 
 
 def encode(cursor: Cursor | KeysetCursor | EventCursor | None) -> str | None:

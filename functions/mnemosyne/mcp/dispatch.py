@@ -28,7 +28,7 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
-"""Fields of results that the audit log keeps."""
+"""Fields of results that the log event of a change has."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -116,7 +116,7 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
 
 
 def _for_caller(error: ServiceError, tool: Tool[Any]) -> str:
-    """Return the cause with what the caller can do; for an operator, the log has the next step."""
+    """Return the cause, followed by what the caller can do. If only an operator can act, the log has the next step."""
     if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
         return f"{error.cause}: narrow the search by time or tags, or ask for less"
     return error.cause if isinstance(error, StatementTimeout) else str(error)
@@ -136,7 +136,10 @@ def _trace_id() -> str:
 
 
 def success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
-    """Build the result with text and structure. With `stored`, a notice follows: the text is stored content."""
+    """Build the result with text and structured content.
+
+    If the text is `stored` content, a notice that says so follows.
+    """
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()
     blocks = [text]

@@ -1,4 +1,7 @@
-"""Format search hits as text for a model. No content can forge the line above a hit. Pure."""
+"""Format search hits as text for a model. Pure.
+
+Above each hit is a line with its id, date and confidence. No content can imitate that line.
+"""
 
 import hashlib
 import json
@@ -13,13 +16,13 @@ from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
 
 TEXT_CHARACTERS = 2_100
-"""Characters of all passages of a search: ten hits cost a model about 1,000 tokens."""
+"""Maximum characters of all passages of a search together: ten hits cost a model about 1,000 tokens."""
 SHORTEST_PASSAGE = 210
-"""Fewest characters of a truncated content. Shorter passages seldom show the subject."""
+"""Minimum characters of a truncated content. Shorter passages seldom show the subject."""
 AROUND = 120
-"""Characters around a word of the query, shown if the word is in the truncated part of the content."""
+"""Characters that are shown around a word of the query, if the word is in the truncated part of the content."""
 SHORTEST_WORD = 3
-"""Fewest letters of a word whose surroundings are shown."""
+"""Minimum letters of a word whose surroundings are shown."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
 STORED_DATA = (
@@ -59,7 +62,7 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 
 
 def nothing_close(memories: Sequence[SearchHit], left_out: int, minimum: Confidence | None) -> str | None:
-    """Return a note if no hit is better than weak, or if all hits are below the minimum; else None."""
+    """Return a note if no hit has a confidence above weak, or all hits are below the minimum; else None."""
     if memories:
         return NOTHING_CLOSE if all(hit.confidence is Confidence.WEAK for hit in memories) else None
     if not left_out:
@@ -73,7 +76,7 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, minimum: Confide
 def passage(content: str, query: str, length: int) -> str:
     """Truncate the content to the length: its beginning, and the surroundings of a word of the query.
 
-    The word is the longest one of the query that the content contains.
+    The longest word of the query that the content contains is chosen.
     """
     if len(content) <= length:
         return content
@@ -96,7 +99,7 @@ def _plain(text: str) -> str:
 
 
 def fitted(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:
-    """Truncate the hits' contents so that they have about this many characters as JSON.
+    """Truncate the contents so that all hits together have about this many characters as JSON.
 
     JSON escapes some characters with six.
     """
@@ -126,7 +129,10 @@ def _separated(memory: SearchHit, content: str) -> str:
 
 
 def _titled(memory: SearchHit, passage: str) -> str:
-    """Put the title above the passage, unless the passage contains it or it was derived from the content."""
+    """Put the title above the passage.
+
+    The title is left out if the passage contains it, or if it was taken from the content.
+    """
     derived_title, _ = brief(title_of(memory.content), ())
     if memory.title == derived_title or " ".join(memory.title.split()) in " ".join(passage.split()):
         return passage

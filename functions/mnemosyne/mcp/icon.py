@@ -1,4 +1,4 @@
-"""The server's icon, as data URLs: the server has no public address for files."""
+"""The server's icon, as data URLs, because the server has no public address for files."""
 
 import base64
 

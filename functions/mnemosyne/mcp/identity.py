@@ -1,4 +1,4 @@
-"""The server's description of itself: complete in `server/discover`, name and version in other answers."""
+"""The server's description of itself for clients: complete in `server/discover`, else only name and version."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from mnemosyne.domain.parsing import surrogate
 from mnemosyne.errors import InvalidRequest
 
 DEPTH = 30
-"""Most levels of nesting in a message. Metadata may have 20 of them."""
+"""Maximum levels of nesting in a message. Metadata may have 20 of them."""
 
 
 def read(text: str | bytes) -> Any:
@@ -23,10 +23,10 @@ def read(text: str | bytes) -> Any:
 
 
 def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
-    """Return why the JSON is not a valid JSON-RPC message, or None if it is valid.
+    """Return why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    A text without escapes (`escaped`) is not searched for lone surrogates, because UTF-8 cannot encode them. The depth
-    of a text with few opening `brackets` is not measured.
+    The two arguments save time. A text without escapes (`escaped` is false) is not searched for lone surrogates,
+    because UTF-8 cannot encode them. The depth of a text with few opening `brackets` is not measured.
     """
     if isinstance(posted, list):
         return None

@@ -6,7 +6,7 @@ import mcp_types
 from mcp.shared.exceptions import MCPError
 
 LONGEST = 1_000
-"""Most characters of an argument, which is a topic or a time."""
+"""Maximum characters of an argument, which is a topic or a time."""
 
 _TEXTS = {
     "recall": (

@@ -15,7 +15,7 @@ from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.mcp.tool import Result
 
 DECIMALS = 6
-"""Decimals of a score. More would only cost tokens."""
+"""Decimals of a score in results. More decimals would only cost tokens."""
 Score = Annotated[float, AfterValidator(lambda value: round(value, DECIMALS))]
 
 
@@ -49,7 +49,7 @@ def page_of(memory_id: UUID) -> str:
 
 TITLE_SHOWN = 100
 TAGS_SHOWN = 200
-"""Most characters of a title, and of all tags, in answers with several memories. get_memory returns the rest."""
+"""Maximum characters of a title, and of all tags, in answers with several memories. get_memory returns the rest."""
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -19,7 +19,8 @@ UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SHOWN = 50
 """Memories in a page of the list, and in `memory://recent`."""
 NOT_FOUND = -32002
-"""Error code in the revisions with a handshake. Later revisions use INVALID_PARAMS."""
+"""Code of the error for a missing resource, in protocol revisions with a handshake. Later revisions use
+INVALID_PARAMS."""
 HANDSHAKE_UNTIL = "2025-11-25"
 
 NEWEST = mcp_types.Resource(
@@ -33,7 +34,7 @@ TEMPLATE = mcp_types.ResourceTemplate(
 
 
 def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
-    """Return the tool that reads a resource, and its arguments; None if no resource has this URI."""
+    """Return the tool that reads the resource at a URI, and its arguments; None if there is no such resource."""
     if uri == RECENT:
         return LIST_MEMORIES, {"limit": SHOWN}
     memory_id = uri.removeprefix(URI_SCHEME)

@@ -34,7 +34,7 @@ Context: TypeAlias = ServerRequestContext[Any]
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
-"""How long clients may cache lists. Lists change only with a release."""
+"""How long clients may cache the lists of tools, resources and prompts. The lists change only with a release."""
 UNCHANGING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
 CONSOLE_META = "mnemosyne/console"
 """Key in the `_meta` of `tools/list`. If true, the list includes the console's tools."""
@@ -74,7 +74,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
 
 
 def _tools(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
-    """Return the handlers of tools."""
+    """Return the handlers of requests about tools."""
     names = ", ".join(tool.name for tool in TOOLS)
     publishing = Turns(PUBLISHING_THREADS)
 
@@ -119,7 +119,7 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
 
 
 def _resources(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
-    """Return the handlers of resources."""
+    """Return the handlers of requests about resources."""
 
     async def list_resources(
         context: Context, params: mcp_types.PaginatedRequestParams | None
@@ -161,7 +161,7 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
 
 
 def _prompts() -> dict[str, Any]:
-    """Return the handlers of prompts."""
+    """Return the handlers of requests about prompts."""
 
     async def list_prompts(
         context: Context, params: mcp_types.PaginatedRequestParams | None
@@ -181,7 +181,10 @@ def _one_page(params: mcp_types.PaginatedRequestParams | None, items: str) -> No
 
 
 def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
-    """Continue the trace in the call's `_meta`, which is closer to the caller than the transport's: SEP-414."""
+    """Continue the trace that the call's `_meta` names.
+
+    It is closer to the caller than the trace of the HTTP request: SEP-414.
+    """
     traceparent = (meta or {}).get(TRACEPARENT)
     return trace({TRACEPARENT: traceparent}) if isinstance(traceparent, str) else nullcontext()
 

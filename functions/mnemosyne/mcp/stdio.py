@@ -1,4 +1,7 @@
-"""Serve MCP over standard input and output. Invalid lines, and requests just before the end, get an answer too."""
+"""Serve MCP over standard input and output.
+
+Unlike the SDK's transport, this one also answers invalid lines, and requests just before the end of the input.
+"""
 
 import json
 import os
@@ -42,10 +45,10 @@ def _standard_input() -> BinaryIO:
 
 
 class _Conversation:
-    """Passes valid lines on to the SDK's server, and writes its answers.
+    """Passes valid lines on to the SDK's server, and writes the server's answers.
 
-    An invalid line is answered here, because the SDK ignores it and the client would wait forever. When the input
-    ends, the SDK cancels pending requests, so the end is passed on only after all of them are answered.
+    An invalid line is answered here, because the SDK ignores it and the client would wait forever. When the input ends,
+    the SDK cancels pending requests, so the end is passed on only after all of them are answered.
     """
 
     def __init__(self, source: BinaryIO) -> None:
@@ -86,7 +89,7 @@ class _Conversation:
                 await self._answered.wait()
 
     def _comes_too_early(self, posted: dict[str, Any]) -> bool:
-        """Whether a request arrives before the handshake and does not name its protocol revision."""
+        """Whether a request without the name of its protocol revision arrives before the handshake."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
         has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")

@@ -1,4 +1,7 @@
-"""Share the threads that run tools fairly between callers."""
+"""Share the threads that run tools fairly between callers.
+
+Each principal (authenticated caller) may use at most half of the threads at a time.
+"""
 
 import asyncio
 import time
@@ -29,7 +32,7 @@ class Turns:
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
-        """Run a function in a thread, once the caller may use one."""
+        """Run a function in a thread, as soon as the caller may use one."""
         async with self._turn(principal), self._everybody:
             return await self._workers.run(self._timed, function, arguments)
 
@@ -40,7 +43,7 @@ class Turns:
         return max(among_own, self._everybody.waiting / self._threads) * self._seconds
 
     def _turn(self, principal: Principal) -> AbstractAsyncContextManager[object]:
-        """Return the principal's own limit. The only user of a local server has none."""
+        """Return the limit of this principal's threads. The only user of a local server has no limit."""
         if principal is LOCAL:
             return nullcontext()
         own = self._own.get(principal.id)
@@ -57,7 +60,10 @@ class Turns:
 
 
 class _Places(asyncio.Semaphore):
-    """Places, first come, first served. Unlike anyio's limiter, taking a free place does not yield to other tasks."""
+    """A limit of threads. A caller takes a place for each thread; waiting callers get places in their order.
+
+    Unlike anyio's limiter, taking a free place does not yield to other tasks.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

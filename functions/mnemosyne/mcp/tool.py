@@ -62,7 +62,8 @@ class Reply:
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
-"""Looks up the outcome of the request in a structured result; returns None while there is no outcome."""
+"""Function that looks up the outcome of the request in a structured result; it returns None while there is no
+outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,23 +80,26 @@ class Tool(Generic[ArgumentsT]):
     destructive: bool = False
     idempotent: bool = False
     operates: bool = False
-    """Whether it needs the scope `operate`."""
+    """Whether a call of the tool needs the scope `operate`."""
     needs_database: bool = True
-    """False for tools that only publish. They run in separate threads and do not wait for the database."""
+    """Whether the tool needs the database. Tools that only publish do not: they run in separate threads and do not wait
+    for the database."""
     gives_stored: bool = False
-    """Whether its answers contain stored text, which is then marked as such."""
+    """Whether the tool's answers contain stored text. Such answers are followed by a notice that says so."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
-    """Units that a call costs in addition to the request itself. The arguments are not validated yet."""
+    """Function that computes the units that a call costs in addition to the request itself. Its arguments are not
+    validated yet."""
     unlisted: tuple[str, ...] = ()
-    """Arguments that are accepted and documented but not listed for agents, to save tokens."""
+    """Arguments that the tool accepts and the documents describe, but that are not listed for agents, to save
+    tokens."""
     has_view: bool = False
-    """Whether the MCP App shows its results, in hosts that support apps."""
+    """Whether the MCP App shows the tool's results, in hosts that support apps."""
     asks_first: "Tool[ArgumentsT] | None" = None
     """Tool whose result has the `question` that the user must confirm first, if the client can show a form."""
     outcome: Look | None = None
-    """Looks up the outcome, for calls with `wait`."""
+    """Function that looks up the outcome of a request, for calls with `wait`."""
     refused: str = ""
-    """Sentence appended to errors about arguments, for example that nothing of a batch was stored."""
+    """Sentence that is appended to errors about arguments, such as that nothing of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
 

@@ -1,6 +1,6 @@
 """Errors of tools: a sentence for the agent, and a code in `_meta` for programs.
 
-A program decides by the code whether to call again; the sentences may change at any time.
+The code tells a program whether to call again. The sentences may change at any time.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class ErrorCode:
 
     code: str
     retryable: bool = False
-    """Whether the call changed nothing, and the same call may succeed later without an operator."""
+    """Whether a repetition may succeed: the call changed nothing, and the error may pass without an operator."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 

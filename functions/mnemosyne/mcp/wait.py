@@ -1,4 +1,4 @@
-"""Wait for the outcome of an accepted request: poll without holding a thread between polls."""
+"""Wait for the outcome of an accepted request to ingest. No thread is held between two polls."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ GROWTH = 1.5
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
-    """Return the seconds that a call with valid arguments waits for its outcome."""
+    """Return how many seconds a call with valid arguments asks to wait for its outcome."""
     return float(plain(arguments, tool.schema).get("wait") or 0)
 
 

@@ -1,1 +1,1 @@
-"""OAuth 2.1 authorization server for MCP clients, based on Authlib, without HTTP and database code."""
+"""OAuth 2.1 authorization server for MCP clients, based on Authlib. It contains no HTTP and no database code."""

@@ -1,4 +1,4 @@
-"""OAuth clients: with a Client ID Metadata Document, or with dynamic registration.
+"""OAuth clients, identified by a Client ID Metadata Document on the web or by dynamic registration.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/ and
 https://www.rfc-editor.org/rfc/rfc7591.
@@ -28,15 +28,15 @@ from mnemosyne.ports.oauth import ClientDocuments, OAuthStore
 log = EventLog(__name__)
 
 FRESH_SECONDS = 300.0
-"""How long a document is used before it is fetched again."""
+"""How long a client's document is used before it is fetched again."""
 FAILED_SECONDS = 30.0
 """How long to wait after a failed fetch of a document."""
 DOCUMENT_SECONDS = 7 * 24 * 3600
 """How long a stored document is used for new log-ins while it cannot be fetched."""
 FRESH_CHARACTERS = 4_000_000
-"""Characters of all cached documents."""
+"""Maximum characters of all cached documents together."""
 FAILED = 2_000
-"""Most failed fetches to remember."""
+"""Maximum failed fetches of documents to remember."""
 _REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
 
@@ -52,7 +52,7 @@ class Clients:
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
-        """Return the client of a registration or document; None if the id has neither form.
+        """Return the registered client or the client of a document; None if the id is of neither kind.
 
         `before_fetch` is called before a document is fetched for the caller at `address`, and may raise. Raises
         InvalidRequest if the document is not valid, and Unavailable if it cannot be fetched.
@@ -74,7 +74,7 @@ class Clients:
         return await asyncio.shield(task)
 
     def find_stored(self, client_id: str, seconds: float = float("inf")) -> Client | None:
-        """Return the client without a fetch; None if its document is not stored or older than `seconds`.
+        """Return the client without a fetch; None if its document is not stored, or was fetched over `seconds` ago.
 
         Raises Unavailable if the database is not available.
         """
@@ -85,7 +85,7 @@ class Clients:
         return stored[0] if stored and stored[1] < seconds else None
 
     def register(self, body: bytes) -> Mapping[str, Any]:
-        """Register a client and return the response of RFC 7591. Raises InvalidRequest."""
+        """Register a client and return the response as in RFC 7591. Raises InvalidRequest."""
         client = _with_id(_client(parse_json(body, of="the registration"), ""))
         log.info("audit", action="register_client", outcome="done", client=client.id, name=client.name)
         return {
@@ -113,7 +113,10 @@ def _size(client: Client) -> int:
 
 
 def _with_id(client: Client) -> Client:
-    """Set the id, which contains the registration. The name is dropped if the id would be too long."""
+    """Return the client with its id, which contains the registration.
+
+    The name is left out if the id would be too long.
+    """
     for name in (client.name, NAMELESS):
         fields = [name, client.refreshes, *client.redirect_uris]
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,8 @@
 """The authorization flow in one browser: from the client's request through log-in and consent to its code.
 
-Every step is one transaction that locks the row of the request and advances its status once: started, logged in,
-decided. A repeated or interrupted step continues from the stored status, or the person starts over.
+Each step is one transaction. It locks the row of the authorization request and advances the status of the request once:
+started, logged in, decided. If a step is repeated or interrupted, the flow continues from the stored status, or the
+person starts over.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ from mnemosyne.ports.oauth import OAuthRows, OAuthStore
 log = EventLog(__name__)
 
 ATTEMPTS = 5
-"""Most wrong log-in codes per request."""
+"""Maximum wrong log-in codes per authorization request."""
 UNKNOWN_CLIENT = (
     "this server does not know the application: remove this server from the application, or clear the log-in that it "
     "keeps, and connect again, so that it registers again"
@@ -48,13 +49,13 @@ class Question:
     redirect_uri: str
     resource: str
     agreed: bool
-    """Whether the person has consented to these scopes before, so that the page is skipped."""
+    """Whether the person has consented to these scopes before. Then the consent page is skipped."""
 
 
 class Flow:
-    """Steps of a browser from /authorize to the client's redirect URI.
+    """The steps of a browser from /authorize to the client's redirect URI.
 
-    `key` combines the browser's cookie and the id of the request.
+    `key` combines the browser's cookie and the id of the authorization request.
     """
 
     def __init__(
@@ -67,9 +68,10 @@ class Flow:
         self._rules = rules
 
     def start(self, request: OAuthRequest, key: str, client: Client | None, address: str) -> str:
-        """Store a request to /authorize and return the log-in URL. Raises OAuth2Error, InvalidRequest, Unavailable.
+        """Store a request to /authorize and return the log-in URL.
 
-        `address` is the browser's, for the limit of pending requests.
+        `address` is the browser's address, for the limit of pending requests. Raises OAuth2Error, InvalidRequest and
+        Unavailable.
         """
         with self._store.transaction() as rows:
             client = Server(self.issuer, rows, client).examine(request)
@@ -86,7 +88,7 @@ class Flow:
             return self._begin(rows, key, {}, None, address)
 
     def log_in(self, key: str, new_key: str, parameters: Mapping[str, str]) -> bool:
-        """Finish the log-in. Returns whether a client waits for it.
+        """Finish the log-in. Return whether a client waits for it; if not, the person opens the account page.
 
         `new_key` replaces `key`, so that a planted or stolen cookie from before the log-in is useless. Raises
         Unauthorized, NotFound if the request does not exist, and Conflict if it is not waiting for a log-in.
@@ -109,14 +111,14 @@ class Flow:
         return client_waits
 
     def logged_in(self, key: str) -> bool | None:
-        """Return whether a client waits for the finished log-in; None before it is finished. Raises NotFound."""
+        """Return whether a client waits for the finished log-in; None if the log-in is unfinished. Raises NotFound."""
         with self._pending(key) as (_, pending):
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 
     def _begin_log_in(self, key: str, parameters: Mapping[str, str]) -> bool:
-        """Check the typed code and set the status logging_in, so that a code is exchanged once.
+        """Check the typed code and set the status logging_in, so that each code is exchanged only once.
 
-        Returns whether a client waits.
+        Returns whether a client waits for the log-in.
         """
         wrong = False
         with self._pending(key) as (rows, pending):
@@ -142,7 +144,10 @@ class Flow:
             return str(pending.parameters.get("redirect_uri", ""))
 
     def question(self, key: str) -> Question:
-        """Return the contents of the consent page. Raises NotFound, Conflict after a decision, OAuth2Error."""
+        """Return the contents of the consent page.
+
+        Raises NotFound, OAuth2Error, and Conflict if the person has already decided.
+        """
         with self._pending(key) as (rows, pending):
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
@@ -157,7 +162,10 @@ class Flow:
         return Question(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
 
     def decide(self, key: str, *, approved: bool) -> Answer:
-        """Return the redirection to the client. The first of several decisions counts. Raises NotFound, Conflict."""
+        """Store the person's decision, and return the redirection to the client.
+
+        Only the first of several decisions counts. Raises NotFound and Conflict.
+        """
         with self._pending(key) as (rows, pending):
             if pending.status == "decided":
                 return self._same_answer(rows, pending, key)
@@ -176,14 +184,14 @@ class Flow:
         return answer
 
     def decided(self, key: str) -> Answer | None:
-        """Return the redirection after a decision; None before it. Raises NotFound."""
+        """Return the redirection to the client if the person has decided; else None. Raises NotFound."""
         with self._pending(key) as (rows, pending):
             return self._same_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _same_answer(self, rows: OAuthRows, pending: Pending, key: str) -> Answer:
-        """Return the redirection to the client again, without a location if the client has used its code.
+        """Return the redirection to the client again, without an address if the client has already used its code.
 
-        A second use of the code would revoke the grant.
+        Otherwise the client would use the code a second time, and that would revoke the grant.
         """
         request = _request(pending, self.issuer)
         if (code := rows.code(hash_secret(_code(key)))) is None:
@@ -206,7 +214,10 @@ class Flow:
             return person, rows.grants_of(person.subject)
 
     def withdraw(self, key: str, client_id: str) -> int:
-        """Revoke all grants of a client. Returns their number. Raises NotFound, Conflict."""
+        """Revoke all grants that the person has given to a client.
+
+        Returns the number of revoked grants. Raises NotFound and Conflict.
+        """
         with self._pending(key) as (rows, pending):
             person = _person(pending)
             count = rows.withdraw(person.subject, client_id)
@@ -222,7 +233,7 @@ class Flow:
         return self._serve(request, lambda server: server.revoke(request))
 
     def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
-        """Return the redirection of an error to the client; empty if the redirect URI is not valid."""
+        """Return the URL that tells the client about an error; empty if its redirect URI is not valid."""
         if not error.redirect_uri:
             return ""
         error.state = request.payload.state

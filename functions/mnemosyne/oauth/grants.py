@@ -119,7 +119,10 @@ class S256Only(CodeChallenge):  # type: ignore[misc]
 
 
 class ResourceIndicator:
-    """RFC 8707: a token is for one resource, which the client names if there are several."""
+    """Check of the resource for which a token is issued: RFC 8707.
+
+    A client names the resource if the server has several.
+    """
 
     def __init__(self, resources: tuple[str, ...]) -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""Convert the claims of an identity provider to a person with a namespace and scopes."""
+"""Convert the claims of an identity provider about a person to a namespace and scopes, by access rules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 SUBJECT_LENGTH = 190
-"""Most characters of a subject. The namespace `user:SUBJECT` may have at most 200."""
+"""Maximum characters of a subject. The namespace `user:SUBJECT` may have at most 200."""
 
 
 def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:

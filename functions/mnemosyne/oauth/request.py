@@ -39,7 +39,7 @@ class _Payload(OAuth2Payload):  # type: ignore[misc]
 
 
 class OAuthRequest(OAuth2Request):  # type: ignore[misc]
-    """A request to one of the endpoints."""
+    """A request to one of the authorization server's endpoints."""
 
     def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]]) -> None:
         super().__init__(method, url)
@@ -47,7 +47,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
 
     @property
     def form(self) -> Mapping[str, str]:
-        """The parameters of the body."""
+        """The parameters in the request's body."""
         data: dict[str, str] = self.payload.data
         return data
 
@@ -55,7 +55,7 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
 
     @property
     def stored_parameters(self) -> dict[str, Any]:
-        """Parameters that are stored until the person has decided."""
+        """The parameters of an authorization request, which are stored until the person has decided."""
         return {name: value for name, value in self.form.items() if name in KNOWN | {"state"}}
 
 

@@ -135,7 +135,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return request
 
     def query_client(self, client_id: str) -> OAuthClient | None:
-        """Return the client. It was read before the transaction, because its document may have to be fetched."""
+        """Return the client, which was read before the transaction because its document may have to be fetched."""
         return OAuthClient(self._client) if self._client and self._client.id == client_id else None
 
     def handle_response(self, status: int, body: Any, headers: Any) -> Answer:
@@ -146,7 +146,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         """Do nothing: no signal has a receiver."""
 
     def save_token(self, token: Mapping[str, Any], request: OAuthRequest) -> None:
-        """Store the hash of the refresh token and extend the grant. Access tokens are not stored."""
+        """Store the hash of the refresh token, and extend the lifetime of the grant. Access tokens are not stored."""
         seconds = REFRESH_TOKEN_SECONDS if "refresh_token" in token else self.issuer.access_token_seconds
         self.rows.extend_grant(request.user.id, seconds)
         if refresh_token := token.get("refresh_token"):

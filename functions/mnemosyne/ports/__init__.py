@@ -1,1 +1,1 @@
-"""Protocols of the adapters that the use cases need. Adapters implement them without importing them."""
+"""Interfaces of the adapters that the use cases need, as protocols: adapters implement them without importing them."""

@@ -1,4 +1,8 @@
-"""Ports of the operator's endpoints: API keys, grants, blocked people and quotas."""
+"""Ports of an operator's operations on API keys, grants, blocked people, quotas, retention, holds and change feeds.
+
+A grant is the access that a person has given to an OAuth client. A hold keeps memories from being deleted or expiring.
+A change feed reports the changes of a namespace's memories.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,17 +19,17 @@ from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRet
 
 
 class Blocks(Protocol):
-    """Names that the operator has locked out."""
+    """People, clients or keys that the operator has locked out."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return `who` and `blocked_at` of each, the earliest first."""
+        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
 
     def unblock(self, who: str) -> bool:
         """Undo a lock-out; return whether there was one."""
 
 
 class ApiKeyStore(Blocks, Protocol):
-    """API keys, for the operator."""
+    """Creates, lists, revokes and blocks API keys."""
 
     def create(self, key: ApiKey) -> None:
         """Store a new key."""
@@ -41,13 +45,16 @@ class ApiKeyStore(Blocks, Protocol):
 
 
 class GrantStore(Protocol):
-    """Grants of access by OAuth, for the operator."""
+    """Lists and revokes grants: the access that people have given to OAuth clients."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
         """Return all active grants, oldest first, or the grants of one person, by e-mail address or subject."""
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
-        """Revoke these grants and all grants of the person; return the ids of the grants that were active."""
+        """Revoke the grants with these ids and all grants of the person.
+
+        Returns the ids of the grants that were active.
+        """
 
 
 class PeopleStore(Blocks, Protocol):
@@ -58,17 +65,17 @@ class PeopleStore(Blocks, Protocol):
 
 
 class AuditLog(Protocol):
-    """The audit trail, for the operator."""
+    """Reads and writes the audit trail: events that say who read or changed which memories."""
 
     def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
-        """Return the events that match, oldest first, after the time and id of an event."""
+        """Return the events that match the filter, oldest first, after an event given by time and id."""
 
     def record(self, fields: Mapping[str, Any]) -> None:
         """Record an event with the fields of `domain.audit.caller`, and namespace, action, outcome, ids and count."""
 
 
 class RetentionStore(Protocol):
-    """Lifetimes of memories, for the operator."""
+    """Reads and sets the lifetimes of memories per namespace, and removes expired memories."""
 
     def every(self) -> Sequence[NamespaceRetention]:
         """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
@@ -84,30 +91,36 @@ class RetentionStore(Protocol):
         """Return how many stored memories would expire at once with these lifetimes."""
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of a batch of stored memories again, and return where to continue."""
+        """Compute the expiry of a batch of stored memories again, after their lifetimes have changed.
+
+        Returns where to continue.
+        """
 
     def remove_expired(self) -> int:
         """Remove a batch of expired memories of all namespaces, and return their number."""
 
 
 class HoldStore(Protocol):
-    """Legal holds, for the operator."""
+    """Lists, places and releases legal holds, which keep memories from being deleted or expiring."""
 
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
         """Return the holds of a namespace, or all, the oldest first."""
 
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
-        """Place a hold and return its id. `suspend` makes it valid for stored memories that expire."""
+        """Place a hold and return its id.
+
+        `suspend` then applies the hold to stored memories that would expire.
+        """
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of a batch of held memories, and return their number: 0 when none is left."""
+        """Suspend the expiry of a batch of held memories, and return the number of memories: 0 when none is left."""
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
         """Release a hold; return whether it existed. The memories expire again when retention is applied."""
 
 
 class Announcer(Protocol):
-    """The exclusive right to publish the events of change feeds."""
+    """Publishes the events of change feeds, with the exclusive right to do so."""
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
         """Return unpublished events of all namespaces. The events of a memory are in the order of its changes."""
@@ -117,23 +130,23 @@ class Announcer(Protocol):
 
 
 class ChangeFeedStore(Protocol):
-    """Change feeds, for the operator."""
+    """Reads and sets which namespaces have a change feed, and removes old events."""
 
     def every(self) -> Sequence[ChangeFeed]:
         """Return the settings by namespace; the empty name means all namespaces without a setting."""
 
     def set(self, feed: ChangeFeed) -> None:
-        """Set the feed of a namespace."""
+        """Turn a namespace's change feed on or off, with or without contents."""
 
     def announcer(self) -> AbstractContextManager[Announcer | None]:
-        """Yield the right to publish events until the context ends; None if another process has it."""
+        """Yield the right to publish events until the context ends; None if another process has the right."""
 
     def remove_old(self) -> int:
         """Remove a batch of old events of all namespaces, and return their number."""
 
 
 class QuotaStore(Protocol):
-    """Quotas, for the operator."""
+    """Reads and sets quotas: limits of memories, bytes and embedded texts per namespace."""
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
         """Return usage and limits of one namespace or all. The empty name has the default limits."""

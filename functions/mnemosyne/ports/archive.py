@@ -1,4 +1,8 @@
-"""Port of the archive: what a complete export has besides memories, and the restoration of an export."""
+"""Port of the archive, which exports a namespace completely and restores it.
+
+An ordinary export has only the memories. A complete export also has their ids and ratings, the ingest requests, and the
+records: the names that publishers gave to memories.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -8,16 +12,16 @@ from mnemosyne.domain.archive import NOTHING
 
 
 class Archive(Protocol):
-    """Rows of one namespace, as JSON objects."""
+    """Reads and restores the rows of one namespace, as JSON objects."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-        """Return what an export has of each memory besides its fields."""
+        """Return the values of each memory that only a complete export has."""
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the requests with an outcome, by id, after one."""
+        """Return the ingest requests that have an outcome (a final state), by id, after the given id."""
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the records that publishers have named, by id, after one."""
+        """Return the records, by id, after the given id."""
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
-        """Store requests and records that are not there yet."""
+        """Store the requests and records that the database does not have yet."""

@@ -13,7 +13,7 @@ from mnemosyne.domain.time.window import TimeWindow
 
 
 class MemoryOverview(Protocol):
-    """Counts of memories, and the outcomes of requests. Every method is confined to one namespace."""
+    """Queries about memories, ingest requests and audit events of one namespace."""
 
     def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         """Count the memories that match the filters per day, week, month or year of their timestamps.
@@ -31,7 +31,7 @@ class MemoryOverview(Protocol):
         """Return the memories before and after a memory in its session; None without a memory or session."""
 
     def hold(self, memory_id: UUID) -> Hold | None:
-        """Return the oldest legal hold that keeps a memory; None without a memory or hold."""
+        """Return the oldest legal hold, which keeps a memory from being deleted; None without a memory or hold."""
 
     def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""
@@ -39,10 +39,10 @@ class MemoryOverview(Protocol):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """Return requests in one state or any, the latest change first, after a cursor."""
+        """Return ingest requests in one state or in all, the latest change first, after a cursor."""
 
     def request_counts(self) -> Mapping[IngestState, int]:
-        """Count the requests that changed last, COUNTED_REQUESTS at most, by state."""
+        """Count the ingest requests by state. Only the latest COUNTED_REQUESTS changed requests are counted."""
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
         """Put marks around the words of the texts that a search compares equal with words of the query.
@@ -57,7 +57,7 @@ class MemoryOverview(Protocol):
         """
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
-        """Return the memory with the content; None if it does not exist."""
+        """Return the memory with this content; None if it does not exist."""
 
     def audit_events(
         self,

@@ -1,4 +1,8 @@
-"""Port of the dead letters, for operators and subscribers."""
+"""Port of the dead letters, for operators and for the functions that receive messages.
+
+A dead letter is a message that could not be stored, with the cause. To redrive it is to publish the message again.
+While a redriven message has no outcome, its letter is in flight.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,12 +16,11 @@ class DeadLetters(Protocol):
     """Messages of one namespace that could not be stored."""
 
     def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
-        """Store a message as a dead letter and return whether it is a new one.
+        """Store a message as a dead letter and return whether the letter is new.
 
-        Raises Unavailable if the number of forgettings has changed, so that the message is checked again.
-
-        Nothing is stored if the namespace has `unless` letters or more. A message that was republished from a letter
-        updates that letter, which is not new.
+        Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked, so
+        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. If the message was
+        redriven from a letter, that letter is updated.
         """
 
     def give_up(
@@ -28,17 +31,18 @@ class DeadLetters(Protocol):
         contents: Mapping[UUID, str],
         forgettings: int = 0,
     ) -> DeadLetter | None:
-        """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
+        """Record the unfinished requests of a message as dead-lettered, and store the message as a dead letter.
 
-        Raises Unavailable if the number of forgettings has changed.
-
-        A message that was republished from a letter updates that letter. Returns the stored letter, or None if the
-        letter existed before or all requests of the message are done with these `contents`: a hash for each request,
-        empty for a deletion.
+        `contents` has the content hash of each request, empty for a deletion. If the message was redriven from a
+        letter, that letter is updated. Returns the stored letter, or None if the letter existed before or all requests
+        with these contents are done. Raises Unavailable if a forgetting has begun since the message was checked.
         """
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the letter that a message was republished from, unless one of its requests has no outcome yet."""
+        """Delete the letter that a message was redriven from.
+
+        The letter remains while one of the message's requests has no outcome yet.
+        """
 
     def dead_letters(
         self,
@@ -59,7 +63,7 @@ class DeadLetters(Protocol):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetterSummary]:
-        """Return dead letters without their data, the latest first, after a cursor."""
+        """Return summaries of dead letters, which have no data, the latest first, after a cursor."""
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
         """Count the chosen letters by cause, the commonest first."""
@@ -68,10 +72,10 @@ class DeadLetters(Protocol):
         """Return one dead letter with its data, or None if it does not exist."""
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a letter as in flight and queue its dead-lettered requests in the namespace `into`.
+        """Mark a letter as in flight, and set its dead-lettered requests to queued in the namespace `into`.
 
-        Returns the id for the republished message. Returns None if the letter does not exist, is in flight, or backs
-        off and `now` is false.
+        Returns the id for the message that is published again. Returns None if the letter does not exist, is in flight,
+        or must wait for its next attempt and `now` is false.
         """
 
     def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:

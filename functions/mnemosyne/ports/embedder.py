@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # importing it takes 60 ms of a cold start, and only the embe
     Vector: TypeAlias = NDArray[np.float32]
 else:
     Vector = Any
-"""One L2-normalised embedding."""
+"""One embedding with length 1 (L2-normalised)."""
 
 
 class Embedder(Protocol):
@@ -32,7 +32,7 @@ class Embedder(Protocol):
 
     @property
     def lexical_weight(self) -> float:
-        """Weight of the lexical score in a hybrid search, in [0, 1], from measurements of retrieval quality."""
+        """Weight of the lexical score (by words) in a hybrid search, in [0, 1], chosen by measurements of quality."""
 
     def for_namespace(self, namespace: str) -> "Embedder":
         """Return the embedder for a namespace. It must not reveal texts of other namespaces."""
@@ -55,4 +55,4 @@ class Reranker(Protocol):
         """Return a relevance in [0, 1] for each text, in order. Raises Unavailable, within a third of a second."""
 
     def check(self) -> str:
-        """Return a description of its state for health checks. Raises Unavailable if it does not answer."""
+        """Return a description of the reranker's state for health checks. Raises Unavailable if it does not answer."""

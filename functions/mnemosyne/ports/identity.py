@@ -16,7 +16,7 @@ ACCESS_TOKEN = "at+jwt"  # noqa: S105 - the name of a type
 
 
 class Signer(Protocol):
-    """Signs tokens. The private keys do not leave it."""
+    """Signs tokens with private keys that never leave the signer."""
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
         """Return a signed token of a type. Raises Unavailable."""

@@ -1,4 +1,4 @@
-"""Ports for importing objects from Cloud Storage buckets."""
+"""Ports for importing the memories in objects of Cloud Storage buckets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,13 +9,16 @@ from mnemosyne.domain.object_import import ObjectImport, ObjectLine, OpenObject,
 
 
 class ObjectImports(Protocol):
-    """Progress of importing objects into one namespace, and the outcomes of their lines."""
+    """Progress of importing objects into one namespace, and the outcomes of each object's lines."""
 
     def progress(self, source: str) -> ObjectImport | None:
         """Return how far an object has been read, or None if reading has not begun."""
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record how far an object has been read, and the request of each line. Progress never goes back."""
+        """Record how far an object has been read, and the request of each line.
+
+        A position before the recorded one does not change it.
+        """
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
         """Return the object's lines after a cursor, in order, with their outcomes."""

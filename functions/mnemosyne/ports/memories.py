@@ -1,4 +1,4 @@
-"""Port of the memory store."""
+"""Port of the memory store: memories and ingest requests of one namespace."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,19 +33,22 @@ from mnemosyne.ports.forgetting import ForgettingStore
 
 
 class Claim(Protocol):
-    """Locks on some requests, held until the context ends, so that only one delivery stores each memory."""
+    """Some ingest requests, locked until the context ends, so that only one delivery stores each memory."""
 
     @property
     def already_final(self) -> Mapping[UUID, IngestStatus]:
-        """Status of the requests that need no storing: already final, or recorded as duplicates by this claim."""
+        """Status of the requests with nothing to store.
+
+        They are already final, or this claim has recorded them as duplicates.
+        """
 
     @property
     def new(self) -> Sequence[IngestRequest]:
-        """Requests whose memories must still be embedded and stored."""
+        """Requests whose memories must be embedded and stored."""
 
     @property
     def forgotten(self) -> Sequence[IngestRequest]:
-        """Requests that a forgetting covers, which must not be stored. They are not in `new`."""
+        """Requests whose memories were forgotten (deleted for good). They must not be stored, and are not in `new`."""
 
     @property
     def busy(self) -> Sequence[IngestRequest]:
@@ -53,11 +56,11 @@ class Claim(Protocol):
 
     @property
     def conflicting(self) -> Sequence[UUID]:
-        """Ids that already belong to different content."""
+        """Request ids under which another content was stored before."""
 
     @property
     def quota(self) -> Quota:
-        """Usage and limits of the namespace, if `new` is not empty."""
+        """Usage and limits of the namespace; None if there are no `new` requests."""
 
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
@@ -98,25 +101,31 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         """Namespace to which the store is bound."""
 
     def claim(self, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
-        """Lock the requests until the context ends. No transaction is open except in its `store`."""
+        """Lock the requests until the context ends.
+
+        A transaction is open only while `store` of the claim runs.
+        """
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
-        """Delete the versions of records that each deletion covers, record the outcomes and return them."""
+        """Delete the versions of records that each deletion covers. Record the outcomes and return them.
+
+        A record is what a publisher has named by a source and key; it has a version for each time it was sent.
+        """
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
-        """Record that an attempt failed for a temporary reason."""
+        """Record that an attempt to store these requests failed for a temporary reason."""
 
     def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
-        """Record requests as deleted: they have expired, or were forgotten, before they were stored."""
+        """Record requests as deleted, because their memories expired or were forgotten before they were stored."""
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
-        """Record that requests can never be stored. A request in a final state keeps it."""
+        """Record that requests can never be stored. A request that is in a final state does not change."""
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the status of each request. Requests without a recorded status are absent."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
-        """Return events of the change feed after a cursor, those of a memory in the order of its changes."""
+        """Return events of the change feed after a cursor. A memory's events are in the order of its changes."""
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
@@ -125,18 +134,18 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         """
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
-        """Return the status of the last changed request of each key. Keys without a request are absent."""
+        """Return the status of the request that changed last for each key. Keys without a request are absent."""
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the requests in a final state that has not been announced to the publisher."""
+        """Return the requests whose outcome (final state) has not been published to the publisher."""
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
-        """Record that these states were announced, unless a request's state has changed since."""
+        """Record that these outcomes were published, unless a request's state has changed since."""
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
         """Read the ranked memories, in order, truncated to the query's number of characters.
 
-        Memories that were deleted since are left out.
+        Memories that were deleted after the ranking are left out.
         """
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
@@ -181,7 +190,10 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         """
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
-        """Replace the rater's rating; return the quality before and after, or None if the memory does not exist."""
+        """Replace the rater's rating of a memory, and return the memory's quality before and after.
+
+        Returns None if the memory does not exist.
+        """
 
     def export(
         self,
@@ -191,9 +203,10 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
-        """Return memories that match the filters and have the ids, by time and then content hash, after a cursor.
+        """Return the memories that match the filters and have the ids, after a cursor.
 
-        A page ends after `limit` memories or EXPORT_BYTES of content, and always has at least one memory.
+        They are ordered by time and then content hash. A page ends after `limit` memories or EXPORT_BYTES of content,
+        and has at least one memory unless none is left.
         """
 
     def stats(self) -> Stats:

@@ -1,4 +1,4 @@
-"""Interfaces of the authorization server's store and of client metadata documents."""
+"""Interfaces of the authorization server's store, and of the web where clients publish metadata documents."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +9,10 @@ from mnemosyne.domain.oauth import Client, Code, Consent, Grant, Pending, Person
 
 
 class OAuthRows(Protocol):
-    """Rows of the authorization server within one transaction. Rows that it reads are locked until the end."""
+    """Rows of the authorization server within one transaction.
+
+    A row that is read is locked until the transaction ends.
+    """
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
         """Return a stored client and the age of its document in seconds."""
@@ -23,7 +26,7 @@ class OAuthRows(Protocol):
     def begin(
         self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
     ) -> None:
-        """Store an authorization request. If its network has too many, the oldest is deleted."""
+        """Store an authorization request. If its network has too many, delete the oldest of them."""
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
         """Return the request of a browser; None if it does not exist or has expired."""
@@ -35,37 +38,40 @@ class OAuthRows(Protocol):
         """Count a wrong log-in code."""
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
-        """Set the status to started, logging_in or decided."""
+        """Set the status of an authorization request to started, logging_in or decided."""
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Store the person and replace the hash of the cookie."""
+        """Store the person who has logged in, and replace the hash of the browser's cookie."""
 
     def delete_request(self, cookie_hash: bytes) -> None:
-        """Delete a request."""
+        """Delete an authorization request."""
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
-        """Store a grant."""
+        """Store a grant: the access that a person gives to a client."""
 
     def add_code(self, code: Code, seconds: int) -> None:
         """Store an authorization code."""
 
     def code(self, code_hash: bytes) -> Code | None:
-        """Return an authorization code."""
+        """Return the stored authorization code with this hash."""
 
     def use_code(self, code_hash: bytes) -> None:
-        """Mark a code as used."""
+        """Mark an authorization code as used, because a code is valid once."""
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
         """Store a refresh token unless it is stored already."""
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
-        """Return a refresh token."""
+        """Return the stored refresh token with this hash."""
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Mark a refresh token as used. The successors of earlier tokens can no longer be repeated."""
+        """Mark a refresh token as used.
+
+        From then on, the tokens before it no longer return their successors again.
+        """
 
     def grant(self, grant_id: UUID) -> Grant | None:
-        """Return a grant."""
+        """Return the grant with this id."""
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
         """Set the expiry of a grant to `seconds` from now."""
@@ -80,7 +86,7 @@ class OAuthRows(Protocol):
         """Whether the operator has blocked the person."""
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return the stored consent; None if there is none."""
+        """Return the scopes that the person has allowed for the client before; None if there are none."""
 
     def save_consent(self, consent: Consent) -> None:
         """Store a consent, which replaces the previous one."""
@@ -92,7 +98,7 @@ class OAuthRows(Protocol):
         """Revoke all grants of a client and delete the consent. Returns the number of grants."""
 
     def forget_expired(self) -> None:
-        """Delete a bounded number of rows that have expired."""
+        """Delete expired rows, at most a fixed number per call."""
 
 
 class OAuthStore(Protocol):

@@ -1,4 +1,4 @@
-"""Port of the operator's operations: everything that the commands of an operator read and change."""
+"""Port of the operator's operations: everything that an operator's commands read and change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,13 +33,13 @@ class EmbeddingMove(Protocol):
         """Return the number of memories without a new embedding."""
 
     def fill(self, limit: int) -> int:
-        """Embed up to `limit` memories and return their number. Raises Unavailable and Conflict."""
+        """Embed up to `limit` memories in the new space and return their number. Raises Unavailable and Conflict."""
 
     def index(self) -> None:
         """Build the new indexes."""
 
     def switch(self) -> bool:
-        """Replace the old embeddings; return False if too many memories have no new embedding."""
+        """Replace the old embeddings by the new ones; return False if too many memories have no new embedding."""
 
 
 class Operator(Protocol):
@@ -47,19 +47,19 @@ class Operator(Protocol):
 
     @property
     def keys(self) -> ApiKeyStore:
-        """API keys."""
+        """The API keys of agents."""
 
     @property
     def grants(self) -> GrantStore:
-        """Grants of OAuth clients."""
+        """The grants: access that people have given to OAuth clients."""
 
     @property
     def people(self) -> PeopleStore:
-        """Blocked people."""
+        """The people whom the operator has locked out."""
 
     @property
     def clients(self) -> PeopleStore:
-        """Blocked clients."""
+        """The OAuth clients that the operator has locked out."""
 
     @property
     def quotas(self) -> QuotaStore:
@@ -71,55 +71,61 @@ class Operator(Protocol):
 
     @property
     def retention(self) -> RetentionStore:
-        """Lifetimes of memories."""
+        """The lifetimes of memories per namespace."""
 
     @property
     def holds(self) -> HoldStore:
-        """Legal holds."""
+        """The legal holds, which keep memories from being deleted or expiring."""
 
     @property
     def feeds(self) -> ChangeFeedStore:
-        """Change feeds."""
+        """The change feeds, which report the changes of memories."""
 
     @property
     def queue(self) -> IngestQueue:
-        """Queue of accepted requests."""
+        """The queue of requests that are accepted and not yet stored."""
 
     def memories_of(self, namespace: str) -> MemoryStore:
         """Return the store of a namespace's memories."""
 
     def archive_of(self, namespace: str) -> Archive:
-        """Return the archive of a namespace."""
+        """Return the archive of a namespace, for complete exports."""
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
-        """Store exported memories exactly, and return the number of those that were not there. Raises Conflict."""
+        """Store exported memories exactly, and return how many of them were not stored before. Raises Conflict."""
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the signature of a receipt and the public key. Raises Misconfigured, Unavailable."""
+        """Sign the receipt of a forgetting (a deletion of selected memories). Return the signature and the public key.
+
+        Raises Misconfigured and Unavailable.
+        """
 
     def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
         """Return the public keys that sign receipts, as JWKs. Raises Misconfigured, Unavailable."""
 
     def checks(self) -> Iterator[Check]:
-        """Check every part of the system."""
+        """Check every part of the system, and return the result of each check."""
 
     def migrate(self) -> Sequence[str]:
-        """Apply pending migrations and return the files."""
+        """Apply pending migrations and return the names of the applied files."""
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
         """Return label, version, name and time of application of each file of the schema."""
 
     def embedding_space(self) -> EmbeddingSpace:
-        """Return the space of the memories, from the database."""
+        """Return the embedding space of the memories, from the database."""
 
     def space_of(self, model: str, dimension: int) -> EmbeddingSpace:
-        """Return the space of a model. Raises InvalidRequest if no provider has it."""
+        """Return the embedding space of a model. Raises InvalidRequest if no provider has the model."""
 
     def move_to(self, target: EmbeddingSpace) -> AbstractContextManager[EmbeddingMove]:
-        """Yield the move to a space, with a connection without time limits."""
+        """Yield a move of all memories to another embedding space, on a connection without time limits."""
 
     def abandon_move(self) -> None:
         """Drop the new embeddings of a move."""
 
     def recall(self, stored_by: datetime) -> tuple[int, float | None]:
-        """Return the size of a sample of memories stored by a time, and the share that words from their middle find."""
+        """Measure how many memories a search by meaning finds, on a sample of those stored by a time.
+
+        Each is searched by words from its middle. Returns the size of the sample and the share that was found.
+        """

@@ -1,4 +1,4 @@
-"""Ports of the ingest queue and of the topic for outcomes and changes."""
+"""Ports of the ingest queue, and of the topics that report outcomes of requests and changes of memories."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -10,34 +10,34 @@ from mnemosyne.domain.provenance import Publisher
 
 
 class IngestQueue(Protocol):
-    """Queue of accepted requests that wait to be stored."""
+    """Queue of accepted ingest requests that wait to be stored."""
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
         """Publish the requests in one message and wait until it is durable. Raises Unavailable if it is not."""
 
     def check(self) -> str:
-        """Return a description of its state for health checks. Raises Unavailable if publishing would fail."""
+        """Return a description of the queue's state for health checks. Raises Unavailable if publishing would fail."""
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Publish a message again, unchanged, and wait until it is durable. Raises Unavailable."""
 
 
 class OutcomeTopic(Protocol):
-    """Topic that reports outcomes to publishers."""
+    """Topic that reports the outcomes (final states) of requests to publishers."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
         """Publish the outcomes and wait until all are durable.
 
-        Raises Unavailable if one is not durable; all outcomes may be published again.
+        Raises Unavailable if one is not durable. The caller may then publish all of them again.
         """
 
 
 class ChangeTopic(Protocol):
-    """Topic of the change feed."""
+    """Topic of the change feed, which reports changes of memories."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
         """Publish the events and wait until all are durable.
 
-        The events of a memory stay in this order. Raises Unavailable if one is not durable; all events may be
-        published again.
+        The events of a memory stay in this order. Raises Unavailable if one is not durable. The caller may then publish
+        all of them again.
         """

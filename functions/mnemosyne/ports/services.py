@@ -1,4 +1,4 @@
-"""The sets of ports that each function passes to its use cases."""
+"""The sets of ports (interfaces of adapters) that each function passes to its use cases."""
 
 from datetime import datetime
 from typing import Protocol
@@ -26,14 +26,14 @@ class Services(Protocol):
         """Queue of accepted requests."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return the cached quota of a namespace, without building an adapter or running a query."""
+        """Return the quota of a namespace if it is cached, without building an adapter or running a query."""
 
     def memories_of(self, namespace: str) -> MemoryStore:
         """Return the store of a namespace's memories."""
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """Last known embedding space of the memories. It may be stale until the next claim or search."""
+        """Last known embedding space of the memories. It may be outdated until the next claim or search."""
 
     @property
     def embedder(self) -> Embedder:
@@ -53,7 +53,7 @@ class SubscriberServices(Services, Protocol):
 
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
-        """Topic for outcomes; None if none is configured."""
+        """Topic that reports outcomes of requests; None if none is configured."""
 
 
 class ImportServices(SubscriberServices, Protocol):
@@ -61,7 +61,7 @@ class ImportServices(SubscriberServices, Protocol):
 
     @property
     def objects(self) -> ObjectStore:
-        """Store of objects."""
+        """The objects in Cloud Storage buckets."""
 
     def imports_of(self, namespace: str) -> ObjectImports:
         """Return the progress of imports into a namespace."""

@@ -13,13 +13,13 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 CONTENT_LIMIT = 100_000
-"""Characters of one memory: docs/reference/errors.md."""
+"""Maximum characters of one memory: docs/reference/errors.md."""
 SESSION_LIMIT = 200
 VALUE_LIMIT = 1_000
 """Maximum characters of a metadata value in a search condition."""
 BATCH_LIMIT = 100
 BATCH_BYTES = 3_000_000
-"""Most bytes of JSON in a call. A request may have at most 4 MiB."""
+"""Maximum bytes of JSON in a call. A request may have at most 4 MiB."""
 USER = "user"
 TTL = "ttl"
 """Key of `custom_metadata` with the lifetime of a memory: `"3600s"`, a number of seconds, or a timedelta."""
@@ -61,7 +61,7 @@ class Scope:
 def of_events(
     events: Iterable[Event], scope: Scope, session_id: str | None, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments for each event that contains text or transcribed speech.
+    """Yield the arguments that store each event with text or transcribed speech.
 
     The key is a digest of the event's id and text, so that a repeated call stores nothing twice. Tool calls, their
     results and the model's thoughts are left out. Text of more than 100,000 characters becomes several memories.
@@ -80,7 +80,7 @@ def of_events(
 def of_entries(
     entries: Iterable[MemoryEntry], scope: Scope, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments for each memory entry. A deleted memory can be stored again."""
+    """Yield the arguments that store each memory entry. A deleted memory can be stored again."""
     for entry in entries:
         own = {**entry.custom_metadata, **metadata}
         yield from _fields(text_of(entry.content), entry.timestamp, entry.author, scope, None, own)

@@ -24,11 +24,11 @@ SERVICES = kinds()["service"].subjects[::9]
 FACT = 0.18
 """Probability that a message of a person states a fact."""
 REPEATED = 0.5
-"""Probability that the assistant repeats it."""
+"""Probability that the assistant repeats a stated fact."""
 UNANSWERABLE = 60
-"""Questions about unknown subjects, and as many about unstated attributes."""
+"""Number of questions about subjects that no memory names, and of questions about attributes that no memory states."""
 MOST_EVIDENCE = 8
-"""Messages that answer a question about several facts: the recall of ten hits can be 1."""
+"""Maximum messages that answer a question about several facts, so that the recall of ten hits can be 1."""
 ASKS = (
     "Can you explain how {topic} handles this: {words}?",
     "I am stuck with {topic}: {words}. Any idea?",
@@ -61,11 +61,11 @@ class _Log:
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     time: datetime = START
     facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
-    """By subject and attribute: the messages of each statement, with its value."""
+    """Statements of each fact, by subject and attribute: their messages, each with the value."""
     contradicted: set[tuple[str, str]] = field(default_factory=set)
-    """Facts that have another value in a statement without a word of change."""
+    """Facts that are stated with another value by a sentence without a word of change, such as "now"."""
     answers: list[tuple[str, str, str]] = field(default_factory=list)
-    """Some answers of the assistant: message, topic, and the paragraph that it begins with."""
+    """Some answers of the assistant: message, topic, and the paragraph with which the answer begins."""
 
     def say(self, session: str, speaker: str, text: str) -> str:
         self.time += timedelta(seconds=self.chosen.randrange(20, 240))
@@ -80,7 +80,7 @@ class _Log:
 
 
 def assistant_logs(seed: int = 1) -> Collection:
-    """Return the set."""
+    """Return the tuning set of assistant logs."""
     chosen = random.Random(seed)
     log = _Log(chosen)
     known = [(subject, one) for _, subject, one in pairs("service") if subject in SERVICES]

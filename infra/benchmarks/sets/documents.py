@@ -16,7 +16,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 DOCUMENTS = 400
 WORDS = range(300, 5_001)
 CHARACTERS = 60_000
-"""Longest document: a page of tables has few words."""
+"""Maximum length of a document. A page of tables has few words."""
 QUESTIONS = 220
 SYNONYMS = {
     "return": "give back", "returns": "gives back", "create": "make", "creates": "makes", "remove": "take away",
@@ -51,7 +51,7 @@ STRANGERS = (
 
 
 def documents(seed: int = 1) -> Collection:
-    """Return the set."""
+    """Return the tuning set of documents."""
     chosen = random.Random(seed)
     root = Path(sysconfig.get_path("purelib"))
     modules = [file for package in sorted(root.iterdir()) if package.is_dir() for file in files(package)]

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 
 FEWEST = 60
-"""Paragraphs that a topic needs."""
+"""Minimum paragraphs of a topic."""
 MOST = 400
 WORDS = range(10, 151)
 FILES = 150
-"""Most files of a package that are read."""
+"""Maximum files of a package that are read."""
 
 
 @cache

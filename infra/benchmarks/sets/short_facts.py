@@ -11,15 +11,15 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 CHANGED = 600
 QUESTIONS = {"single fact": 150, "changed fact": 100, "several facts": 60}
 UNANSWERABLE = 60
-"""Questions about unknown subjects, and as many about unstated attributes."""
+"""Number of questions about subjects that no memory names, and of questions about attributes that no memory states."""
 UNKNOWN = 40
 """Subjects that no memory names."""
 TOGETHER = 3
-"""Fewest facts for a question about several facts, which are all attributes of one subject."""
+"""Minimum facts that answer a question about several facts. All are attributes of one subject."""
 
 
 def short_facts(seed: int = 1) -> Collection:
-    """Return the set. A changed fact is stated again later with another value."""
+    """Return the tuning set of short facts. A changed fact is stated again later with another value."""
     chosen = random.Random(seed)
     everything = list(pairs(*kinds()))
     chosen.shuffle(everything)

@@ -37,7 +37,7 @@ class Attribute:
         return chosen.choice(self.questions).format(s=subject)
 
     def other_than(self, value: str, chosen: random.Random) -> str:
-        """Return another value."""
+        """Return a value of the attribute other than the given one."""
         return chosen.choice([one for one in self.values if one != value])
 
 

@@ -1,1 +1,1 @@
-"""The embedded stack: PostgreSQL, the durable delivery, and the function processes."""
+"""Run a whole system on one machine: PostgreSQL, the delivery of queued messages, and the function processes."""

@@ -14,7 +14,10 @@ from mnemosyne.errors import Misconfigured
 
 @dataclass(frozen=True)
 class DataDir:
-    """The directory of a local system. All its files are in it, and survive restarts."""
+    """The data directory of a local system.
+
+    The directory contains all files of the system, which survive restarts.
+    """
 
     path: Path
 
@@ -73,22 +76,22 @@ class DataDir:
 
     @property
     def making_cluster(self) -> Path:
-        """A marker file that exists while PostgreSQL's cluster is created."""
+        """Marker file that exists while PostgreSQL's cluster is created, to detect an interruption."""
         return self.path / "making-cluster"
 
     @property
     def queue(self) -> Path:
-        """Accepted requests that are not yet stored."""
+        """The queue's file: requests that are accepted and not yet stored."""
         return self.path / "queue.db"
 
     @property
     def statistics(self) -> Path:
-        """The offline embedder's token counts, a file for each namespace."""
+        """The offline embedder's token counts, in one file for each namespace."""
         return self.path / "token-counts"
 
     @property
     def lock(self) -> Path:
-        """Lock of the `mnemosyne dev` that runs on this directory."""
+        """Lock that the running `mnemosyne dev` of this directory holds."""
         return self.path / "dev.lock"
 
     @property
@@ -108,7 +111,7 @@ class DataDir:
 
     @property
     def receipt_keys(self) -> Path:
-        """The keys that sign receipts."""
+        """The keys that sign receipts of forgettings (deletions of selected memories)."""
         return self.path / "receipt-keys"
 
     @property
@@ -118,16 +121,16 @@ class DataDir:
 
     @property
     def starting(self) -> Path:
-        """Lock held while PostgreSQL starts and is migrated."""
+        """Lock that a process holds while it starts and migrates PostgreSQL."""
         return self.path / "starting.lock"
 
     @property
     def delivery_lock(self) -> Path:
-        """Lock of the process that delivers from the queue, `dev` or `stdio`."""
+        """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
         return self.path / "delivery.lock"
 
     def log(self, name: str) -> Path:
-        """One process's log."""
+        """Return the path of a process's log."""
         return self.path / "logs" / f"{name}.log"
 
 

@@ -1,4 +1,4 @@
-"""Deliver the local queue's messages to the `ingest` function, as Pub/Sub's push would."""
+"""Push the messages of the local queue to the functions, as Pub/Sub does in the cloud."""
 
 import base64
 import sqlite3
@@ -23,19 +23,20 @@ DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the name of the a
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0
-"""As long as Terraform gives the function, and longer than a delivery of many slices takes."""
+"""Timeout of a push. It is the timeout of the function in Terraform, and longer than a message of many slices takes."""
 MAX_DELIVERY_ATTEMPTS = 20
-"""About eight minutes of trying; then the message goes to the `dead_letter` function."""
+"""Attempts to push a message, in about eight minutes. After that, it is pushed to the `dead_letter` function."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 FAILURE_PAUSE_SECONDS = 3.0
 
 
 class Delivery:
-    """Pushes due messages to the functions until stopped; a message leaves the queue once it is answered 2xx.
+    """Pushes due messages to the functions until it is stopped.
 
-    Each push has a thread, so a slow push delays no other while threads are free. Of several processes on one data
-    directory only the holder of `delivery_lock` delivers; another one takes over when it ends.
+    A message is deleted from the queue once a function has answered it with 2xx. Each push has a thread, so a slow push
+    does not delay others while threads are free. Of several processes on one data directory, only the holder of
+    `delivery_lock` pushes messages. Another process takes over when the holder ends.
     """
 
     def __init__(
@@ -59,15 +60,18 @@ class Delivery:
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def start(self) -> None:
-        """Begin to deliver."""
+        """Start to push messages."""
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """Begin no further push."""
+        """Start no further push, without waiting for running pushes."""
         self._stop.set()
 
     def stop(self) -> None:
-        """Start no further push, and wait for the running pushes; stop the functions first, so that these end soon."""
+        """Start no further push, and wait for the running pushes.
+
+        Stop the functions first, so that the running pushes end soon.
+        """
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -100,7 +104,7 @@ class Delivery:
         self._delivery_lock.acquire(blocking=False)
 
     def _retried(self, step: Callable[[], None]) -> None:
-        """Run the step; after a failure, pause and let the caller go on: the messages are still in the file."""
+        """Run the step. If it fails, pause and return, because the messages are still in the queue's file."""
         try:
             step()
         except (sqlite3.Error, OSError) as exc:  # a full disk, a lock held for long, a damaged file
@@ -111,12 +115,12 @@ class Delivery:
                 next_step="check that the disk has room and that the data directory is writable",
             )
             self._stop.wait(FAILURE_PAUSE_SECONDS)
-        except Exception:  # a fault of our own must not end the only thread that delivers
+        except Exception:  # a bug must not end the only thread that pushes messages
             log.exception("delivery_crashed")
             self._stop.wait(FAILURE_PAUSE_SECONDS)
 
     def _deliver(self, client: httpx.Client, pool: ThreadPoolExecutor) -> None:
-        """Begin a push for each due message, as far as threads are free, and wait a moment for the first to end."""
+        """Start pushes of due messages while threads are free, and wait a moment for one to end."""
         self._acknowledge()
         free = PREFETCH * self._concurrency - len(self._under_way)
         due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, besides=list(self._under_way))
@@ -128,7 +132,10 @@ class Delivery:
             self._stop.wait(POLL_SECONDS)
 
     def _acknowledge(self) -> None:
-        """Delete the messages whose pushes were answered 2xx, in one transaction: each is a write to the disk."""
+        """Delete the messages whose pushes were answered with 2xx.
+
+        One transaction deletes all of them, because each transaction is a write to the disk.
+        """
         ended = {message_id: push for message_id, push in self._under_way.items() if push.done()}
         delivered = [message_id for message_id, push in ended.items() if push.exception() is None and push.result()]
         if delivered:
@@ -139,7 +146,7 @@ class Delivery:
             push.result()  # raises errors that a push did not handle
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
-        """Deliver one message and return True, or schedule its next delivery."""
+        """Push one message. Return true, or schedule its next push and return false."""
         if self._stop.is_set():
             return False
         try:

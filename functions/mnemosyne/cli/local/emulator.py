@@ -13,7 +13,8 @@ DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 100
-"""Pub/Sub's maximum. The emulator retries every second, so a message survives an outage of 100 seconds."""
+"""Maximum attempts to deliver a message: Pub/Sub's maximum. The emulator retries every second, so a message survives an
+outage of 100 seconds."""
 
 
 def is_served(host: str) -> bool:
@@ -39,7 +40,10 @@ def prepare(
     max_delivery_attempts: int = MAX_DELIVERY_ATTEMPTS,
     ack_deadline_seconds: int = ACK_DEADLINE_SECONDS,
 ) -> None:
-    """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured if it does not answer."""
+    """Create topics and push subscriptions on the emulator at `host`.
+
+    Raises Misconfigured if the emulator does not answer.
+    """
     from google.api_core.exceptions import AlreadyExists, GoogleAPIError
     from google.cloud import pubsub_v1
     from google.pubsub_v1.types import DeadLetterPolicy, PushConfig
@@ -60,7 +64,7 @@ def prepare(
         }
         try:
             subscriber.create_subscription(request=request, timeout=10)
-        except AlreadyExists:  # its endpoint is the port of an earlier run
+        except AlreadyExists:  # an existing subscription has the port of an earlier run in its endpoint
             subscriber.modify_push_config(subscription=name, push_config=PushConfig(push_endpoint=url), timeout=10)
 
     try:

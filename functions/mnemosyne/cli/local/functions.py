@@ -41,10 +41,11 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def keep_port(host: str, port: int) -> None:
-    """Reserve a port for a minute: only sockets with SO_REUSEADDR, as servers use it, can bind to it.
+    """Reserve a port for a minute.
 
-    A connection that was closed on this side first is in TIME_WAIT: RFC 9293, section 3.6. Raises OSError where
-    somebody listens already, or the port is kept.
+    In that time only sockets with SO_REUSEADDR, as servers use it, can bind to the port: a connection that was closed
+    on this side first is in TIME_WAIT (RFC 9293, section 3.6). Raises OSError if a process already listens on the port,
+    or it is reserved.
     """
     with socket.socket() as probe:
         probe.bind((host, port))
@@ -57,7 +58,7 @@ def keep_port(host: str, port: int) -> None:
 
 
 def require_free(host: str, port: int, purpose: str) -> None:
-    """Raise Misconfigured if no server can listen on the port. The message names the purpose."""
+    """Raise Misconfigured if no server can listen on the port. The error names the purpose of the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,7 +77,10 @@ def url(host: str, port: int) -> str:
 
 
 def other_urls(host: str, port: int) -> list[str]:
-    """Return the URLs by which other machines reach a server on the host; none unless the host means all addresses."""
+    """Return the URLs by which other machines reach a server on the host.
+
+    There are none unless the host means all addresses of this machine.
+    """
     if not stands_for_all(host):
         return []
     families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
@@ -99,7 +103,7 @@ def stands_for_all(host: str) -> bool:
 
 
 class FunctionProcess:
-    """One entry point under functions-framework, its output in a log file."""
+    """A process that runs one function with functions-framework. Its output is in a log file."""
 
     def __init__(
         self,
@@ -150,12 +154,12 @@ class FunctionProcess:
                     if status == httpx.codes.OK and self._listens():
                         return
                     if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
-                        break  # misconfigured: waiting does not help
+                        break  # the function is misconfigured, so waiting does not help
                 time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
 
     def _reason(self) -> str:
-        """Return the error in the last line of this start's log: of a log event, or of a traceback."""
+        """Return the error in the last line that this start has written to the log: a log event or a traceback."""
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
             lines = log.read().decode(errors="replace").split("\n")
@@ -166,7 +170,7 @@ class FunctionProcess:
         return f": {reason[:500]}" if reason else ""
 
     def _listens(self) -> bool:
-        """Whether the process or a child of it listens on the port; True if this user may not see that."""
+        """Whether the process or its child listens on the port; true if this user cannot find out."""
         try:
             own = psutil.Process(self.pid)
             return any(

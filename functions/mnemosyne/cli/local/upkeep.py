@@ -1,4 +1,4 @@
-"""What `mnemosyne dev` does again and again while it runs."""
+"""Tasks that `mnemosyne dev` repeats while it runs."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,10 @@ from mnemosyne.errors import Unavailable
 
 
 def remove_expired(database: postgres.EmbeddedPostgres) -> None:
-    """Remove expired memories and old changes. If the database does not respond, the next removal finds the same."""
+    """Remove expired memories and old events of change feeds.
+
+    If the database does not respond, do nothing: the next run removes the same rows.
+    """
     connect = connection_factory(database.url(postgres.OWNER))
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     with suppress(Unavailable):
@@ -21,7 +24,10 @@ def remove_expired(database: postgres.EmbeddedPostgres) -> None:
 
 
 def print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
-    """Print the codes beyond the first `printed` bytes of the file; return how many bytes are printed now."""
+    """Print the log-in codes after the first `printed` bytes of the file.
+
+    Returns the number of bytes that are printed by now.
+    """
     if not codes.exists():
         return printed
     with codes.open("rb") as file:

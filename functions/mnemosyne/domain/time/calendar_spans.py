@@ -6,7 +6,7 @@ from typing import Literal
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
-# Hours after midnight. Conventions differ; these leave no hour of the day uncovered.
+# Parts of the day, in hours after midnight. Conventions differ; these parts leave no hour of the day uncovered.
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (21, 29)}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """First month of each meteorological season in the northern hemisphere."""

@@ -1,4 +1,4 @@
-"""Apply rules to time expressions. A rule must match the whole text. Pure.
+"""Parse time expressions by rules. A rule must match the whole text of an expression. Pure.
 
 There are no rules for ambiguous expressions: an error is better than a wrong time.
 """
@@ -49,7 +49,7 @@ class TooManyReadingsError(ValueError):
 
 @dataclass
 class Readings:
-    """Remaining number of texts to match against all rules. Each takes about 0.05 ms."""
+    """The number of texts that may still be matched against all rules. Each takes about 0.05 ms."""
 
     left: int
 
@@ -61,7 +61,7 @@ class Readings:
 
 
 class Grammar:
-    """Parser of expressions relative to a moment. "March" is the latest that began by `horizon`, by default today."""
+    """Parses expressions relative to a moment. "March" is the latest that began by `horizon`, by default today."""
 
     def __init__(
         self, rules: Sequence[Rules], calendar: Calendar, readings: Readings, horizon: date | None = None
@@ -76,7 +76,8 @@ class Grammar:
     def span(self, text: str) -> Span | None:
         """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
 
-        Rules call this for parts of the text. Results are cached, because time would double with each word otherwise.
+        Rules call this for parts of the text. Results are cached, because otherwise the time would double with each
+        word.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)
@@ -96,12 +97,15 @@ class Grammar:
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the first candidate that begins by the horizon. Candidates are ordered newest first."""
+        """Return the first of the spans, ordered newest first, that begins by the horizon."""
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 
     def years(self) -> Iterator[int]:
-        """Yield the horizon's year and the eight before it. 29 February can be eight years apart."""
+        """Yield the years in which a date without a year may be: the horizon's year and the eight before it.
+
+        29 February can be eight years apart.
+        """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 
     def last_of(self, make: Callable[[int], Span]) -> Span | None:

@@ -39,7 +39,8 @@ _CLOCK_ALONE = re.compile(
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_READINGS = 200
-"""Maximum readings per question. After that, it counts as naming no time. 1,356 real questions took at most 100."""
+"""Maximum texts of a question that are matched against the rules. If more are needed, the question counts as naming no
+time. 1,356 real questions took at most 100."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
@@ -111,7 +112,7 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: R
 
 
 def _may_be_meant(expression: str) -> bool:
-    """Whether the words, if they can be parsed, are probably meant as a time."""
+    """Whether words that can be parsed as a time are probably meant as one."""
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None

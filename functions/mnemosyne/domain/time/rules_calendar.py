@@ -1,4 +1,4 @@
-"""Rules for calendar times: months, quarters, seasons, holidays and dates. Pure."""
+"""Rules for times of the calendar: months, quarters, seasons, holidays and dates. Pure."""
 
 import re
 from collections.abc import Callable

@@ -16,7 +16,10 @@ _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})
 
 @RULES.reading(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
 def _clock(grammar: Grammar, match: Match) -> Span | None:
-    """Return an hour or a minute. Without am or pm, use the named part of the day, or the 24-hour clock."""
+    """Return the span of an hour or a minute.
+
+    Without am or pm, use the part of the day if one is named, else the 24-hour clock.
+    """
     day, part = _day_and_half(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or part).replace(".", "")
     if match["text"] in ("tonight", "last night") and (hour == 12 or hour < 6) and not match["half"]:

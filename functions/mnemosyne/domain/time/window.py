@@ -101,7 +101,7 @@ EXAMPLES = (
 )
 EXPRESSION_LENGTH = 200
 EXPRESSION_READINGS = 300
-"""Maximum readings per expression. Real expressions take up to 40."""
+"""Maximum texts of an expression that are matched against the rules. Real expressions take up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
 """The shortest day: clocks are set forward by one hour."""
@@ -154,7 +154,7 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
 
 
 def _edge(text: str, grammar: Grammar) -> Span | None:
-    """Return the beginning or end of a span, as an empty span."""
+    """Return a span of no length at the beginning or end of a span."""
     match = _EDGE.fullmatch(text)
     if match is None or not (span := grammar.span(match["text"])):
         return None

@@ -1,1 +1,1 @@
-"""HTTP side of the `migrate` function: migrations, API keys, quotas, grants and blocked people."""
+"""HTTP side of the `migrate` function: migrations of the database, and the operations of an operator."""

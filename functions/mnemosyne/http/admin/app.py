@@ -37,10 +37,10 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app. It runs one operation at a time; other requests wait.
 
-    `migrate` returns the files that it applied. `run` runs an operation. `expire` removes expired memories. `announce`
-    publishes changes of memories. `identify` raises Unauthorized unless the caller is the deployment's workflow. IAM
-    already rejects other callers, but a mistake there must not expose the API keys of every namespace. `report` logs an
-    error and returns its cause.
+    `migrate` applies migrations and returns the files. `run` runs an operation. `expire` removes expired memories.
+    `announce` publishes changes of memories. `identify` raises Unauthorized unless the caller is the deployment's
+    workflow. IAM already rejects other callers, but a mistake in IAM must not expose the API keys of every namespace.
+    `report` logs an error and returns its cause.
     """
     limiter = anyio.CapacityLimiter(1)
     operations = SealedOperations(run, report)

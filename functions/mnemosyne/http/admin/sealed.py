@@ -22,7 +22,7 @@ PART_BYTES = 100_000
 text 256 KB: https://cloud.google.com/workflows/quotas."""
 ANSWERS = 4
 ANSWER_SECONDS = 600.0
-"""How many answers are kept, and how long, for calls that ask for a further part or are repeated."""
+"""Maximum number and age of stored answers, for calls that ask for a further part or are repeated."""
 
 Run = Callable[[str, Any, str], dict[str, Any]]
 """Runs an operation: its name, its arguments and the caller's identity token."""
@@ -78,7 +78,10 @@ class SealedOperations:
         return {"sealed": sealed, "parts": -(-len(answer) // PART_BYTES)}
 
     def _result(self, call: Call) -> dict[str, Any]:
-        """Return the operation's answer, or its error by class and message, for the command to raise it again."""
+        """Run the operation, and return its answer or its error.
+
+        The error is given by class and message, so that the command can raise it again.
+        """
         try:
             return {"answer": self._run(call.operation, call.arguments, call.token)}
         except ServiceError as exc:

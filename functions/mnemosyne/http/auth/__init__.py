@@ -1,1 +1,1 @@
-"""HTTP side of the `auth` function: endpoints for clients and pages for people."""
+"""HTTP side of the `auth` function, the authorization server: endpoints for clients and pages for people."""

@@ -1,4 +1,4 @@
-"""The `auth` function: metadata and endpoints for clients, log-in, consent and grants for people."""
+"""The `auth` function: metadata and token endpoints for clients; pages of log-in, consent and grants for people."""
 
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openi
 
 
 class AuthHandlers:
-    """Handlers of the endpoints."""
+    """Handlers of the authorization server's endpoints."""
 
     def __init__(self, flow: Flow, clients: Clients, gateway: Gateway) -> None:
         self._flow = flow
@@ -37,7 +37,10 @@ class AuthHandlers:
     # -- for clients
 
     async def metadata(self, request: Request) -> Response:
-        """Return the metadata of RFC 8414, also at OpenID's path, which many clients read first."""
+        """Return the server's metadata (RFC 8414).
+
+        It is also served at OpenID's path, which many clients read first.
+        """
         issuer = self._issuer
         metadata: dict[str, Any] = {
             "issuer": issuer,
@@ -116,14 +119,14 @@ class AuthHandlers:
         return self._to_log_in(url, cookie, id_)
 
     def account(self, call: Call) -> Response:
-        """Show the grants of the person, or begin a log-in."""
+        """Show the grants of the person (access given to clients), or begin a log-in."""
         if not (id_ := call.parameter("request")):
             cookie, id_ = new_secret(), new_secret()
             return self._to_log_in(self._flow.start_account(_key(cookie, id_), call.address), cookie, id_)
         return self._account(_key(call.cookie, id_), id_, None)
 
     def change_account(self, call: Call) -> Response:
-        """Revoke the grants of a client, or log out."""
+        """Revoke the grants that the person has given to a client, or log out."""
         self._check_origin(call)
         if call.parameter("log_out"):
             return self._log_out(call)

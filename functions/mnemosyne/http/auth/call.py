@@ -39,8 +39,8 @@ BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 THREADS = 5
 PROVIDER_THREADS = 3
-"""Threads for requests that may wait for the identity provider, so that a slow provider does not block other requests.
-The sum of both is the number of database connections."""
+"""Number of threads for requests that may wait for the identity provider, so that a slow provider does not block other
+requests. The number of database connections is the sum of these threads and the other ones."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 
@@ -70,7 +70,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Gateway:
-    """Wraps the handlers of endpoints: reads requests, enforces rate limits, sets cookies and converts errors."""
+    """Wraps the handlers of endpoints.
+
+    It reads requests, enforces rate limits, sets cookies and converts errors to responses.
+    """
 
     issuer: str
     proxies: int | None
@@ -102,9 +105,10 @@ class Gateway:
     def endpoint(
         self, handle: Callable[[Call], Response | Awaitable[Response]], limit: EndpointLimit, *, as_page: bool
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Wrap a handler with its rate limit. Errors are an HTML page for people or JSON for clients.
+        """Wrap a handler: enforce its rate limit, and convert its errors to responses.
 
-        A function runs in a thread, a coroutine function on the event loop.
+        Errors are an HTML page for people or JSON for clients. A function runs in a thread, a coroutine function on the
+        event loop.
         """
 
         async def in_thread(call: Call) -> Response:
@@ -136,7 +140,7 @@ class Gateway:
     def public_endpoint(
         self, handle: Callable[[Request], Awaitable[Response]], limit: EndpointLimit
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Wrap a handler whose response is the same for everybody with its rate limit."""
+        """Wrap a handler with its rate limit. Its response must be the same for all callers."""
 
         async def answer(request: Request) -> Response:
             try:
@@ -149,7 +153,10 @@ class Gateway:
         return answer
 
     def spend(self, address: str, limit: EndpointLimit) -> None:
-        """Count a request from the address. Raises OverBudget if its network has used up the budget."""
+        """Count a request from the address.
+
+        Raises OverBudget if the requests of the address's network exceed the rate limit.
+        """
         budgets = self._budgets.setdefault(limit.name, NetworkBudgets(limit.per_minute))
         if seconds := budgets.spend(address):
             raise OverBudget(f"too many requests came from the network of {address}: try again in {seconds} s", seconds)

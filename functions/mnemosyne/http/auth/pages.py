@@ -1,4 +1,4 @@
-"""HTML pages of the authorization server, without scripts and not in frames."""
+"""HTML pages of the authorization server. They contain no scripts and cannot be shown in frames."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,7 +51,10 @@ def message(base: str, heading: str, text: str, status: int = 400, *, back: str 
 
 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
-    """Page with the form for the code of the terminal. After it, the browser may go to the client directly."""
+    """Page with the form for the log-in code that the terminal prints.
+
+    After the log-in, the browser may go to the client directly.
+    """
     status = 403 if problem else 200
     return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
 

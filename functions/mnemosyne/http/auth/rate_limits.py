@@ -10,11 +10,11 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EndpointLimit:
-    """Rate limit of an endpoint, or of an expensive step of an endpoint."""
+    """The rate limit of an endpoint, or of an expensive step in it."""
 
     name: str
     per_minute: int
-    """Requests per minute of one small network: an IPv4 address or IPv6 /64."""
+    """Maximum requests per minute from one small network: an IPv4 address or IPv6 /64."""
     asks_provider: bool = False
     """Whether a request may wait for the identity provider."""
 
@@ -25,12 +25,13 @@ STYLE: Final = EndpointLimit("style", 600)
 REGISTER: Final = EndpointLimit("register", 60)
 AUTHORIZE: Final = EndpointLimit("authorize", 60, asks_provider=True)
 DOCUMENT: Final = EndpointLimit("document", 20)
-"""Fetches of client metadata documents at /authorize."""
+"""Limit of the fetches of client metadata documents at /authorize."""
 LOG_IN_PAGE: Final = EndpointLimit("log_in_page", 60)
 LOG_IN: Final = EndpointLimit("log_in", 20, asks_provider=True)
 CALLBACK: Final = EndpointLimit("callback", 20, asks_provider=True)
 CONSENT: Final = EndpointLimit("consent", 120)
 ACCOUNT: Final = EndpointLimit("account", 60, asks_provider=True)
 TOKEN: Final = EndpointLimit("token", 240)
-"""High, because a hosted client refreshes the tokens of all its users from a few addresses."""
+"""Limit of the requests for tokens. It is high, because a hosted client refreshes the tokens of all its users from a
+few addresses."""
 REVOKE: Final = EndpointLimit("revoke", 60)

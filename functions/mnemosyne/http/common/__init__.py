@@ -1,1 +1,1 @@
-"""HTTP code that several functions use: body limits, errors, health, lifespan."""
+"""HTTP code that several functions use: limits of bodies, errors, health checks, lifespan and rate limits."""

@@ -1,4 +1,4 @@
-"""The caller's address behind trusted proxies."""
+"""Find a caller's address behind trusted proxies."""
 
 from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope

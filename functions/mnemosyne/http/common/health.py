@@ -1,4 +1,4 @@
-"""Liveness probe of every function, and reports of deeper checks."""
+"""Health checks of every function: the liveness probe, and reports of deeper checks."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -16,12 +16,12 @@ https://cloud.google.com/run/docs/known-issues."""
 
 
 async def alive(request: Request) -> Response:
-    """Liveness probe."""
+    """Respond to a liveness probe: 200 while the process serves requests."""
     return JSONResponse({"status": "ok"})
 
 
 def is_deep(request: Request) -> bool:
-    """Whether a probe asks for deeper checks: `?deep=1`."""
+    """Whether a request asks for deeper checks, such as of the database: `?deep=1`."""
     return request.query_params.get("deep", "0") not in ("", "0")
 
 

@@ -1,8 +1,8 @@
 """Run an ASGI app with a lifespan under functions-framework, which does not run lifespans.
 
-The framework imports the module before it forks and has no start-up hook in the worker, so the first request starts
-one task that enters the lifespan and keeps it open until the server has stopped. A lifespan must be entered and left
-by the same task, which is why a task does it and not the first request.
+The framework imports the module before it forks and has no start-up hook in the worker. Therefore the first request
+starts one task that enters the lifespan and keeps it open until the server has stopped. The request does not enter the
+lifespan directly, because the same task must enter and leave it.
 """
 
 import asyncio
@@ -40,10 +40,11 @@ DRAIN_SECONDS = 6.0
 class Hosted(Response):
     """An ASGI app that enters the wrapped app's lifespan at the first request.
 
-    If the app cannot be built from the settings, the response has the reason only if the app `explains`: its callers
-    are operators.
+    If the app cannot be built from the settings, the response is an error. It contains the reason only if `explains` is
+    true, for apps whose callers are operators.
 
-    A subclass of Response, because the framework serves the return value of a function as a Starlette response.
+    The class is a subclass of Response, because the framework serves the return value of a function as a Starlette
+    response.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Rate limits per principal and per network, in units of cost."""
+"""Rate limits per principal (authenticated caller) and per network, in units of cost."""
 
 import math
 import threading
@@ -55,7 +55,7 @@ class Budgets:
 
 
 class NetworkBudgets:
-    """Budgets of callers without a credential, per small and large network of the address."""
+    """Budgets of callers without a credential: one for the small and one for the large network of an address."""
 
     def __init__(self, per_minute: int) -> None:
         self._small = Budgets(per_minute)

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 HEAD_BYTES = 64 * 1024
-"""Longest request head that is searched for an offer. The server rejects longer heads."""
+"""Maximum bytes of a request head that is searched for an offer. The server rejects longer heads."""
 _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 

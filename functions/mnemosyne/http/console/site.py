@@ -1,7 +1,7 @@
-"""Serve the console: one page, and files at a URL that changes with their contents.
+"""Serve the console: one HTML page, and its files at a URL that changes when the content of any file changes.
 
-The page calls `/mcp` as any client does, so nothing here depends on the caller. Its Content-Security-Policy allows its
-own files, this host and the authorization server only, and no frames.
+The page calls `/mcp` as any client does, so the page and the files are the same for all callers. The page's
+Content-Security-Policy allows only its own files, this host and the authorization server, and no frames.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from mnemosyne.mcp.icon import SVG
 
 STATIC = Path(__file__).parent / "static"
 FORMER = ("/newest", "/store", "/files")
-"""Addresses of the former pages. The script leads to the pages that replaced them."""
+"""Addresses of pages that no longer exist. The script opens the pages that replaced them."""
 PAGES = {
     **dict.fromkeys(
         ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect", *FORMER),
@@ -28,24 +28,24 @@ PAGES = {
     **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),
     "/console/callback": "callback.html",
 }
-"""Files by path. The script of `index.html` selects the page by the path."""
+"""HTML file of each path. The script of `index.html` chooses the page by the path."""
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
 _CLASSIC = frozenset({"theme.js", "callback.js"})
-"""Scripts that the page does not import."""
+"""Scripts that are no modules: the page does not import them."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
 
 
 @cache
 def files() -> Mapping[str, bytes]:
-    """Contents of all files by name. The icon and `time.js` are shared with the MCP server."""
+    """Contents of all files of the console by name. The icon and `time.js` are shared with the MCP server."""
     read = {str(file.relative_to(STATIC)): file.read_bytes() for file in STATIC.rglob("*.*")}
     return read | {"icon.svg": SVG.encode(), "time.js": time_script().encode()}
 
 
 @cache
 def digest() -> str:
-    """First 16 hex digits of the SHA-256 of all names and contents."""
+    """First 16 hex digits of the SHA-256 of the names and contents of all files of the console."""
     hashed = hashlib.sha256()
     for name, content in sorted(files().items()):
         hashed.update(f"{name} {len(content)} ".encode() + content)
@@ -86,10 +86,10 @@ def routes(issuer: str) -> list[Route]:
 
 @cache
 def _page(name: str) -> bytes:
-    """A page with the addresses of its files.
+    """Return an HTML file with the URLs of the files that it loads.
 
-    It names all modules, so that the browser loads them at once: otherwise each level of imports would wait for the
-    previous level.
+    The page names all modules, so that the browser loads them at once: otherwise each level of imports would wait for
+    the previous level.
     """
     modules = (file for file in sorted(files()) if file.endswith(".js") and file not in _CLASSIC)
     links = "\n".join(f'<link rel="modulepreload" href="/console/DIGEST/{file}">' for file in modules)

@@ -1,1 +1,1 @@
-"""HTTP side of the `mcp` function: access, middleware, streams and batches in front of the MCP server."""
+"""HTTP side of the `mcp` function, in front of the MCP server: access, middleware, streams and batches."""

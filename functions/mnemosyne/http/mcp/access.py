@@ -37,22 +37,22 @@ log = EventLog(__name__)
 
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
-"""Most credentials that are verified at a time, by the database or an identity provider."""
+"""Maximum credentials that are verified at a time, by the database or an identity provider."""
 LOOKUPS_PER_NETWORK = 2
-"""Most credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
+"""Maximum credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
 """How long a credential that was valid is exempt from the limit on rejected credentials. It is still verified."""
 REJECTED_PER_MINUTE = 30
-"""Rejected credentials per minute from one network, after which unknown credentials get 429."""
+"""Maximum rejected credentials per minute from one network. After that, unknown credentials get 429."""
 CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
 
 
 class Access:
     """Authenticates callers and enforces their scopes and rate limits.
 
-    `proxies` is the number of addresses after the caller's in X-Forwarded-For, each added by a proxy of the platform.
-    None means that no proxy is in front: the peer is the caller.
+    `proxies` is the number of proxies of the platform. Each adds an address after the caller's in X-Forwarded-For. None
+    means that there is no proxy, and the peer is the caller.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Access:
         try:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
-            if "authorization" in headers:  # a request without a credential is not a guess
+            if "authorization" in headers:  # a request without a credential is no attempt to guess one
                 self._rejected.spend(address)
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
@@ -129,7 +129,7 @@ class Access:
         paid: float = 0,
         id_: str | int | None = None,
     ) -> Response | None:
-        """Charge the tool calls of a request. Returns 403 if a scope is missing, 429 over the rate limit, else None.
+        """Charge the tool calls of a request. Return 403 if a scope is missing, 429 over the rate limit, else None.
 
         `paid` is the cost that this request has been charged before.
         """
@@ -178,7 +178,7 @@ class Access:
     def spend(
         self, principal: Principal, units: float, paid: float = 0, id_: str | int | None = None
     ) -> Response | None:
-        """Charge the principal's budget. Returns 429 if it is used up, else None.
+        """Charge the principal's budget (its rate limit). Returns 429 if the budget is used up, else None.
 
         `paid` is the cost that this request has been charged before.
         """
@@ -230,13 +230,13 @@ def _refused(principal: Principal) -> dict[str, object]:
 
 
 def _required_scope(call: Any) -> Scope | None:
-    """Scope that a tool call needs. Other methods need none."""
+    """Return the scope that a tool call needs. Other methods need none."""
     name = _tool(call)
     return tools.required_scope(name) if name is not None else None
 
 
 def _tool(call: Any) -> str | None:
-    """Name of the called tool, of get_memory for `resources/read`, else None."""
+    """Return the name of the called tool; `get_memory` for `resources/read`; else None."""
     if not isinstance(call, Mapping):
         return None
     if call.get("method") == "resources/read":
@@ -255,7 +255,7 @@ def needs_database(posted: Any) -> bool:
 
 
 def _units(call: Any) -> float:
-    """Cost of a tool call in addition to the cost of a request."""
+    """Return the cost of a tool call in addition to the cost of a request."""
     name = _tool(call)
     if name is None or call["method"] != "tools/call":
         return 0.0

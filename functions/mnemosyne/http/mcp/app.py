@@ -1,4 +1,4 @@
-"""HTTP routes of the `mcp` function: `/mcp`, `/health`, the console and the JSON schema of messages."""
+"""HTTP routes of the `mcp` function: `/mcp`, `/health`, the console and the JSON Schema of messages."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -14,7 +14,7 @@ from mnemosyne.mcp import jsonrpc
 
 BATCH_REQUESTS = 50
 ANSWER_BYTES = 4 * 1024 * 1024
-"""Most bytes of all responses of a batch, which are kept in memory until the last response."""
+"""Maximum bytes of all responses of a batch together, because they are kept in memory until the last response."""
 REVISIONS = ("2024-11-05", "2025-03-26")
 """Protocol revisions with batches."""
 

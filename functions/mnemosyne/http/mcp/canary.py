@@ -43,7 +43,7 @@ def canary_route(
 
 
 class _Last:
-    """The last result, and until when it is valid."""
+    """The result of the last check, and the time until which it is valid."""
 
     def __init__(self) -> None:
         self.checks: Sequence[Check] = ()

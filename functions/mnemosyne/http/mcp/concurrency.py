@@ -7,15 +7,16 @@ from weakref import WeakValueDictionary
 import anyio
 
 IN_FLIGHT = 20
-"""Concurrent requests of one principal: half of an instance's concurrency in Terraform."""
+"""Maximum concurrent requests of one principal: half of an instance's concurrency in Terraform."""
 WAITING = 60
-"""Most waiting requests of one principal. Their bodies are not read yet, so each costs only a connection."""
+"""Maximum waiting requests of one principal. Their bodies are not read yet, so each costs only a connection."""
 WAIT_SECONDS = 2.0
-"""How long a request waits. Agents call tools in parallel, and the client of mcp 1.30 loses calls that get 429."""
+"""Maximum seconds that a request waits. Agents call tools in parallel, and the client of mcp 1.30 loses calls that get
+429."""
 
 
 class ConcurrencyLimits:
-    """Concurrency limits of all principals. No principal waits for requests of another."""
+    """Concurrency limits, one for each principal. No principal waits for requests of another."""
 
     def __init__(self, at_once: int = IN_FLIGHT, *, waiting: int = WAITING, seconds: float = WAIT_SECONDS) -> None:
         self.at_once = at_once
@@ -25,7 +26,10 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def acquire(self, principal: str) -> AsyncIterator[bool]:
-        """Count a request until the context ends. Yields False if too many requests wait, or the wait is too long."""
+        """Count a request as running until the context ends.
+
+        Yields False if too many requests wait, or if this one has waited too long.
+        """
         limiter = self._of.setdefault(principal, anyio.CapacityLimiter(self.at_once))
         borrower = object()
         acquired = await self._take(limiter, borrower)

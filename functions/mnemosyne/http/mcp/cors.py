@@ -22,7 +22,7 @@ REQUEST_HEADERS = (
 )
 """Headers that MCP clients send, including older SDKs."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
-"""Headers that a page needs to log in and to retry."""
+"""Response headers that a page must read to log in and to retry."""
 PUBLIC = "/.well-known/"
 SECONDS = 7_200
 """How long a browser may cache a preflight. Chromium allows no longer."""

@@ -1,7 +1,7 @@
-"""Answer a request with one JSON message: the SDK's server without the SDK's transport.
+"""Answer a request with one JSON message, by the SDK's server without the SDK's transport.
 
-The SDK's transport would start tasks and streams for each request, parse the body a second time, and repeat the checks
-of the middleware. That is most of its CPU time.
+The SDK's transport is avoided because it takes most of the CPU time: it would start tasks and streams for each request,
+parse the body a second time, and repeat the checks of the middleware.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 DEFAULT_REVISION = "2025-03-26"
-"""Revision of a request without MCP-Protocol-Version, according to the protocol."""
+"""Protocol revision of a request without the header MCP-Protocol-Version, as the protocol demands."""
 SUBSCRIPTION = "subscriptions/listen"
-"""The only method whose response is always a stream."""
+"""The only method whose response is always a stream of messages."""
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 
@@ -88,7 +88,7 @@ class Exchanges:
         return Client(route.protocol_version, capabilities)
 
     def _has_param_headers(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-        """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments, if the tool's schema wants them."""
+        """Whether a tool call's headers `Mcp-Param-*` repeat its arguments, as far as the tool's schema demands it."""
         find_schema = self._server.get_tool_input_schema
         if posted["method"] != "tools/call" or find_schema is None:
             return True

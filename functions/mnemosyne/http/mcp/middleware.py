@@ -86,7 +86,7 @@ class McpMiddleware:
     async def _serve(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", reply: Reply
     ) -> None:
-        """Serve an authenticated request, and charge its response bytes even if the client disconnects."""
+        """Serve an authenticated request, and charge the bytes of its response even if the client disconnects."""
         try:
             async with self._place(principal) as acquired:
                 if acquired:
@@ -164,7 +164,10 @@ class McpMiddleware:
         return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
-        """Return the JSON and its problem. Large bodies are parsed in a thread, so that the event loop stays free."""
+        """Return the parsed JSON, and why it is invalid, if it is.
+
+        Large bodies are parsed in a thread, so that the event loop stays free.
+        """
         if len(body) <= bodies.INLINE_BYTES:
             return _parse(body)
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)

@@ -5,18 +5,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COMPRESSED_BYTES = 4_096
-"""Smallest response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9 kB."""
+"""Minimum bytes of a response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9
+kB."""
 COMPRESSION = 4
 """zlib's compression level. It takes a third of the time of the default level."""
 
 
 def compressing(app: ASGIApp) -> ASGIApp:
-    """Return the app with compressed responses."""
+    """Wrap an app so that its responses are compressed."""
     return GZipMiddleware(app, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
 
 
 class Reply:
-    """Sends responses of one request. `bytes` is their size before compression."""
+    """Sends the response of one request. `bytes` is its size before compression."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

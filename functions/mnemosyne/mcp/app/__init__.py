@@ -16,7 +16,7 @@ EXTENSION = "io.modelcontextprotocol/ui"
 URI = "ui://mnemosyne/memories"
 MIME_TYPE = "text/html;profile=mcp-app"
 TOOL_META: dict[str, Any] = {"ui": {"resourceUri": URI}}
-"""`_meta` of a tool whose result the view shows."""
+"""Value of `_meta` for a tool whose result the view shows."""
 # The view loads no resources and communicates with its host only.
 _RESOURCE_META: dict[str, Any] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 _HERE = Path(__file__).parent
