@@ -52,7 +52,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "calls": lambda full: calls.figures(200 if full else 40),
     "search": lambda full: search.figures(FULL_SIZES if full else FULL_SIZES[:2], 100 if full else 40),
     "isolation": lambda full: isolation.figures(100_000 if full else 10_000),
-    "expiry": lambda full: expiry.figures(1_000_000 if full else 20_000),
+    "expiry": lambda full: expiry.figures(1_000_000 if full else 50_000),
     "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),
     "import": lambda full: bulk_import.figures(6_000 if full else 1_500, 5 if full else 3),
     "throughput": lambda full: throughput.figures(100_000 if full else 10_000, 5 if full else 3, 8.0 if full else 4.0),

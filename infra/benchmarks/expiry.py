@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from typing import Final
 
 from infra.benchmarks import isolation
 from infra.benchmarks.figures import Figure
@@ -20,7 +21,9 @@ ROUNDS = 12
 SEARCHES = 10
 """Searches of each kind, in each half of a round."""
 KINDS = ("meaning", "hybrid", "newest")
-EXPIRE = "UPDATE memories SET expires_at = now() WHERE mod(CAST(extract(epoch FROM timestamp) / 60 AS bigint), 10) = 3"
+EXPIRE: Final = (
+    "UPDATE memories SET expires_at = now() WHERE mod(CAST(extract(epoch FROM timestamp) / 60 AS bigint), 10) = 3"
+)
 SIZE = "SELECT pg_total_relation_size('memories') / 1e6 AS megabytes"
 
 
@@ -30,7 +33,7 @@ class Sweep:
     def __init__(self, retention: PostgresRetention) -> None:
         self._retention = retention
         self._stopped = threading.Event()
-        self.removed, self.seconds = 0, 0.0
+        self.removed, self.seconds, self.is_done = 0, 0.0, False
 
     def __enter__(self) -> None:
         self._stopped.clear()
@@ -45,6 +48,7 @@ class Sweep:
         began = time.perf_counter()
         while not self._stopped.is_set() and (some := self._retention.remove_expired()):
             self.removed += some
+        self.is_done = not self._stopped.is_set()
         self.seconds += time.perf_counter() - began
 
 
@@ -63,9 +67,7 @@ def figures(rows: int) -> list[Figure]:
                 closing(connect()) as owner,
                 closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)) as pool,
             ):
-                isolation.prepare(owner, rows)
-                owner.run(EXPIRE)
-                owner.script("VACUUM ANALYZE memories")
+                isolation.prepare(owner, rows, EXPIRE)
                 return _measured(owner, Sweep(PostgresRetention(connect)), MemoryDatabase(pool, isolation.SPACE), rows)
         finally:
             server.stop()
@@ -80,8 +82,11 @@ def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: i
     for _ in range(ROUNDS):
         quiet = {name: _seconds(work) for name, work in kinds.items()}
         with sweep:
-            for name, work in kinds.items():
-                ratios[name].append(_seconds(work) / quiet[name])
+            beside = {name: _seconds(work) for name, work in kinds.items()}
+        if sweep.is_done:  # in the middle of this round
+            break
+        for name, each in ratios.items():
+            each.append(beside[name] / quiet[name])
     with sweep:
         while owner.one("SELECT count(*) AS n FROM memories WHERE expires_at <= now()")["n"]:
             time.sleep(0.5)

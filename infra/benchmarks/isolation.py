@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable
+from typing import LiteralString
 
 import numpy as np
 
@@ -44,11 +45,12 @@ WHERE tablename IN ('memories', 'memory_words') AND (indexdef LIKE '% USING gin 
 """
 
 
-def prepare(owner: Connection, rows: int) -> None:
-    """Fill the table of memories, then build its large indexes and update its statistics."""
+def prepare(owner: Connection, rows: int, change: LiteralString = "") -> None:
+    """Fill the table of memories, change rows, then build the table's large indexes and update its statistics."""
     indexes = owner.run(LARGE_INDEXES)
     owner.script("; ".join(f"DROP INDEX {index['name']}" for index in indexes))
     owner.run(FILL, rows=rows)
+    owner.script(change)
     owner.script("; ".join(["SET maintenance_work_mem = '2GB'", *(index["definition"] for index in indexes)]))
     owner.script("VACUUM ANALYZE memories")
 
