@@ -467,6 +467,17 @@ def test_a_dry_run_of_a_time_in_words_can_be_confirmed_later(services: FakeServi
     assert answer_of(services, "forget_memories", **chosen, token=dry["token"])["memories"] == 1
 
 
+def test_the_pages_of_a_dry_run_of_a_time_in_words_belong_to_one_set(services: FakeServices) -> None:
+    for number in range(3):
+        store_content(services.memories, f"tea {number}", timestamp=NOW - timedelta(days=9 - number))
+    chosen = {"time_expr": "the past 3 months", "limit": 2}
+    dry = answer_of(services, "forget_memories", **chosen)
+    services.now = NOW + timedelta(minutes=5)
+    rest = answer_of(services, "forget_memories", **chosen, token=dry["token"], cursor=dry["next_cursor"])
+    assert (rest["token"], [each["beginning"] for each in rest["page"]]) == (dry["token"], ["tea 2"])
+    assert len(titles(services)) == 3
+
+
 def test_the_token_of_a_time_in_words_fits_no_other_time(services: FakeServices) -> None:
     store_content(services.memories, "oolong", timestamp=NOW - timedelta(days=9))
     dry = answer_of(services, "forget_memories", time_expr="the past 3 months")

@@ -37,7 +37,9 @@ class ForgetArguments(FilterArguments):
         Text | None, Field(description="Of a dry run of exactly these memories. Without it, the call is a dry run.")
     ] = None
     limit: Limit = 50
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the dry run before.")] = None
+    cursor: Annotated[
+        Text | None, Field(description="`next_cursor` of the dry run before. With its token too, still a dry run.")
+    ] = None
     forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
 
 
@@ -79,7 +81,7 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     else:
         token, window = _token(arguments, services.clock())
         selection = Selection.of(arguments.ids, arguments.filters(window), everything=arguments.all)
-        if token is None:
+        if token is None or arguments.cursor is not None:
             return _preview(selection, window, arguments, principal, services)
         forgetting_id = forgetting.begin(selection, token, principal.id, memories=memories)
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
@@ -99,7 +101,7 @@ def _token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeW
     """Return the token of the set, and the time window.
 
     Words such as 'the past 3 months' mean another window at each call. So the token of a dry run with `time_expr` ends
-    with its window, which the confirmation uses.
+    with its window, which the next pages and the confirmation use.
     """
     window = arguments.window(now)
     token, *ends = (arguments.token or "").split(" ")

@@ -1,5 +1,5 @@
 // Forget: choose memories, see all of them, and delete them with their texts everywhere.
-import { html, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Heading, Note, Problem, Time, useAction } from "./components.js";
 import { dayAndTime } from "./dates.js";
@@ -41,18 +41,17 @@ const page = (selection, cursor) =>
 
 // The memories of a selection. `preview` belongs to the selection that was chosen when it was asked for.
 function usePreview(chosen) {
-  const latest = useRef(chosen);
-  latest.current = chosen;
   const [preview, setPreview] = useState(null);
   const looking = useAction(async () => {
     setPreview(null);
     const selection = selectionOf(chosen);
-    const found = await page(selection);
-    if (latest.current === chosen) setPreview({ chosen, selection, ...found });
+    setPreview({ chosen, selection, ...(await page(selection)) });
   });
   const more = useAction(async () => {
-    const next = await page(preview.selection, preview.next_cursor);
-    if (next.token !== preview.token) throw new Error("The memories have changed: show them again.");
+    // With the token, a time in words means the same time as before.
+    const { selection, next_cursor: cursor, token } = preview;
+    const next = await page({ ...selection, token }, cursor);
+    if (next.token !== token) throw new Error("The memories have changed: show them again.");
     setPreview((before) => before === preview
       ? { ...preview, page: [...preview.page, ...next.page], next_cursor: next.next_cursor } : before);
   });
