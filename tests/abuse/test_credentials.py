@@ -23,8 +23,8 @@ from mnemosyne.service.authenticate import (
     ApiKeyAuthenticator,
     CloudRunIamAuthenticator,
     OidcAuthenticator,
-    SharedSecret,
 )
+from mnemosyne.service.callers import SharedSecret
 from mnemosyne.settings import Settings
 from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers
 from tests.fakes import NOW, FakeServices

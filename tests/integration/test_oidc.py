@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.push import build_app
-from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity, PushIdentity
+from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity, PushIdentity
 from mnemosyne.service.deliveries import store
 from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices

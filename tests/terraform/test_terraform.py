@@ -9,7 +9,7 @@ import pytest
 
 from infra.deploy import settings
 from infra.deploy.variables import table
-from mnemosyne.service.ingest import RETENTION
+from mnemosyne.service.request_status import RETENTION
 from mnemosyne.settings import Settings, variable
 from tests.cloud_run.service import DEPLOYED, Limits
 from tests.terraform.conftest import ROOT, Plan, tfcheck

@@ -105,7 +105,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     missing.
     """
     if settings.push_secret:
-        from mnemosyne.service.authenticate import SharedSecret
+        from mnemosyne.service.callers import SharedSecret
 
         return SharedSecret(settings.push_secret.get_secret_value()).check
     if not settings.push_audience:
@@ -116,7 +116,7 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
             )
         return lambda authorization: None
     from mnemosyne.adapters.identity.tokens import OidcVerifier
-    from mnemosyne.service.authenticate import PushIdentity
+    from mnemosyne.service.callers import PushIdentity
 
     verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service if checked else "")
     return PushIdentity(verifier, settings.push_service_account).check

@@ -38,7 +38,7 @@ from mnemosyne.ports.identity import Signer
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service import change_feed, operations
-from mnemosyne.service.authenticate import GCLOUD_AUDIENCE, OperatorIdentity
+from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity
 from mnemosyne.settings import Settings
 
 log = EventLog(__name__)

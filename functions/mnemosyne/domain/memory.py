@@ -65,8 +65,7 @@ class MemoryFields:
     session: str | None = None
     """The conversation, document or run that contains the memory. Its neighbours there count in the ranking."""
     expires_at: datetime | None = None
-    """Time at which the memory becomes invisible and is removed. In a request, the expiry that the publisher asks
-    for."""
+    """Time at which the memory becomes invisible and is removed. In a request, what the publisher asks for."""
     pinned: bool = False
     """Whether the memory is pinned: the namespace's default lifetime does not apply to it."""
 
@@ -135,10 +134,7 @@ class IngestRequest(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A validated request to delete a record: the memory that a publisher has named by source and key.
-
-    A record has a version for each time that the publisher sent it.
-    """
+    """A validated request to delete all versions of a record, which a publisher has named by source and key."""
 
     request_id: UUID
     external_id: ExternalId
@@ -200,11 +196,7 @@ class IngestStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A dead letter: a message that could not be stored, unchanged, with the cause.
-
-    A message becomes a dead letter if it failed, or if a part of it could not be read and so has no request that
-    reports the failure.
-    """
+    """A message that failed or could not be read completely, unchanged, with the cause."""
 
     message_id: str
     data: bytes
@@ -212,7 +204,7 @@ class DeadLetter:
     cause: str
     dead_lettered_at: datetime
     lost: bool = False
-    """Whether a part of the message has no request, so that only this dead letter reports the failure of that part."""
+    """Whether a part of the message has no request, so that only the dead letter reports its failure."""
     letter_id: UUID | None = None
     """The stored dead letter, if the message was redriven from it."""
     failures: int = 1

@@ -57,10 +57,7 @@ class Client:
     refreshes: bool = True
 
     def allows_redirect(self, redirect_uri: str) -> bool:
-        """Whether the client has registered the redirect URI.
-
-        On loopback the port may differ (RFC 8252, section 7.3).
-        """
+        """Whether the client has registered the URI. On loopback the port may differ (RFC 8252, section 7.3)."""
         return any(_same(registered, redirect_uri) for registered in self.redirect_uris)
 
     @property
@@ -269,10 +266,7 @@ def redirect_host(uri: str) -> str:
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether the redirect URI leads to a program on the person's device.
-
-    Another program on the device can impersonate this one: RFC 8252, section 8.6.
-    """
+    """Whether the URI leads to a program on the device, which another one can impersonate (RFC 8252, section 8.6)."""
     return urlsplit(uri).scheme != "https"
 
 

@@ -8,7 +8,7 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeGuard
@@ -25,9 +25,6 @@ log = EventLog(__name__)
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 """If a request has this header and Authorization, Cloud Run reads only this header:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
-GCLOUD_AUDIENCE = "32555940559.apps.googleusercontent.com"
-"""Audience of the tokens that `gcloud auth print-identity-token` prints. This is the client id of gcloud, which is the
-same for all accounts."""
 NAME_LENGTH = 200
 """Maximum number of characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
@@ -188,7 +185,7 @@ class OidcAuthenticator:
         read."""
         claims = self._verifier.verify(bearer(authorization))
         subject = claims["sub"]
-        if not _usable(subject):
+        if not is_usable(subject):
             raise Unauthorized("the token's subject cannot be used: it must be 1 to 200 printable characters")
         return Principal(
             id=f"oidc:{subject}",
@@ -206,7 +203,7 @@ class OidcAuthenticator:
         claimed = claims.get(self._claim)
         if claimed is None:
             return f"{SUBJECT_NAMESPACE}{claims['sub']}"
-        sound = _usable(claimed) and not claimed.startswith(SUBJECT_NAMESPACE)
+        sound = is_usable(claimed) and not claimed.startswith(SUBJECT_NAMESPACE)
         if not sound or (self._claim == "email" and claims.get("email_verified") is not True):
             raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
         return str(claimed)
@@ -231,7 +228,7 @@ class CloudRunIamAuthenticator:
         """Return the identity's principal; raises Unauthorized."""
         claims = self._read_claims(bearer(authorization))
         email = claims.get("email")
-        if not _usable(email) or claims.get("email_verified") is not True:
+        if not is_usable(email) or claims.get("email_verified") is not True:
             raise Unauthorized("the identity token names no verified e-mail")
         return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}), name=email)
 
@@ -241,59 +238,9 @@ class CloudRunIamAuthenticator:
         return None
 
 
-class PushIdentity:
-    """Authenticates calls by Pub/Sub subscriptions and uptime checks of this deployment, by the Google tokens of their
-    accounts."""
-
-    def __init__(self, verifier: TokenVerifier, emails: Collection[str]) -> None:
-        self._verifier = verifier
-        self._emails = emails
-
-    def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the token is not of one of the accounts, and Unavailable if it cannot be checked."""
-        claims = self._verifier.verify(bearer(authorization))
-        email = claims.get("email")
-        if email not in self._emails or claims.get("email_verified") is not True:
-            detail = f"received the account {str(email)[:100]}, expected {' or '.join(sorted(self._emails))}"
-            raise Unauthorized("the push is not our subscription's", detail=detail)
-
-
-class OperatorIdentity:
-    """Identifies operators by the identity token of their gcloud account."""
-
-    def __init__(self, verifier: TokenVerifier) -> None:
-        self._verifier = verifier
-
-    def caller(self, token: str) -> str:
-        """Return the principal of the token. Without a token, return `google:not proven`.
-
-        Some accounts have no identity token, for example the accounts of workload identity federation. In this case IAM
-        has admitted the caller to the workflow, and Cloud Audit Logs have the caller's name. Raises Unauthorized if the
-        token is not valid, and Unavailable if it cannot be checked.
-        """
-        if not token:
-            return "google:not proven"
-        claims = self._verifier.verify(token)
-        email = claims.get("email")
-        if not _usable(email) or claims.get("email_verified") is not True:
-            raise Unauthorized("the identity token names no verified e-mail")
-        return f"google:{email}"
-
-
-def _usable(name: object) -> TypeGuard[str]:
+def is_usable(name: object) -> TypeGuard[str]:
+    """Whether a name in a token can be a namespace or subject: 1 to 200 printable characters, not only white space."""
     return isinstance(name, str) and 1 <= len(name) <= NAME_LENGTH and name.isprintable() and not name.isspace()
-
-
-class SharedSecret:
-    """Authenticates pushes of the local delivery by a secret that was set at its start."""
-
-    def __init__(self, secret: str) -> None:
-        self._hash = hash_secret(secret)
-
-    def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the push has another secret."""
-        if not hmac.compare_digest(hash_secret(bearer(authorization)), self._hash):
-            raise Unauthorized("the push is not our delivery's")
 
 
 def bearer(authorization: str | None) -> str:

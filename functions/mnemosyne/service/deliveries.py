@@ -14,6 +14,7 @@ from mnemosyne.observability import EventLog
 from mnemosyne.ports.services import ImportServices, SubscriberServices
 from mnemosyne.service import dead_letters, ingest, object_import, outcomes
 from mnemosyne.service.group_commit import GroupCommit
+from mnemosyne.service.request_status import RETENTION
 from mnemosyne.service.slices import DELIVERY_SECONDS
 
 log = EventLog(__name__)
@@ -50,7 +51,7 @@ class Push:
     @property
     def expires_soon(self) -> bool:
         """Whether Pub/Sub will delete the message within LAST_DAY."""
-        return self.age is not None and self.age > ingest.RETENTION - LAST_DAY
+        return self.age is not None and self.age > RETENTION - LAST_DAY
 
     def decoded(self) -> IngestMessage:
         """Decode the message."""

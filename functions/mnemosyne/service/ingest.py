@@ -4,21 +4,19 @@ import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Reading
+from mnemosyne.domain.memory import IngestRequest, IngestStatus, Reading
 from mnemosyne.domain.message import FORGOTTEN, IngestMessage, unstored, without_text
-from mnemosyne.domain.neighbours import NO_NEIGHBOURS, Neighbours
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
-from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.services import Clock, Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import quotas
 from mnemosyne.service.forgetting import is_before, without_old_texts
 from mnemosyne.service.group_commit import GroupCommit
@@ -26,12 +24,6 @@ from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, lo
 from mnemosyne.service.slices import slices
 
 log = EventLog(__name__)
-
-CLOCK_SKEW = timedelta(minutes=1)
-"""Maximum difference between the clocks of two machines, in seconds."""
-RETENTION = timedelta(days=7)
-"""Time for which the topic keeps an undelivered message. A request that is older and was not delivered will not arrive
-any more."""
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
@@ -281,32 +273,3 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
         memories.record_attempt(without_old_texts(message.waiting(error), message.published, latest))
     except ServiceError:
         log.info("ingest_attempt_unrecorded", namespace=message.namespace, request_id=message.request_ids[0])
-
-
-def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
-    """Return the status of each request, in the order of the ids.
-
-    If the database does not know a request, its state is `queued` in one case: its id was issued for this namespace,
-    and the topic may still have its message. An id is issued only for a request that is then published. Otherwise the
-    state is `unknown`.
-    """
-    statuses = memories.statuses(request_ids)
-    now = clock()
-    return [
-        statuses.get(request_id)
-        or IngestStatus(request_id=request_id, state=_unseen(request_id, memories.namespace, now))
-        for request_id in request_ids
-    ]
-
-
-def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
-    """Return the memories nearest to a newly stored memory. The result is empty if the request has another outcome."""
-    if status.state is not IngestState.STORED or status.memory_id is None:
-        return NO_NEIGHBOURS
-    return memories.neighbours(status.memory_id)
-
-
-def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:
-    issued = issued_at(request_id, namespace)
-    young = issued is not None and issued - CLOCK_SKEW <= now < issued + RETENTION
-    return IngestState.QUEUED if young else IngestState.UNKNOWN

@@ -63,13 +63,9 @@ def search(
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
     If the embedder fails, the search uses only words. If the reranker fails, the order stays as ranked. `degraded` in
-    the result names these failures.
-
-    While the user is still typing the query, the query is not embedded, and words that begin with its last word are
-    searched too.
-
-    Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the memories have moved to another
-    embedding space.
+    the result names these failures. A query that is still being typed is not embedded; words that begin with its last
+    word are searched too. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
+    memories have moved to another embedding space.
     """
     started = time.perf_counter()
     completions = _completions(query, memories)

@@ -13,7 +13,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.message import encode
 from mnemosyne.service import ingest
-from mnemosyne.service.authenticate import PushIdentity
+from mnemosyne.service.callers import PushIdentity
 from tests.fakes import FakeQueue, request
 from tests.incidents import World
 from tests.terraform.monitoring import Monitoring

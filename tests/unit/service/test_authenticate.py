@@ -17,8 +17,8 @@ from mnemosyne.service.authenticate import (
     CloudRunIamAuthenticator,
     NoAuthenticator,
     OidcAuthenticator,
-    PushIdentity,
 )
+from mnemosyne.service.callers import PushIdentity
 from tests.fakes import NOW
 
 READ_WRITE = frozenset({Scope.READ, Scope.WRITE})

@@ -14,7 +14,7 @@ from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.embedder import Vector
-from mnemosyne.service import dead_letters, ingest
+from mnemosyne.service import dead_letters, ingest, request_status
 from mnemosyne.service.rejection import reject
 from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
@@ -114,7 +114,7 @@ def test_an_unavailable_queue_accepts_nothing() -> None:
 def test_an_unknown_request_is_queued_only_if_this_server_issued_it_within_the_retention(
     services: FakeServices, request_id: UUID, state: IngestState
 ) -> None:
-    (status,) = ingest.status([request_id], memories=services.memories, clock=services.clock)
+    (status,) = request_status.status([request_id], memories=services.memories, clock=services.clock)
     assert status.state is state
 
 
@@ -122,7 +122,7 @@ def test_statuses_are_returned_in_the_order_of_the_ids(services: FakeServices) -
     first, second = request("a"), request("b")
     _store(services, first)
     asked = [second.request_id, first.request_id]
-    answered = ingest.status(asked, memories=services.memories, clock=services.clock)
+    answered = request_status.status(asked, memories=services.memories, clock=services.clock)
     assert [status.request_id for status in answered] == asked
 
 

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Row
+from mnemosyne.adapters.database.connections import Row, smaller_on_timeout
 from mnemosyne.adapters.database.memory_database import NamespaceStore, usage
 from mnemosyne.adapters.database.rows import text_array, uuid_array
 from mnemosyne.domain.chronicle import TAG_COUNT, tag_key
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, OverQuota, StatementTimeout
+from mnemosyne.errors import InvalidRequest, OverQuota
 
 TAGGED_IN_A_STATEMENT = 10
 """Number of memories whose tags one statement changes. Each changed memory is indexed again, which takes long for a
@@ -62,12 +62,7 @@ class PostgresBulkChanges(NamespaceStore):
 
         If the database reaches its time limit, the method tries again with a tenth of `limit`, down to a single memory.
         """
-        try:
-            return self._change_tag(tag, new_tag, limit)
-        except StatementTimeout:
-            if limit == 1:
-                raise
-            return self.change_tag(tag, new_tag, max(1, limit // 10))
+        return smaller_on_timeout(lambda some: self._change_tag(tag, new_tag, some), limit)
 
     def _change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         with self._transaction() as connection:

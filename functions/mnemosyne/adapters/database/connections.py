@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pg8000.dbapi
@@ -23,12 +23,14 @@ from mnemosyne.errors import (
     MnemosyneError,
     NotFound,
     ServiceError,
+    StatementTimeout,
     Unavailable,
     Uncertain,
 )
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 log = EventLog(__name__)
+ResultT = TypeVar("ResultT")
 
 _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
 """Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
@@ -207,6 +209,20 @@ class Connection:
             # again.
             self.broken = True
             raise
+
+
+def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
+    """Do work on at most `limit` rows, and return its result.
+
+    If the database reaches its time limit, try a tenth of the rows, and so on, down to one row.
+    """
+    while True:
+        try:
+            return work(limit)
+        except StatementTimeout:
+            if limit == 1:
+                raise
+            limit = max(1, limit // 10)
 
 
 def connection_factory(

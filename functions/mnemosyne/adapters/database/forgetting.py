@@ -12,13 +12,14 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.claim import forgotten_requests
+from mnemosyne.adapters.database.connections import smaller_on_timeout
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Hold, Preview, SelectedMemory, Selection, Standing
 from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest, KeysetCursor, Reading
 from mnemosyne.domain.visible import one_line
-from mnemosyne.errors import StatementTimeout, Unavailable
+from mnemosyne.errors import Unavailable
 
 FORGOTTEN_AT_ONCE: Final = 500
 """Maximum number of memories that one transaction deletes. After a statement timeout, the limit is a tenth of this
@@ -99,18 +100,14 @@ class PostgresForgetting(NamespaceStore):
 
         If the database needs too long, the batch is a tenth of its size.
         """
-        limit = FORGOTTEN_AT_ONCE
-        while True:
-            try:
-                with self._transaction() as connection:
-                    row = connection.one(_FORGET_SOME, namespace=self.namespace, id=forgetting_id, limit=limit)
-            except StatementTimeout:
-                if limit == 1:
-                    raise
-                limit = max(1, limit // 10)
-            else:
-                memories: int = row["memories"]
-                return memories
+        return smaller_on_timeout(lambda limit: self._forget_some(forgetting_id, limit), FORGOTTEN_AT_ONCE)
+
+    def _forget_some(self, forgetting_id: UUID, limit: int) -> int:
+        with self._transaction() as connection:
+            memories: int = connection.one(_FORGET_SOME, namespace=self.namespace, id=forgetting_id, limit=limit)[
+                "memories"
+            ]
+        return memories
 
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]

@@ -5,9 +5,8 @@ from contextlib import closing
 from datetime import timedelta
 from typing import Final
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, smaller_on_timeout
 from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
-from mnemosyne.errors import StatementTimeout
 
 REMOVED_AT_ONCE: Final = 500
 """Number of expired memories that one transaction removes."""
@@ -117,17 +116,12 @@ class PostgresRetention:
         Returns the number of removed memories. If the database reaches its time limit, for example because the memories
         have many earlier states, the batch is made smaller.
         """
-        limit = REMOVED_AT_ONCE
-        while True:
-            try:
-                with closing(self._open()) as connection:
-                    removed: int = connection.one(_REMOVE, limit=limit)["removed"]
-            except StatementTimeout:
-                if limit == 1:
-                    raise
-                limit = max(1, limit // 10)
-            else:
-                return removed
+        return smaller_on_timeout(self._remove_expired, REMOVED_AT_ONCE)
+
+    def _remove_expired(self, limit: int) -> int:
+        with closing(self._open()) as connection:
+            removed: int = connection.one(_REMOVE, limit=limit)["removed"]
+        return removed
 
 
 def _concerned(connection: Connection, namespace: str) -> list[str]:

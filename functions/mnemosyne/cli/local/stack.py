@@ -86,10 +86,7 @@ def environment(
 
 
 def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
-    """Return the settings of authentication.
-
-    With OAuth, the authorization server listens on the next port.
-    """
+    """Return the settings of authentication. With OAuth, the authorization server listens on the next port."""
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
     functions.require_free(host, port + 1, "the authorization server, one above --port")
@@ -256,10 +253,7 @@ def serve(
     settings: dict[str, str],
     exits: ExitStack,
 ) -> None:
-    """Start the functions, then start to push queued messages to them.
-
-    On shutdown, send no new pushes, let the functions finish their requests, then stop them.
-    """
+    """Start the functions, then start to push messages to them. At the end, stop the pushes before the functions."""
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
     if delivery:

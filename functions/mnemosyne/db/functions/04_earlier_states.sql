@@ -15,7 +15,8 @@ LANGUAGE plpgsql
 AS $$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = 'MT001', MESSAGE = format('as_of %s cannot be answered: what was deleted, expired, '
-        'restored or changed too often since is not known; give as_of %s or later, or omit it', utc_text(p_at), utc_text(p_known_from));
+        'restored or changed too often since is not known; give as_of %s or later, or omit it', utc_text(p_at),
+        utc_text(p_known_from));
 END
 $$;
 
@@ -275,6 +276,6 @@ CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFEREN
     FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
 
 REVOKE ALL ON FUNCTION raise_incomplete, utc_text, note_incomplete_period, require_complete, memory_then, matched_then,
-    timestamp_then, metadata_then, statement_then, superseded_then, read_memory_then, keep_earlier_state, count_earlier_states, note_missing_memories
-    FROM PUBLIC;
+    timestamp_then, metadata_then, statement_then, superseded_then, read_memory_then, keep_earlier_state,
+    count_earlier_states, note_missing_memories FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_memory_then TO mnemosyne_runtime, mnemosyne_mcp;

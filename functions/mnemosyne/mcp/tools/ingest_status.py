@@ -13,7 +13,7 @@ from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports.services import Services
-from mnemosyne.service import ingest
+from mnemosyne.service import request_status
 
 
 class StatusArguments(Input):
@@ -65,10 +65,12 @@ class Statuses(Result):
 
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
     """Return the status of each request. The status of a single request also has hints, which need a search."""
-    statuses = ingest.status(request_ids, memories=services.memories_of(principal.namespace), clock=services.clock)
+    statuses = request_status.status(
+        request_ids, memories=services.memories_of(principal.namespace), clock=services.clock
+    )
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(request_ids) == 1:
-        neighbours = ingest.neighbours(statuses[0], memories=services.memories_of(principal.namespace))
+        neighbours = request_status.neighbours(statuses[0], memories=services.memories_of(principal.namespace))
         hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
         results[0] = results[0].model_copy(update=hints)
     return results
