@@ -116,7 +116,7 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
     assert stored() == count
 
 
-def test_dev_works_with_an_unusual_path_and_locale() -> None:
+def test_mnemosyne_dev_works_with_an_unusual_path_and_locale() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
         server = DevServer(Path(directory), environment={"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"})
         server.client.close()

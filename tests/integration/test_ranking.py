@@ -76,7 +76,7 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
     return ids
 
 
-def test_candidates_have_the_cosine_and_the_bm25_score_of_the_formulas(
+def test_the_scores_of_candidates_equal_cosine_and_bm25_computed_in_python(
     store: PostgresMemories, owner: Connection, stored: dict[str, UUID]
 ) -> None:
     embedder = FakeEmbedder()

@@ -181,7 +181,7 @@ class CloudServer(Server):
         self.as_superuser(f"ALTER DATABASE {name} OWNER TO cloudsqlsuperuser")
 
     def create_logins(self) -> None:
-        """Create the owners as built-in users and the others as IAM users."""
+        """Create the roles that own the schema as built-in users, and the roles of the services as IAM users."""
         self.as_superuser("CREATE ROLE cloudsqlsuperuser NOLOGIN CREATEROLE CREATEDB")
         for name in BUILT_IN.values():
             self.as_superuser(f'CREATE ROLE "{name}" LOGIN CREATEROLE CREATEDB IN ROLE cloudsqlsuperuser')

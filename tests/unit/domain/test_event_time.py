@@ -74,7 +74,7 @@ def test_a_number_that_is_not_a_date_is_refused_with_its_value(number: float) ->
     st.datetimes(datetime(1900, 1, 1), datetime(2099, 12, 31)),  # noqa: DTZ001
     st.sampled_from(["%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"]),
 )
-def test_a_date_has_one_meaning_as_a_number_as_text_and_with_hyphens(moment: datetime, form: str) -> None:
+def test_a_date_means_the_same_as_a_number_or_as_text_and_with_or_without_hyphens(moment: datetime, form: str) -> None:
     written = moment.strftime(form)
     meant = datetime.strptime(written, form)  # noqa: DTZ007
     assert event_time(int(written)) == event_time(written) == event_time(meant.isoformat()) == meant

@@ -102,7 +102,7 @@ def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: 
     ("after", "before", "preferred"),
     [(10, 20, True), (11, 20, False), (5, 10, False), (None, 11, True), (10, None, True), (None, None, True)],
 )
-def test_a_preferred_time_includes_its_start_and_excludes_its_end(
+def test_a_memory_at_the_start_of_a_preferred_period_is_preferred_and_one_at_its_end_is_not(
     after: int | None, before: int | None, preferred: bool
 ) -> None:
     def at(second: int | None) -> datetime | None:

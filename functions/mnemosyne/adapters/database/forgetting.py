@@ -54,7 +54,7 @@ SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:
 
 
 class PostgresForgetting(NamespaceStore):
-    """The ForgettingStore of a MemoryStore on PostgreSQL."""
+    """Deletes the memories that a selection matches, with their texts, in PostgreSQL. A part of PostgresMemories."""
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
         """Return a preview of a forgetting, with a page of the memories that it would delete, oldest first."""

@@ -1,4 +1,4 @@
-"""Translate errors of the embedding API: the error to raise, and whether it may concern a single text."""
+"""Map an error of the embedding API to the error to raise, and tell whether one text of the batch may be its cause."""
 
 import re
 from dataclasses import dataclass

@@ -27,8 +27,8 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 
 -- Return the filters in the JSON object p_filters. Unknown names are ignored. A missing filter matches all memories.
 --
--- Tags and metadata terms are converted to index keys of the session's namespace. A memory with more than 500 metadata
--- keys has only the common key 'metadata' in the index. Every filter by metadata includes this common key, so that the
+-- Tags and metadata terms are converted to index keys, which include the namespace of the database session. A memory
+-- with more than 500 metadata keys has only the key 'metadata' in the index, which all such memories share. Every filter by metadata includes this common key, so that the
 -- index also finds these memories.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE

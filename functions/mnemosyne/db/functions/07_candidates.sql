@@ -50,8 +50,8 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, among the memories that match the filters and have any of the tags in the
--- filters. The result is exact: the vectors of all these memories are compared.
+-- Return the memories nearest to a vector, among the memories that match the filters. The filters must contain tags, of
+-- which a memory needs only one. The result is exact: the vectors of all these memories are compared.
 --
 -- Call this function if at most a few hundred memories match, and knn_exact if more match. This function has a generic
 -- plan, because planning takes as long as comparing fifty vectors. But it also compares the tags of each row, so it is

@@ -109,8 +109,8 @@ BEGIN
 END
 $$;
 
--- Return the same JSON as candidate_rows, for a search with one list of candidates and without neighbours. All sessions
--- and speakers are null, and a score that the list does not have stays null. This function takes half the time of
+-- Return the same JSON as candidate_rows, for a search with one list of candidates and without neighbours. The columns of sessions and speakers contain only nulls. So does the column of a score that this list does not have,
+-- for example the lexical score in a list by vector. This function takes half the time of
 -- candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_statements boolean,

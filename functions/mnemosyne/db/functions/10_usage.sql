@@ -21,8 +21,9 @@ $$;
 -- Compute the word statistics of a namespace (namespace_words) again, if the number of memories has changed by at least
 -- a tenth since the last computation. Every insert of memories calls this function.
 --
--- The statistics come from the newest 3,000 memories, and from at most two megabytes of word keys. While a namespace
--- grows to 3,000 memories, each memory is read about ten times. A word disappears from the statistics when all memories
+-- The statistics come from the newest 3,000 memories, or from fewer if the hashes of their words take more than two
+-- megabytes. They are computed again as the namespace grows, so each memory is read about ten times until the namespace
+-- has 3,000 memories. A word disappears from the statistics when all memories
 -- with this word are deleted.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp

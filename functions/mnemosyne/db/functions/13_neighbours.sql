@@ -30,8 +30,8 @@ RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnu
 -- has at least three words, and at least three quarters as many words as the larger set. A neighbour that differs by
 -- one replaced word ("on Monday", "on Friday") is not similar.
 --
--- `content` is returned for the memory itself (the first 20,000 characters) and for neighbours with an earlier
--- timestamp than the memory. An earlier memory may state another value of the same fact, so the caller compares the
+-- `content` is returned for the memory itself (the first 20,000 characters), and for those of its nearest memories that
+-- have an earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the
 -- contents. The contents of these neighbours are returned, the nearest first, up to a total of 64,000 bytes. For all
 -- other neighbours `content` is null.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)

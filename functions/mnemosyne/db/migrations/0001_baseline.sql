@@ -211,9 +211,9 @@ CREATE TABLE source_keys (
     namespace         text NOT NULL,
     key_id            uuid NOT NULL,  -- uuid5(uuid5(NAMESPACE_URL, source), key)
     memory_id         uuid,  -- the memory of the current version; null if the record has none
-    -- The publisher's timestamp of the current version, and the time at which that version was first published. The
-    -- version with the latest version_at is the current one; version_published decides between versions with an equal
-    -- version_at.
+    -- version_at is the timestamp that the publisher gave to the current version of the record. version_published is the
+    -- time at which that version was first published. The version with the latest version_at is current. Between
+    -- versions with an equal version_at, version_published decides.
     version_at        timestamptz,
     version_published timestamptz,
     -- The publisher's timestamp of the latest deletion of the record, and the time at which that deletion was
