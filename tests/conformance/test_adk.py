@@ -85,6 +85,19 @@ def test_spoken_and_written_text_is_stored_completely_and_other_events_are_not(
     assert told["code"] == "invalid_request"
 
 
+def test_a_memory_expires_after_the_ttl_of_its_custom_metadata(adk: list[str | Path], dev: DevServer) -> None:
+    told = _run(adk, "lifetimes", dev.url)
+    assert "ttl" in told["invalid"] and "soon" in told.pop("invalid")
+    assert told.pop("event")
+    assert told == {
+        "text": ["text", False, 1.0],
+        "days": ["days", False, 720.0],
+        "number": ["number", False, 2.0],
+        "timedelta": ["timedelta", False, 3.0],
+        "none": ["none", False, None],
+    }
+
+
 def test_the_service_is_found_by_its_uri(adk: list[str | Path]) -> None:
     """`adk web --memory_service_uri=mnemosyne://…` finds the service in ADK's registry."""
     script = (

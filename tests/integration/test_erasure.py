@@ -3,7 +3,7 @@
 import json
 import logging
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, LiteralString
@@ -15,6 +15,11 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.signing.receipts import verify
+from mnemosyne.cli import importer
+from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.formats import read
+from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.journal import Journal, Totals
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.forgetting import Selection
@@ -165,17 +170,73 @@ def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_no
         _import(system, stored)
         assert "public.memories" in tables_with_the_canary(cluster, database)
 
-        selection = Selection(filters=Filters(tags=("zoo",), include_superseded=True))
-        token = system.memories.preview_forgetting(selection, 10).token
-        forgetting_id = forgetting.begin(selection, token, "", memories=system.memories)
-        while not forgetting.proceed(forgetting_id, memories=system.memories, deadline=inf).finished_at:
-            pass
+        _forget_the_zoo(system)
         _import(system, stored)
         system.queue.close()
     assert list_memories(system.memories) == []
     assert tables_with_the_canary(cluster, database) == set()
     assert files_with_the_canary(tmp_path) == []
     pool.close()
+
+
+class Interrupted(OverPubSub):
+    """A destination that delivers at once, and is interrupted when the import waits for the nth time."""
+
+    def __init__(self, system: System, interrupted_at: int) -> None:
+        services: Any = system
+        super().__init__(services, NAMESPACE)
+        self.system, self.pauses_left, self.sent = system, interrupted_at, 0
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        super().send(records, source)
+        self.sent += len(records)
+
+    def pause(self, seconds: float = 0) -> None:
+        self.system.deliver()
+        self.pauses_left -= 1
+        if not self.pauses_left:
+            raise KeyboardInterrupt
+
+
+def test_an_import_resumed_from_its_journal_does_not_restore_a_forgotten_text(
+    cluster: postgres.EmbeddedPostgres, database: str, tmp_path: Path
+) -> None:
+    lines = [{"content": f"A {CANARY} {n}", "tags": ["zoo"], "timestamp": NOW.isoformat()} for n in range(250)]
+    file = tmp_path / "lines.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)
+    system = System(pool, tmp_path)
+    interrupted, resumed = Interrupted(system, interrupted_at=1), Interrupted(system, interrupted_at=0)
+    with pytest.raises(KeyboardInterrupt):
+        _import_file(file, interrupted)
+    assert interrupted.sent == len(lines)
+    assert "public.memories" in tables_with_the_canary(cluster, database)
+
+    _forget_the_zoo(system)
+    assert _import_file(file, resumed).states == {"deleted": len(lines)}
+    assert resumed.sent == 0
+    system.queue.close()
+    assert list_memories(system.memories) == []
+    assert tables_with_the_canary(cluster, database) == set()
+    assert files_with_the_canary(tmp_path) == ["lines.jsonl"]
+    pool.close()
+
+
+def _import_file(file: Path, destination: Interrupted) -> Totals:
+    journal = Journal(file, destination.name)
+    try:
+        importer.run(read(file, "jsonl"), Source.at(file), destination, journal, lambda count: None)
+        return journal.totals()
+    finally:
+        journal.close()
+
+
+def _forget_the_zoo(system: System) -> None:
+    selection = Selection(filters=Filters(tags=("zoo",), include_superseded=True))
+    token = system.memories.preview_forgetting(selection, 10).token
+    forgetting_id = forgetting.begin(selection, token, "", memories=system.memories)
+    while not forgetting.proceed(forgetting_id, memories=system.memories, deadline=inf).finished_at:
+        pass
 
 
 def _import(system: System, stored: StoredObject) -> None:

@@ -1,4 +1,6 @@
-"""Agents of Google's ADK with the memory service: `python adk_memory.py talk|resume|scopes URL …` in ADK's environment.
+"""Agents of Google's ADK with the memory service, in ADK's environment.
+
+`python adk_memory.py talk|resume|scopes|awkward|lifetimes URL …`
 
 The model is scripted: it says "Noted.", or repeats the recalled text.
 """
@@ -7,7 +9,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from google.adk.agents.llm_agent import LlmAgent
@@ -174,6 +176,37 @@ async def awkward(url: str) -> None:
     print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": found}))
 
 
+async def lifetimes(url: str) -> None:
+    """Store one memory with each form of `ttl`, one without, and one with an invalid value."""
+    service = MnemosyneMemoryService(url, wait=60)
+    forms: dict[str, Any] = {
+        "text": "3600s",
+        "days": "30d",
+        "number": 7_200,
+        "timedelta": timedelta(hours=3, seconds=0.5),
+        "none": None,
+    }
+    told = {}
+    for form, ttl in forms.items():
+        entry = MemoryEntry(content=_content(f"Lifetime given as {form}."), custom_metadata={"form": form, "ttl": ttl})
+        stored_at = datetime.now(UTC)
+        await service.add_memory(app_name="life", user_id="u", memories=[entry])
+        (hit, *_) = (await service.search_memory(app_name="life", user_id="u", query=f"lifetime {form}")).memories
+        expires_at = hit.custom_metadata.get("expires_at")
+        hours = expires_at and (datetime.fromisoformat(expires_at) - stored_at).total_seconds() / 3600
+        told[form] = [hit.custom_metadata["form"], "ttl" in hit.custom_metadata, hours and round(hours, 1)]
+    event = Event(author="ada", content=_content("An event with a lifetime."))
+    await service.add_events_to_memory(app_name="life", user_id="u", events=[event], custom_metadata={"ttl": "1h"})
+    (hit, *_) = (await service.search_memory(app_name="life", user_id="u", query="event with a lifetime")).memories
+    told["event"] = "expires_at" in hit.custom_metadata
+    try:
+        soon = MemoryEntry(content=_content("Expires soon."))
+        await service.add_memory(app_name="life", user_id="u", memories=[soon], custom_metadata={"ttl": "soon"})
+    except MemoryServiceError as exc:
+        told["invalid"] = str(exc)
+    print(json.dumps(told))
+
+
 def _content(text: str) -> types.Content:
     return types.Content(role="user", parts=[types.Part(text=text)])
 
@@ -183,5 +216,11 @@ def _text(entry: MemoryEntry) -> str:
 
 
 if __name__ == "__main__":
-    steps: dict[str, Any] = {"talk": talk, "resume": resume, "scopes": scopes, "awkward": awkward}
+    steps: dict[str, Any] = {
+        "talk": talk,
+        "resume": resume,
+        "scopes": scopes,
+        "awkward": awkward,
+        "lifetimes": lifetimes,
+    }
     asyncio.run(steps[sys.argv[1]](*sys.argv[2:]))
