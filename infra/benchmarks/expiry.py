@@ -46,9 +46,12 @@ class Sweep:
 
     def _run(self) -> None:
         began = time.perf_counter()
-        while not self._stopped.is_set() and (some := self._retention.remove_expired()):
+        for some in self._retention.remove_all_expired():
             self.removed += some
-        self.is_done = not self._stopped.is_set()
+            if self._stopped.is_set():
+                break
+        else:
+            self.is_done = True
         self.seconds += time.perf_counter() - began
 
 

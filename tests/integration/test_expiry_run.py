@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 
 from mnemosyne.adapters.database import retention
+from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.app.operator import EXPIRY_SECONDS, expire_memories
 from mnemosyne.cli.local import postgres
 from mnemosyne.settings import Settings
@@ -49,7 +50,7 @@ def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
 ) -> None:
     monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
     store_expired(services, shared_database, 5)
-    clock = clock_past_the_deadline_after(2)  # the start of the run and its first batch
+    clock = clock_past_the_deadline_after(1)  # the start of the run
     assert expire_memories(settings, lambda: next(clock)) == {"removed": 2}
     assert memories(shared_database) == 3
     assert expire_memories(settings) == {"removed": 3}
@@ -58,6 +59,18 @@ def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
         ("system:expiry", "expire", "done", 2),
         ("system:expiry", "expire", "done", 3),
     ]
+
+
+def test_a_removal_pauses_after_each_batch_for_as_long_as_the_batch_took(
+    services: FakeServices, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
+    store_expired(services, shared_database, 5)
+    clock = iter([0.0, 3.0, 10.0, 14.0, 20.0, 25.0, 30.0])
+    pauses: list[float] = []
+    removal = PostgresRetention(shared_database.connect_as_owner)
+    batches = list(removal.remove_all_expired(pauses.append, lambda: next(clock)))
+    assert (batches, pauses) == ([2, 2, 1], [3.0, 4.0, 5.0])
 
 
 def test_a_removal_without_expired_memories_has_no_audit_row(

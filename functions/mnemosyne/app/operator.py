@@ -189,8 +189,10 @@ def expire_memories(settings: Settings, clock: Callable[[], float] = time.monoto
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     deadline, removed = clock() + EXPIRY_SECONDS, 0
     try:
-        while clock() < deadline and (some := retention.remove_expired()):
+        for some in retention.remove_all_expired():
             removed += some
+            if clock() >= deadline:
+                break
     finally:
         if removed:
             _record_expiry(connect, removed)

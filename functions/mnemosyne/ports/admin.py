@@ -96,9 +96,6 @@ class RetentionStore(Protocol):
         Returns where to continue.
         """
 
-    def remove_expired(self) -> int:
-        """Remove a batch of expired memories of all namespaces, and return their number."""
-
 
 class HoldStore(Protocol):
     """Lists, places and releases legal holds, which keep memories from being deleted or expiring."""

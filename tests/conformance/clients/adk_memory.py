@@ -186,7 +186,7 @@ async def lifetimes(url: str) -> None:
         "timedelta": timedelta(hours=3, seconds=0.5),
         "none": None,
     }
-    told = {}
+    told: dict[str, Any] = {}
     for form, ttl in forms.items():
         entry = MemoryEntry(content=_content(f"Lifetime given as {form}."), custom_metadata={"form": form, "ttl": ttl})
         stored_at = datetime.now(UTC)

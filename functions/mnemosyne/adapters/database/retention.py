@@ -1,6 +1,7 @@
 """Set the lifetimes of memories, and remove expired memories, as the schema's owner."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
 from typing import Final
@@ -117,6 +118,20 @@ class PostgresRetention:
         have many earlier states, the batch is made smaller.
         """
         return smaller_on_timeout(self._remove_expired, REMOVED_AT_ONCE)
+
+    def remove_all_expired(
+        self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+    ) -> Iterator[int]:
+        """Remove batches of expired memories until none is left, and yield the number of each batch.
+
+        After each batch, pause for as long as the batch took, so that searches get at least half of the time of a
+        processor that they share with the removal.
+        """
+        began = clock()
+        while removed := self.remove_expired():
+            yield removed
+            pause(clock() - began)
+            began = clock()
 
     def _remove_expired(self, limit: int) -> int:
         with closing(self._open()) as connection:

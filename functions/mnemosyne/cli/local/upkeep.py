@@ -19,7 +19,9 @@ def remove_expired(database: postgres.EmbeddedPostgres) -> None:
     connect = connection_factory(database.url(postgres.OWNER))
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     with suppress(Unavailable):
-        while retention.remove_expired() or feeds.remove_old():
+        for _ in retention.remove_all_expired():
+            pass
+        while feeds.remove_old():
             pass
 
 
