@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 from contextvars import ContextVar
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -88,6 +89,20 @@ def test_the_threads_end_with_their_object() -> None:
     gc.collect()
     thread.join(20)
     assert not thread.is_alive()
+
+
+def test_files_are_closed_with_their_object() -> None:
+    async def call() -> None:
+        thread = await Workers(1).run(threading.current_thread)
+        gc.collect()
+        thread.join(20)
+
+    anyio.run(call)
+    before = len(list(Path("/dev/fd").iterdir()))
+    for _ in range(5):
+        anyio.run(call)
+        gc.collect()
+    assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_an_idle_thread_keeps_no_arguments_alive() -> None:
