@@ -337,6 +337,23 @@ def test_a_person_can_withdraw_the_consent_for_a_client(server: AuthServer, stan
     assert again.look().status_code == 200, "the consent page is shown again"
 
 
+def test_the_account_page_shows_when_each_client_used_its_access_last(server: AuthServer, owner: Connection) -> None:
+    changed = {"redirect_uri": "https://client.example/callback"}
+    client = server.register(changed["redirect_uri"])
+    for _ in range(2):  # two log-ins make two grants
+        exchange(server.browser(), client, Visit(server).to_the_end(client, **changed)["code"], **changed)
+    visit = Visit(server)
+    visit.open("/account")
+    visit.log_in()
+    assert "Never used" in visit.browser.get(f"/account?request={visit.id}").text
+    owner.run_file("""
+        UPDATE oauth_grants SET last_used_at = '2026-03-01T23:59:00-01:00'
+        WHERE id = (SELECT id FROM oauth_grants ORDER BY granted_at LIMIT 1)""")
+    page = visit.browser.get(f"/account?request={visit.id}").text
+    assert "2 March 2026, 00:59 UTC" in page
+    assert (page.count("Revoke</button>"), "Never used" in page) == (1, False), "one line for each client"
+
+
 # -- clients by document, and those that register
 
 

@@ -108,6 +108,8 @@ class Grant:
     client_name: str = ""
     stands: bool = True
     """Whether the grant is neither revoked nor expired."""
+    last_used_at: datetime | None = None
+    """Exact to a minute. None before the first use, and where the account page is not concerned."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,7 +71,8 @@ REVOKE: Final = """
 UPDATE oauth_grants SET revoked_at = now(), revoked_for = :reason WHERE id = CAST(:id AS uuid) AND revoked_at IS NULL
 """
 GRANTS_OF: Final = """
-SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at, true AS stands
+SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at, true AS stands,
+    last_used_at
 FROM oauth_grants
 WHERE subject = :subject AND revoked_at IS NULL AND expires_at > now()
 ORDER BY granted_at DESC, id

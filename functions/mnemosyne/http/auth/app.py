@@ -198,16 +198,7 @@ class AuthHandlers:
 
     def _account(self, key: str, id_: str, revoked: int | None) -> Response:
         person, grants = self._flow.account(key)
-        clients = {
-            grant.client_id: {
-                "id": grant.client_id,
-                "name": grant.client_name,
-                "scopes": ", ".join(sorted(grant.scopes)),
-                "namespace": grant.namespace,
-            }
-            for grant in grants
-        }
-        return pages.account(self._issuer, id_, person.name, list(clients.values()), revoked)
+        return pages.account(self._issuer, id_, person.name, grants, revoked)
 
     def _check_origin(self, call: Call) -> None:
         if call.origin not in (None, _origin(self._issuer)):

@@ -1,6 +1,7 @@
 """HTML pages of the authorization server. They contain no scripts and cannot be shown in frames."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,7 +9,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.responses import HTMLResponse, Response
 
-from mnemosyne.domain.oauth import is_on_device, redirect_host
+from mnemosyne.domain.oauth import Grant, is_on_device, redirect_host
 from mnemosyne.domain.principal import Scope
 from mnemosyne.oauth.flow import Question
 
@@ -77,9 +78,26 @@ def consent(base: str, request: str, question: Question) -> Response:
     )
 
 
-def account(base: str, request: str, name: str, clients: Any, revoked: int | None) -> Response:
-    """Page with the clients that have access, each with a button to revoke it."""
+def account(base: str, request: str, name: str, grants: Iterable[Grant], revoked: int | None) -> Response:
+    """Page with the clients that have access, each with its last use and a button to revoke the access."""
+    by_client: dict[str, list[Grant]] = {}
+    for grant in grants:
+        by_client.setdefault(grant.client_id, []).append(grant)
+    clients = [_access(of_client) for of_client in by_client.values()]
     return _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
+
+
+def _access(grants: Sequence[Grant]) -> dict[str, Any]:
+    """Fields of a client on the account page, from its grants: one for each log-in, the newest first."""
+    newest = grants[0]
+    used = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)
+    return {
+        "id": newest.client_id,
+        "name": newest.client_name,
+        "scopes": ", ".join(sorted({scope for grant in grants for scope in grant.scopes})),
+        "namespace": newest.namespace,
+        "used": used and used.astimezone(UTC),
+    }
 
 
 def _page(template: str, base: str, redirect_uri: str = "", /, *, status: int = 200, **values: Any) -> Response:
