@@ -17,6 +17,27 @@ from tests.fakes import request
 from tests.waiting import wait_until
 
 CAUSE = "the embedder was away"
+# The page asks for changes, as when its tab comes into view, and the answer waits until the test releases it.
+ASK_AND_HOLD = """
+const real = window.fetch;
+let isHeld = false;
+window.fetch = (...asked) => {
+  if (isHeld || !/"list_requests".*"limit":50/u.test(asked[1]?.body)) return real(...asked);
+  isHeld = true;
+  return new Promise((done) => {
+    window.release = async () => {
+      const answer = await real(...asked);
+      done(answer.clone());
+      await answer.json();
+    };
+  });
+};
+document.dispatchEvent(new Event("visibilitychange"));
+"""
+RELEASE = """
+const done = arguments[0];
+release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
+"""
 
 
 @pytest.fixture
@@ -87,6 +108,27 @@ def test_selected_requests_are_deleted_after_a_confirmation(
     (left,) = system.call("list_dead_letters", {})["dead_letters"]
     assert left["message_id"] == str(given_up[2].request_id)
     wait_until(lambda: browser.text.count("Message ") == 1, "the list of dead letters is loaded again")
+
+
+def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
+    system: DevServer, site: str, browser: Chromium, given_up: list[IngestRequest]
+) -> None:
+    browser.open(f"{site}/activity")
+    wait_until(lambda: {"state stored", "state failed"} <= {*_shown_states(browser)}, "all requests are listed")
+    browser.driver.execute_script(ASK_AND_HOLD)
+    wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the page asks")
+    find(browser, ".tabs [href='/activity?state=dead_lettered']").click()
+    wait_until(lambda: {*_shown_states(browser)} == {"state failed"}, "the others are left out")
+    id_ = system.outcome(system.ingest("Stored meanwhile."))["memory_id"]
+    browser.driver.execute_async_script(RELEASE)
+    system.call("delete_memory", {"id": id_})
+    assert {*_shown_states(browser)} == {"state failed"}
+
+
+def _shown_states(browser: Chromium) -> list[str]:
+    script = "return [...document.querySelectorAll('.table .state')].map((state) => state.className)"
+    states: list[str] = browser.driver.execute_script(script)
+    return states
 
 
 def test_only_dead_lettered_requests_can_be_selected(site: str, browser: Chromium) -> None:

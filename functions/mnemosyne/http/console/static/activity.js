@@ -31,10 +31,11 @@ export function Activity({ address, may }) {
   useEffect(() => void pages.start(), [state]);
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
-    const merged = mergeRequests(pages.items, (await load()).items);
+    const { items } = await load();
+    const merged = mergeRequests(pages.items, items);
     const isSame = merged.every((item, index) => item === pages.items[index]);
     if (isSame && merged.length === pages.items.length) return false;
-    pages.change(merged);
+    pages.change((before) => mergeRequests(before, items));
     return true;
   });
   const [changes, setChanges] = useState(0); // of dead letters, which are then loaded again

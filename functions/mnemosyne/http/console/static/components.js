@@ -153,32 +153,37 @@ export function useAction(work) {
 
 // A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and
 // the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page;
-// `change` replaces the items.
+// `change` takes a function from the items to other items. A change that was prepared for the list of another address
+// is ignored, because an answer may arrive after the address has changed.
 export function usePages(name, loadPage) {
-  const [list, setList] = useState({ items: [], next: undefined }); // `next` is "" after the last page
+  const shown = useRef({ items: [], next: undefined, key: "" }); // `next` is "" after the last page
+  const [list, setList] = useState(shown.current);
   const action = useAction(loadPage);
-  const load = async (cursor, before = []) => {
+  const show = (next) => {
+    shown.current = next;
+    setList(next);
+  };
+  const load = async (cursor) => {
     const key = `${location.href} ${name}`;
-    if (!cursor) setList(({ items }) => ({ items, next: undefined }));
+    if (!cursor) show({ ...shown.current, next: undefined, key });
     const page = await action.run(cursor);
-    if (!page) return;
-    const loaded = { ...page, items: [...before, ...page.items], next: page.next ?? "" };
-    saveList(key, loaded);
-    setList(loaded);
+    if (!page || shown.current.key !== key) return;
+    const before = cursor ? shown.current.items : [];
+    show({ ...page, items: [...before, ...page.items], next: page.next ?? "", key });
+    saveList(key, shown.current);
   };
   const start = () => {
     const saved = savedList(`${location.href} ${name}`);
-    return saved ? setList(saved) : load();
+    return saved ? show(saved) : load();
   };
-  const more = (cursor) => load(cursor, cursor ? list.items : []);
-  const change = (items) => {
-    const changed = { ...list, items };
-    saveList(`${location.href} ${name}`, changed);
-    setList(changed);
+  const change = (update) => {
+    if (shown.current.key !== list.key) return;
+    show({ ...shown.current, items: update(shown.current.items) });
+    saveList(list.key, shown.current);
   };
   const isEmpty = list.next === "" && !list.items.length;
   const { error, busy } = action;
-  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more, change };
+  return { ...list, isEmpty, isLoaded: list.next !== undefined, error, busy, start, more: load, change };
 }
 
 export const More = ({ pages, children = "Load more" }) => html`<div class="list-end">

@@ -109,7 +109,7 @@ function Recent({ form, may, facets, onTimes }) {
   useEffect(() => onTimes(pages.times ?? null), [pages.times]);
   const items = pages.items.filter(({ id }) => !hidden.has(id));
   useEffect(() => setResults({ href: addressOf(form), name: "Memories", ids: items.map(({ id }) => id) }));
-  const onTagged = (...changed) => pages.change(withTags(pages.items, ...changed));
+  const onTagged = (...changed) => pages.change((before) => withTags(before, ...changed));
   const selection = useSelection({ items, may, onTagged });
   const { fresh, show } = useFresh(pages, load);
   const rowOf = useElements((memory, row) => html`<${Row} key=${memory.id} memory=${memory} row=${row} />`);
@@ -150,7 +150,8 @@ function useFresh(pages, load) {
   const known = new Set([...pages.items, ...fresh].map(({ id }) => id));
   const insert = (items) => {
     setFresh([]);
-    pages.change([...items, ...pages.items]);
+    const ids = new Set(items.map(({ id }) => id));
+    pages.change((before) => [...items, ...before.filter(({ id }) => !ids.has(id))]);
   };
   usePoll(async () => {
     if (!pages.isLoaded || pages.busy) return false;
