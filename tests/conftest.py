@@ -42,6 +42,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("no_cover")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_public_authorities() -> Iterator[None]:
+    from tests import authorities
+
+    with pytest.MonkeyPatch.context() as patch:
+        authorities.leave_out(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cluster() -> "Iterator[EmbeddedPostgres]":
     """A PostgreSQL server for this test session."""

@@ -33,7 +33,7 @@ class Push:
     @contextmanager
     def serving(self) -> Iterator["Push"]:
         """Push until the context ends."""
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield self
         finally:

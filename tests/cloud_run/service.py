@@ -216,7 +216,7 @@ class Service:
     @contextmanager
     def serving(self) -> Iterator["Service"]:
         """Serve until the context ends; the first instance comes with the first request."""
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield self
         finally:

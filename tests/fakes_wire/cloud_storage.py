@@ -49,7 +49,7 @@ class CloudStorage:
     @contextmanager
     def serving(self) -> Iterator[Self]:
         """Serve until the context ends."""
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield self
         finally:
@@ -127,6 +127,8 @@ def _error(status: int, reason: str) -> dict[str, Any]:
 def _handler(storage: CloudStorage) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body in one segment
+        disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             """Log nothing."""

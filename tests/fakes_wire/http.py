@@ -21,6 +21,9 @@ class Html(str):
 class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
     protocol_version = "HTTP/1.1"
+    # Head and body in one segment: the second of two would wait 40 ms for the acknowledgement of the first.
+    wbufsize = -1
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self._answer()
@@ -101,7 +104,7 @@ class JsonServer(ABC):
     @contextmanager
     def serving(self) -> Iterator[Self]:
         """Serve until the context ends."""
-        thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield self

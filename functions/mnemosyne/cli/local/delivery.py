@@ -12,6 +12,7 @@ import fasteners
 import httpx
 
 from mnemosyne.adapters.queues.local import LocalQueue, QueuedMessage
+from mnemosyne.cli.local.functions import WITHOUT_AUTHORITIES
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -86,6 +87,7 @@ class Delivery:
             with (
                 httpx.Client(
                     trust_env=False,
+                    verify=WITHOUT_AUTHORITIES,
                     timeout=TIMEOUT_SECONDS,
                     headers=self._headers,
                     limits=httpx.Limits(max_connections=self._concurrency),
