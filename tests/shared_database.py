@@ -1,17 +1,26 @@
 """A database that many tests share; it is empty at the start of each."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 
-_TABLES: Final = """
+TABLES: Final = """
     SELECT relname FROM pg_class
     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
       AND relname NOT IN ('embedding_space', 'quotas', 'schema_migrations', 'schema_repeatables')
 """
+"""The tables that tests store rows in."""
 _QUOTAS: Final = "DELETE FROM quotas WHERE namespace <> ''"
+
+
+def deletion(tables: Iterable[str]) -> str:
+    """Return the statements that delete all rows of these tables, for a superuser."""
+    deletes = [f"DELETE FROM {table}" for table in tables]
+    # Triggers would subtract deleted rows from namespace_usage.
+    return "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
 
 
 class SharedDatabase:
@@ -23,9 +32,7 @@ class SharedDatabase:
             cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0
         )
         self.owner = self.connect_as_owner()
-        deletes = [f"DELETE FROM {row['relname']}" for row in self.owner.run(_TABLES)]
-        # Triggers would subtract deleted rows from namespace_usage.
-        self._empty = "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
+        self._empty = deletion(row["relname"] for row in self.owner.run(TABLES))
 
     def empty(self) -> None:
         """Delete all rows that a test may have stored."""

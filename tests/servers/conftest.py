@@ -88,3 +88,22 @@ def new_database(server: Server, _names: Iterator[int]) -> Iterator[Callable[...
     yield make
     for name in made:
         server.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def _shared_names() -> set[tuple[str, str]]:
+    return set()
+
+
+@pytest.fixture
+def database(cluster: Server, _shared_names: set[tuple[str, str]]) -> Iterator[str]:
+    """The name of a database with the schema that tests of a server share; it is empty at the start of a test.
+
+    A test that changes the schema or the embedding space must use `new_database` instead.
+    """
+    name = f"shared_{os.getpid()}"
+    if (cluster.name, name) not in _shared_names:
+        cluster.create_database(name, postgres.DATABASE)
+        _shared_names.add((cluster.name, name))
+    yield name
+    cluster.empty(name)

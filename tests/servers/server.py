@@ -19,6 +19,7 @@ from mnemosyne.cli.local.traversal import let_pass
 from mnemosyne.errors import MnemosyneError
 from tests.fakes import FAKE_SPACE
 from tests.servers.programs import embedded
+from tests.shared_database import TABLES, deletion
 from tests.waiting import wait_until
 
 # Nothing needs to survive a crash.
@@ -131,7 +132,13 @@ class Server:
     def create_database(self, name: str, template: str | None = None) -> None:
         """Create a database, empty or as a copy of another one."""
         empty = f"TEMPLATE template0 LC_COLLATE '{self.locale}' LC_CTYPE '{self.locale}'"
-        self.as_superuser(f"CREATE DATABASE {name} {f'TEMPLATE {template}' if template else empty}")
+        # Copying the files takes half the CPU time of writing each page to the log.
+        self.as_superuser(f"CREATE DATABASE {name} {f'TEMPLATE {template}' if template else empty} STRATEGY file_copy")
+
+    def empty(self, name: str) -> None:
+        """Delete all rows that a test may have stored in a database with the schema."""
+        tables = self.as_superuser(TABLES, name)
+        self.as_superuser(deletion(table for (table,) in tables), name)
 
     def drop_database(self, name: str) -> None:
         """Drop a database and close its connections."""

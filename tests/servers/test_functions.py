@@ -250,8 +250,10 @@ def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
 
 
 def test_the_owner_can_move_stored_memories_to_another_embedding_space(
-    functions: Functions, cluster: Server, database: str
+    functions_on: Callable[[str], Functions], cluster: Server, new_database: Callable[..., str]
 ) -> None:
+    database = new_database()
+    functions = functions_on(database)
     violin, embedder = functions.stored(LONG), FakeEmbedder()
     embedder.model, embedder.dimension = "other", 96
     space = EmbeddingSpace(FAKE_SPACE.provider, embedder.model, embedder.dimension)
@@ -270,12 +272,10 @@ def test_the_owner_can_move_stored_memories_to_another_embedding_space(
 
 
 def test_the_functions_work_on_a_dump_restored_by_the_owner(
-    functions: Functions,
-    functions_on: Callable[[str], Functions],
-    cluster: Server,
-    database: str,
-    new_database: Callable[..., str],
+    functions_on: Callable[[str], Functions], cluster: Server, new_database: Callable[..., str]
 ) -> None:
+    database = new_database()
+    functions = functions_on(database)
     violin, restored = functions.stored(LONG, tags=["Airship"]), new_database(empty=True)
     urls = cluster.url(postgres.OWNER, database), cluster.url(postgres.OWNER, restored)
     dump = subprocess.run([cluster.programs / "pg_dump", "--no-owner", urls[0]], check=True, capture_output=True)
