@@ -76,3 +76,26 @@ def test_moving_the_selection_in_a_list_renders_only_two_rows_again(many: Chromi
     keys(many, "j")
     wait_until(lambda: many.driver.execute_script("return window.changed") > 0, "the mark of the row has moved")
     assert many.driver.execute_script("return window.changed") == 2
+
+
+FAR = """
+const rows = [...document.querySelectorAll(".row")];
+return [rows[0], rows.at(-1)].map((row) => row.querySelector("a").checkVisibility({ contentVisibilityAuto: true }));
+"""
+HEIGHT = "return document.documentElement.scrollHeight"
+
+
+def test_rows_outside_the_window_are_skipped_with_their_height_and_found_by_the_browser_s_search(
+    many: Chromium,
+) -> None:
+    many.driver.execute_script("scrollTo(0, 0)")
+    wait_until(lambda: many.driver.execute_script(FAR) == [True, False], "the last row is skipped")
+    height = many.driver.execute_script(HEIGHT)
+    assert many.driver.execute_script("return window.find('Row 3.')"), "find in page finds a skipped row"
+    many.driver.execute_script("scrollTo(0, document.documentElement.scrollHeight)")
+    wait_until(
+        lambda: many.driver.execute_script(FAR) == [False, True], "the last row is laid out, the first is skipped"
+    )
+    assert many.driver.execute_script(HEIGHT) == height
+    lists = "return document.querySelectorAll('main [role=list]').length"
+    assert many.driver.execute_script(lists) == 1, "a screen reader counts all rows of a day in one list"

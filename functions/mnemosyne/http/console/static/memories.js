@@ -13,7 +13,7 @@ import { Results } from "./results.js";
 import { Row } from "./row.js";
 import { addressOf, filtersOf, formOf, hasFilter, listArguments, toggleTag, withoutFilters } from "./search_form.js";
 import { useSelection } from "./selection.js";
-import { useElements, useSlices } from "./slices.js";
+import { useElements, useParts, useSlices } from "./slices.js";
 import { Strip } from "./strip.js";
 import { parseTags } from "./tags.js";
 import { TypedResults } from "./typed_results.js";
@@ -113,6 +113,7 @@ function Recent({ form, may, facets, onTimes }) {
   const selection = useSelection({ items, may, onTagged });
   const { fresh, show } = useFresh(pages, load);
   const rowOf = useElements((memory, row) => html`<${Row} key=${memory.id} memory=${memory} row=${row} />`);
+  const partsOf = useParts();
   const days = groups(items.slice(0, useSlices(items.length)), items, pages);
   const select = ({ after, before }) => go(addressOf({ ...form, time: "", after, before }));
   const isEmpty = pages.isEmpty || (pages.next === "" && !items.length);
@@ -125,7 +126,9 @@ function Recent({ form, may, facets, onTimes }) {
     <div class=${selection.isPicking ? "picking" : ""} ref=${selection.list}>${days.map((group) => html`
       <section class="group" key=${group.name}><h2 class="group-name">${group.name}${" "}
         ${group.isWhole && html`<span class="num">${number(group.items.length)}</span>`}</h2>
-        <ul class="rows">${group.items.map((memory) => rowOf(memory, selection.rowOf(memory.id)))}</ul>
+        <div role="list">${partsOf(group.items).map(({ key, items: rows }) => html`<ul class="rows part" key=${key}
+          role="none" style=${{ "--rows": rows.length }}>
+          ${rows.map((memory) => rowOf(memory, selection.rowOf(memory.id)))}</ul>`)}</div>
       </section>`)}</div>
     ${isEmpty && html`<${NoMatch} form=${form} />`}
     <${More} pages=${pages} />${selection.dialog}`;

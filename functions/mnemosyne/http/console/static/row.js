@@ -39,7 +39,7 @@ export const rowClass = (kind, { isAt, isPicked }) => `${kind}${isAt ? " at" : "
 export function Row({ memory, row }) {
   const { title, text } = labelsOf(memory);
   const badge = memory.superseded_by ? "replaced" : expiryText(memory.expires_at);
-  return html`<li class=${rowClass("row", row)} data-id=${memory.id}>
+  return html`<li class=${rowClass("row", row)} data-id=${memory.id} role="listitem">
     <${Pick} memory=${memory} ...${row} />
     <a class="row-link" href=${`/memories/${memory.id}`} onFocus=${row.onFocus}>
       <${Line} title=${title} text=${text} badge=${badge} /></a>

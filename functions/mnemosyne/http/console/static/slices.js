@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 export const SLICE = 50;
+const MOST_PART = 24; // rows: a part is laid out within one frame
 
 // The number of rows to render now, of `count`. It grows by SLICE with each frame.
 export function useSlices(count) {
@@ -30,4 +31,36 @@ export function useElements(make) {
     elements.set(item, { state, element });
     return element;
   };
+}
+
+// Parts of a list, for `content-visibility`: the browser skips parts outside the window as a whole, so that its work
+// for a frame does not grow with the list. `known` has the part of each item by its id. An item stays in its part: a
+// row that moved to another element would be created again, without the focus.
+export function partsOf(items, known) {
+  const isKnown = ({ id }) => known.has(id);
+  const counts = new Map();
+  const count = (key) => counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const item of items.filter(isKnown)) count(known.get(item.id));
+  const [first, last] = [items.findIndex(isKnown), items.findLastIndex(isKnown)];
+  const top = known.get(items[first]?.id);
+  const isRoom = counts.get(top) + first <= MOST_PART; // for all items above the first known one
+  const parts = [];
+  items.forEach((item, index) => {
+    const key = parts.at(-1)?.key ?? (isRoom ? top : undefined);
+    const isWithin = first < index && index < last;
+    if (!isKnown(item)) {
+      const joined = key !== undefined && (isWithin || counts.get(key) < MOST_PART) ? key : item.id;
+      known.set(item.id, joined);
+      count(joined);
+    }
+    if (known.get(item.id) !== parts.at(-1)?.key) parts.push({ key: known.get(item.id), items: [] });
+    parts.at(-1).items.push(item);
+  });
+  return parts;
+}
+
+// Make a function that divides a list into parts, and keeps each item in its part.
+export function useParts() {
+  const known = useRef(new Map());
+  return (items) => partsOf(items, known.current);
 }
