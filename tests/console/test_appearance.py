@@ -152,6 +152,15 @@ return [...document.querySelectorAll(states)].filter((one) => one.checkVisibilit
 """
 
 
+# In forced colours the system chooses the colours of both themes, and a size does not depend on the theme.
+BY_NIGHT_IN_DARK = pytest.mark.parametrize(
+    "themed",
+    [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)],
+    indirect=True,
+)
+
+
+@BY_NIGHT_IN_DARK
 @pytest.mark.parametrize("path", PAGES)
 def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_motion_nothing_moves(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str]
@@ -187,6 +196,7 @@ def test_forced_colours_and_reduced_motion_are_supported(
     _emulate(browser, **scheme)
 
 
+@BY_NIGHT_IN_DARK
 def test_each_control_is_large_enough_for_touch_on_a_phone(
     system: DevServer, site: str, themed: tuple[Chromium, str]
 ) -> None:
@@ -206,6 +216,7 @@ def test_each_control_is_large_enough_for_touch_on_a_phone(
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
+@BY_NIGHT_IN_DARK
 def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
     browser, _ = themed
     _width(browser, 375)

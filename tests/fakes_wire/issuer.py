@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import Any
 
 import jwt
@@ -14,6 +15,15 @@ AUDIENCE = "https://memory.example/mcp"
 LEEWAY_SECONDS = 30
 
 
+def _keys() -> Iterator[rsa.RSAPrivateKey]:
+    """Yield four keys in turn, so that issuers at the same time have different ones; making one takes 55 ms of CPU."""
+    keys = [rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(4)]
+    yield from cycle(keys)
+
+
+_KEYS = _keys()
+
+
 class Issuer(JsonServer):
     """Issuer that signs with its published keys. With `away` it answers 503; `ahead` moves the times in its tokens.
 
@@ -22,7 +32,7 @@ class Issuer(JsonServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
+        self.keys = {"one": next(_KEYS)}
         self.away = False
         self.metadata = "/.well-known/openid-configuration"
         self.ahead = 0

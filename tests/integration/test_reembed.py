@@ -136,14 +136,15 @@ def moving(
 @pytest.mark.parametrize(
     ("moving", "target"),
     [
-        ((OLD, {}), replace(OLD, dimension=96)),
-        ((OLD, {}), replace(NEW, dimension=OLD.dimension)),
-        ((NEW, {}), OLD),
-        ((OLD, VERTEX_AI), NEW),
-        ((NEW, VERTEX_AI), replace(OLD, dimension=NEW.dimension)),
+        pytest.param((OLD, {}), replace(OLD, dimension=96), id="another dimension", marks=pytest.mark.nightly),
+        pytest.param((OLD, {}), replace(NEW, dimension=OLD.dimension), id="another model of the same dimension"),
+        pytest.param((NEW, {}), OLD, id="back", marks=pytest.mark.nightly),
+        pytest.param((OLD, VERTEX_AI), NEW, id="on Vertex AI"),
+        pytest.param(
+            (NEW, VERTEX_AI), replace(OLD, dimension=NEW.dimension), id="back on Vertex AI", marks=pytest.mark.nightly
+        ),
     ],
     indirect=["moving"],
-    ids=["another dimension", "another model of the same dimension", "back", "on Vertex AI", "back on Vertex AI"],
 )
 def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target: EmbeddingSpace) -> None:
     stop = threading.Event()

@@ -253,7 +253,13 @@ def test_the_deployed_mcp_refuses_a_call_without_a_credential(built: Built) -> N
     assert _answer(built, "mcp", SETTINGS, "/mcp", LIST).status_code == 401
 
 
-@pytest.mark.parametrize("target", ENTRY_POINTS)
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(target, marks=[] if target in ("mcp", "migrate") else [pytest.mark.nightly])
+        for target in ENTRY_POINTS
+    ],
+)
 def test_a_function_without_settings_starts_and_reports_that_it_is_misconfigured(built: Built, target: str) -> None:
     """An instance that exits would be a deployment that fails without a reason."""
     answer = _answer(built, target, {}, "/health")

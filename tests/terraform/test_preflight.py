@@ -225,7 +225,19 @@ def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
     assert (f"ask Google's support for builds in {region}" in done.stderr) is noted
 
 
-def test_an_environment_has_its_own_variables_and_state(operator: Operator) -> None:
+def test_an_environment_is_deployed_with_its_own_variables_and_state(operator: Operator) -> None:
+    (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
+    (operator.clone / "terraform/environments/staging.tfvars").write_text('name = "stage"\nregion = "us-east1"\n')
+    operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
+    done = operator.deploy("ENV=staging")
+    assert done.returncode == 0, done.stderr
+    assert list(operator.apis.buckets.known[BUCKET].objects) == ["stage/default.tfstate"]
+    assert operator.state_of("stage")["outputs"]["region"]["value"] == "us-east1"
+    assert '"team": "memory"' in json.dumps(operator.state_of("stage"))  # terraform.tfvars is for all environments
+
+
+@pytest.mark.nightly
+def test_two_environments_have_separate_variables_and_states(operator: Operator) -> None:
     environments = operator.clone / "terraform/environments"
     (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
     (environments / "staging.tfvars").write_text('name   = "stage"\nregion = "us-east1"\n')

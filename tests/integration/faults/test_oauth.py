@@ -140,7 +140,13 @@ def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
     assert _grants(deployment, way.client) == 1
 
 
-@pytest.mark.parametrize("step", range(1, 7), ids=["registered", "begun", "logged in", "back", "asked", "allowed"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, id=name, marks=[] if name in ("logged in", "allowed") else [pytest.mark.nightly])
+        for step, name in enumerate(["registered", "begun", "logged in", "back", "asked", "allowed"], 1)
+    ],
+)
 def test_a_log_in_continues_after_the_instance_is_killed(
     deployment: OAuthDeployment, web: httpx.Client, step: int
 ) -> None:
