@@ -31,13 +31,31 @@ class Logged(NamedTuple):
     outcome: str
 
 
+class Source(NamedTuple):
+    """A file of the code, and the nodes of its syntax tree, of which the first is the module."""
+
+    place: str
+    nodes: list[ast.AST]
+
+
+# Parsed once: each worker of a test run imports this module.
+SOURCES = [
+    Source(str(file.relative_to(CODE)), list(ast.walk(ast.parse(file.read_text()))))
+    for file in sorted(CODE.rglob("*.py"))
+]
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def _logged() -> Iterator[Logged]:
-    for file in sorted(CODE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+    for source in SOURCES:
+        for node in source.nodes:
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             kind = node.func.attr
-            if ast.unparse(node.func.value) != "log" or kind not in ("warning", "error", "fault", "exception"):
+            if not _is_name(node.func.value, "log") or kind not in ("warning", "error", "fault", "exception"):
                 continue
             if not (node.args and isinstance(node.args[0], ast.Constant)):
                 continue
@@ -46,7 +64,7 @@ def _logged() -> Iterator[Logged]:
             has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b|\bkept\b", starred)
             fields = keywords | (set(SAID) if has_all else set())
             values = {keyword.arg: ast.unparse(keyword.value).strip("'") for keyword in node.keywords}
-            place = f"{file.relative_to(CODE)}:{node.lineno}"
+            place = f"{source.place}:{node.lineno}"
             yield Logged(str(node.args[0].value), place, frozenset(fields), values.get("outcome", ""))
 
 
@@ -56,18 +74,17 @@ def _is_text(node: ast.expr) -> bool:
 
 def _named_by_helpers() -> Iterator[Logged]:
     """Events that are passed to `report`, or to a function of the same file whose first parameter is `event`."""
-    for file in sorted(CODE.rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(file.read_text())))
-        functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.args.args]
+    for source in SOURCES:
+        functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef) and node.args.args]
         helpers = {node.name for node in functions if node.args.args[0].arg == "event"} | {"report", "self._report"}
-        for node in nodes:
+        for node in source.nodes:
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func) in helpers
                 and node.args
                 and _is_text(node.args[0])
+                and ast.unparse(node.func) in helpers
             ):
-                place = f"{file.relative_to(CODE)}:{node.lineno}"
+                place = f"{source.place}:{node.lineno}"
                 yield Logged(ast.literal_eval(node.args[0]), place, frozenset(SAID), "")
 
 
@@ -102,20 +119,21 @@ def _next_steps() -> dict[str, str]:
     rules = [(table, rule) for table, rules in TABLES.items() for rule in rules]
     steps = {f"{table} {rule.codes} {rule.message}": rule.next_step for table, rule in rules}
     steps |= {f"dead letter {kind}": kind.next_step for kind in DeadLetterKind}
-    for file in sorted(CODE.rglob("*.py")):
-        tree = ast.parse(file.read_text())
+    for source in SOURCES:
+        module = source.nodes[0]
+        assert isinstance(module, ast.Module)
         constants = {
             target.id: ast.literal_eval(node.value)
-            for node in tree.body
+            for node in module.body
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _is_text(node.value)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Check" and len(node.args) > 2:
-                steps |= {f"{file.relative_to(CODE)}:{node.lineno} Check": _text_of(node.args[2], constants)}
+        for node in source.nodes:
+            if isinstance(node, ast.Call) and _is_name(node.func, "Check") and len(node.args) > 2:
+                steps |= {f"{source.place}:{node.lineno} Check": _text_of(node.args[2], constants)}
             if isinstance(node, ast.keyword) and node.arg in ("next_step", "otherwise"):
-                place = f"{file.relative_to(CODE)}:{node.value.lineno}"
+                place = f"{source.place}:{node.value.lineno}"
                 steps[place] = _text_of(node.value, constants)
     return {place: step for place, step in steps.items() if step}
 
