@@ -18,6 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+import orjson
+
 from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
@@ -81,6 +83,8 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
         _current.reset(token)
 
 
+_AS_TEXT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+"""Times and dataclasses become text by `str`."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -108,7 +112,10 @@ class JsonFormatter(logging.Formatter):
             entry["logging.googleapis.com/trace"] = name
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
-        return _ENCODER.encode(entry)
+        try:
+            return orjson.dumps(entry, default=str, option=_AS_TEXT).decode()
+        except TypeError:  # a lone surrogate, a number of more than 64 bits, or a key that is no text
+            return _ENCODER.encode(entry)
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):

@@ -5,9 +5,13 @@ import json
 import logging
 import logging.config
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from mnemosyne.domain.principal import Scope
 from mnemosyne.observability import EventLog, configure_logging, grouped
 
 
@@ -32,6 +36,32 @@ def test_a_logger_disabled_by_the_functions_framework_is_enabled_again() -> None
     configure_logging("INFO", written)
     log.info("it_happened")
     assert json.loads(written.getvalue())["event"] == "it_happened"
+
+
+class _Named:
+    def __str__(self) -> str:
+        return "named"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("\ud800 é", "\ud800 é"),
+        (2**70, 2**70),
+        ({1: "x"}, {"1": "x"}),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02 00:00:00+00:00"),
+        (UUID(int=1), str(UUID(int=1))),
+        (Path("a/b"), "a/b"),
+        (Scope.READ, "read"),
+        (("a", 1), ["a", 1]),
+        (_Named(), "named"),
+    ],
+)
+def test_a_field_of_any_type_is_logged(value: object, written: object) -> None:
+    stream = io.StringIO()
+    configure_logging("INFO", stream)
+    EventLog("mnemosyne.fields").info("it_happened", value=value)
+    assert json.loads(stream.getvalue())["value"] == written
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mnemosyne.domain import changed_facts
 from mnemosyne.domain.memory import MemorySummary
 
 
@@ -21,7 +20,9 @@ class Neighbours:
     @property
     def may_replace(self) -> Sequence[MemorySummary]:
         """Up to three earlier memories that state another value of a fact."""
-        return changed_facts.replaced(self.content, self.earlier)
+        from mnemosyne.domain import changed_facts  # only here, to keep cold starts short
+
+        return changed_facts.replaced(self.content, self.earlier) if self.earlier else ()
 
 
 NO_NEIGHBOURS = Neighbours(content="", similar=(), earlier=())

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 
 class Scope(StrEnum):
@@ -71,7 +72,7 @@ class ApiKey:
             self.revoked_at is None and self.blocked_at is None and (self.expires_at is None or now < self.expires_at)
         )
 
-    @property
+    @cached_property
     def principal(self) -> Principal:
         """The principal that the key authenticates."""
         return Principal(

@@ -25,10 +25,10 @@ class Turns:
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
         self._clock = clock
-        self._everybody = _Places(threads)
+        self._everybody = Places(threads)
         self._workers = Workers(threads)
         self._share = max(1, threads // 2)
-        self._own: WeakValueDictionary[str, _Places] = WeakValueDictionary()
+        self._own: WeakValueDictionary[str, Places] = WeakValueDictionary()
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
@@ -48,7 +48,7 @@ class Turns:
             return nullcontext()
         own = self._own.get(principal.id)
         if own is None:
-            own = self._own[principal.id] = _Places(self._share)
+            own = self._own[principal.id] = Places(self._share)
         return own
 
     def _timed(self, function: Callable[..., ResultT], arguments: tuple[Any, ...]) -> ResultT:
@@ -59,8 +59,8 @@ class Turns:
             self._seconds += LATEST * (self._clock() - started - self._seconds)
 
 
-class _Places(asyncio.Semaphore):
-    """A limit of threads. A caller takes a place for each thread; waiting callers get places in their order.
+class Places(asyncio.Semaphore):
+    """A limit of threads or requests. Each takes a place; waiting callers get places in their order.
 
     Unlike anyio's limiter, taking a free place does not yield to other tasks.
     """

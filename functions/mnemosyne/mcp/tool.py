@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import mcp_types
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
@@ -41,14 +41,21 @@ class Result(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    _optional: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Note which fields are optional."""
+        cls._optional = frozenset(name for name, field in cls.model_fields.items() if not field.is_required())
+
     @model_serializer(mode="wrap")
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Not annotated, because a return type would replace the fields in the output schema."""
         values = serialize(self)
         if None not in values.values():
             return values
-        fields = type(self).model_fields
-        return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
+        optional = self._optional
+        return {name: value for name, value in values.items() if value is not None or name not in optional}
 
 
 @dataclass(frozen=True)

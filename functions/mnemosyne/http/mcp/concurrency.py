@@ -1,10 +1,9 @@
 """Limit concurrent requests per principal. Further requests wait briefly, first come, first served."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
 from weakref import WeakValueDictionary
 
-import anyio
+from mnemosyne.mcp.thread_limiter import Places
 
 IN_FLIGHT = 20
 """Maximum concurrent requests of one principal: half of an instance's concurrency in Terraform."""
@@ -21,31 +20,39 @@ class ConcurrencyLimits:
     def __init__(self, at_once: int = IN_FLIGHT, *, waiting: int = WAITING, seconds: float = WAIT_SECONDS) -> None:
         self.at_once = at_once
         self.waiting = waiting
-        self._seconds = seconds
-        self._of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+        self.seconds = seconds
+        self._of: WeakValueDictionary[str, Places] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def acquire(self, principal: str) -> AsyncIterator[bool]:
+    def acquire(self, principal: str) -> "_Request":
         """Count a request as running until the context ends.
 
         Yields False if too many requests wait, or if this one has waited too long.
         """
-        limiter = self._of.setdefault(principal, anyio.CapacityLimiter(self.at_once))
-        borrower = object()
-        acquired = await self._take(limiter, borrower)
-        try:
-            yield acquired
-        finally:
-            if acquired:
-                limiter.release_on_behalf_of(borrower)
+        places = self._of.get(principal)
+        if places is None:
+            places = self._of[principal] = Places(self.at_once)
+        return _Request(self, places)
 
-    async def _take(self, limiter: anyio.CapacityLimiter, borrower: object) -> bool:
-        try:
-            limiter.acquire_on_behalf_of_nowait(borrower)
-        except anyio.WouldBlock:
-            if limiter.statistics().tasks_waiting >= self.waiting:
-                return False
-            with anyio.move_on_after(self._seconds) as waiting:
-                await limiter.acquire_on_behalf_of(borrower)
-            return not waiting.cancelled_caught
-        return True
+
+class _Request:
+    """Context of a request. A class, because a generator takes twice the CPU time."""
+
+    def __init__(self, limits: ConcurrencyLimits, places: Places) -> None:
+        self._limits = limits
+        self._places = places
+        self._acquired = False
+
+    async def __aenter__(self) -> bool:
+        if not self._places.locked():
+            self._acquired = await self._places.acquire()
+        elif self._places.waiting < self._limits.waiting:
+            try:
+                async with asyncio.timeout(self._limits.seconds):
+                    self._acquired = await self._places.acquire()
+            except TimeoutError:
+                pass
+        return self._acquired
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._acquired:
+            self._places.release()

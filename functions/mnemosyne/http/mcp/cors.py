@@ -49,7 +49,7 @@ class Cors:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a preflight, or pass the request on and add the CORS headers to its response."""
-        if scope["type"] != "http" or all(name != b"origin" for name, _ in scope["headers"]):
+        if scope["type"] != "http" or b"origin" not in dict(scope["headers"]):
             await self._app(scope, receive, _varying_by_origin(send))
             return
         await (self._public if scope["path"].startswith(PUBLIC) else self._own)(scope, receive, send)

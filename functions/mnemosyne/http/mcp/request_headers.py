@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -58,21 +57,22 @@ def _pattern(origin: str) -> str:
 
 
 class IndexedHeaders(Headers):
-    """Headers with an index of first values. Starlette's search the list of all headers at each access."""
+    """Headers with an index of first values, by names in lower case.
+
+    Starlette's search the list of all headers at each access.
+    """
 
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
         super().__init__(raw=raw)
         self._first = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(raw)}
+        # An attribute, because a method would double the time of each look-up. Names are in lower case.
+        self.get = self._first.get  # type: ignore[method-assign]
 
     def __getitem__(self, key: str) -> str:
-        return self._first[key.lower()]
+        return self._first[key]
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key.lower() in self._first
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the first value of a header, or the default."""
-        return self._first.get(key.lower(), default)
+        return key in self._first
 
 
 def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
@@ -111,14 +111,16 @@ def reject_unserved_host(headers: Headers, serves: Callable[[str], bool]) -> Res
 
 def reject_ambiguous(headers: Headers) -> Response | None:
     """Return an error response to headers that are too large or ambiguous, else None."""
-    names = [name for name, _ in headers.raw]
-    if (size := sum(map(len, names)) + sum(len(value) for _, value in headers.raw)) > HEADER_BYTES:
+    names, values = zip(*headers.raw, strict=True)
+    if (size := sum(map(len, names)) + sum(map(len, values))) > HEADER_BYTES:
         return error_response(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
     # A proxy could read text after the port as another host.
     if not _HOST.fullmatch(host := headers.get("host", "")):
         return error_response(421, f"Host must be a name and at most a port, got {host[:100]!r}")
     if b"trailer" in names:
         return error_response(400, "trailers are not supported: send every header before the body")
+    if len(set(names)) == len(names):
+        return None
     for name in SINGLETON_HEADERS:
         if (count := names.count(name)) > 1:
             return error_response(400, f"the header {name.decode()} must be sent once, got {count}")

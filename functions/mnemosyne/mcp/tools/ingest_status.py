@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
+from mnemosyne.domain.neighbours import NO_NEIGHBOURS
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -71,8 +72,9 @@ def statuses(principal: Principal, request_ids: Sequence[UUID], services: Servic
     results = [RequestStatus.model_validate(status) for status in statuses]
     if len(request_ids) == 1:
         neighbours = request_status.neighbours(statuses[0], memories=services.memories_of(principal.namespace))
-        hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
-        results[0] = results[0].model_copy(update=hints)
+        if neighbours is not NO_NEIGHBOURS:
+            hints = {"similar": _hinted(neighbours.similar), "may_replace": _hinted(neighbours.may_replace)}
+            results[0] = results[0].model_copy(update=hints)
     return results
 
 
