@@ -3,12 +3,18 @@
 The import opens no connection, because the framework imports this module before it forks its worker.
 """
 
+import gc
+
 import functions_framework.aio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemosyne.app import entry_points
-from mnemosyne.http.common.upgrades import ignore_offers_of_http2
+# Imports leave no garbage, and looking for it takes a thirtieth of the time to the first response.
+gc.disable()
+from mnemosyne.app import entry_points  # noqa: E402
+from mnemosyne.http.common.upgrades import ignore_offers_of_http2  # noqa: E402
+
+gc.enable()
 
 ignore_offers_of_http2()
 
