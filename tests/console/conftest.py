@@ -103,6 +103,14 @@ def fresh(_shared_browser: Chromium) -> Chromium:
     return _shared_browser
 
 
+@pytest.fixture
+def second_tag(system: DevServer) -> Iterator[None]:
+    """A memory with a tag that no other memory has."""
+    memory_id = system.outcome(system.ingest("A cup.", tags=["cup"]))["memory_id"]
+    yield
+    system.call("delete_memory", {"id": memory_id})
+
+
 @pytest.fixture(scope="module")
 def downloads(browser: Chromium) -> Iterator[Path]:
     """A directory for the files that the browser saves."""

@@ -1,6 +1,6 @@
 """Every page at five widths, light and dark, in forced colours and reduced motion; axe-core finds nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,15 +8,12 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
+from tests.console.pages import DIALOGS, PAGES, open_page, press_opener, set_width
 from tests.console.person import find, keys
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
 Keep = Callable[[Chromium, str], None]
-PAGES = [
-    "/", "/?q=oolong", "/?q=zzqqx", "/?tags=nothing", "/memories/FIRST", "/memories/FIRST/edit", "/add", "/tags",
-    "/activity", "/overview", "/audit", "/import", "/forget", "/connect",
-]  # fmt: skip
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 AXE = """
 const done = arguments[0];
@@ -40,33 +37,19 @@ def _emulate(browser: Chromium, **features: str) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", asked)
 
 
-def _width(browser: Chromium, width: int) -> None:
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 768}
-    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def _open(browser: Chromium, site: str, system: DevServer, path: str) -> str:
-    """Open a page, wait until it is complete, and return its name."""
-    first = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
-    browser.open(f"{site}{path.replace('FIRST', first)}")
-    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
-    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, ".loading"), "all is shown")
-    return path.strip("/?").replace("=", "-").replace("/", "-") or "memories"
-
-
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str], picture: Keep
 ) -> None:
     browser, theme = themed
     browser.console()
-    _width(browser, 1280)
-    name = _open(browser, site, system, path)
+    set_width(browser, 1280)
+    name = open_page(browser, site, system, path)
     found: dict[int, Any] = {}
     overflow: dict[int, int] = {}
     browser.driver.execute_script(axe)
     for width in (1280, 1024, 768, 375, 320):
-        _width(browser, width)
+        set_width(browser, width)
         overflow[width] = browser.driver.execute_script(OVERFLOW)
         if width in (1280, 375):
             picture(browser, f"{name}-{width}-{theme}")
@@ -76,62 +59,22 @@ def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     assert [said for said in browser.console() if "favicon" not in said] == []
 
 
-DIALOGS = {
-    "/": [
-        ["?"],
-        *([f"//button[contains(., '{name}')]"] for name in ("Any time", "Any tag", "Any session", "More filters")),
-        ["//main//li//input[@type='checkbox']", "//div[@class='bulk']/button[normalize-space()='Tag']"],
-    ],
-    "/memories/FIRST": [["r"]],
-    "/tags": [
-        ["//button[@aria-label='Rename tea']"],
-        ["//button[@aria-label='Delete the tag tea']"],
-        ["//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']", "//button[contains(., 'Merge')]"],
-    ],
-    "/forget": [
-        [
-            "//form//input[@type='checkbox']",
-            "//button[normalize-space()='Show what would be forgotten']",
-            "//section//button[contains(@class, 'danger')]",
-        ]
-    ],
-}
-"""What opens each dialog of a page: keys, and XPaths of elements to click."""
-
-
-@pytest.fixture
-def second_tag(system: DevServer) -> Iterator[None]:
-    """A memory with a tag that no other memory has."""
-    memory_id = system.outcome(system.ingest("A cup.", tags=["cup"]))["memory_id"]
-    yield
-    system.call("delete_memory", {"id": memory_id})
-
-
 @pytest.mark.parametrize("path", DIALOGS)
 @pytest.mark.usefixtures("second_tag")
 def test_axe_reports_no_problem_in_dialogs(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str]
 ) -> None:
     browser, _ = themed
-    _width(browser, 1280)
-    _open(browser, site, system, path)
+    set_width(browser, 1280)
+    open_page(browser, site, system, path)
     browser.driver.execute_script(axe)
     for openers in DIALOGS[path]:
         for opener in openers:
-            _press(browser, opener)
+            press_opener(browser, opener)
         find(browser, "dialog[open]")
         assert browser.driver.execute_async_script(AXE) == [], openers
         keys(browser, Keys.ESCAPE)
         wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, "dialog[open]"), "it is closed")
-
-
-def _press(browser: Chromium, opener: str) -> None:
-    """Press a key, or click the element of an XPath."""
-    if len(opener) == 1:
-        keys(browser, opener)
-        return
-    wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, opener)), f"{opener} is there")
-    browser.driver.find_element(By.XPATH, opener).click()
 
 
 MOVING = """
@@ -168,8 +111,8 @@ def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_mo
     browser, theme = themed
     scheme = {"prefers-color-scheme": theme}
     _emulate(browser, **scheme, **{"forced-colors": "active", "prefers-reduced-motion": "reduce"})
-    _width(browser, 1280)
-    _open(browser, site, system, path)
+    set_width(browser, 1280)
+    open_page(browser, site, system, path)
     browser.driver.execute_script(axe)
     found = (
         browser.driver.execute_script(MOVING),
@@ -187,8 +130,8 @@ def test_forced_colours_and_reduced_motion_are_supported(
     browser, theme = themed
     scheme = {"prefers-color-scheme": theme}
     _emulate(browser, **scheme, **{"forced-colors": "active", "prefers-reduced-motion": "reduce"})
-    _width(browser, 1280)
-    _open(browser, site, system, "/")
+    set_width(browser, 1280)
+    open_page(browser, site, system, "/")
     browser.driver.find_element(By.CSS_SELECTOR, ".row .pick input").click()
     style = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1]).trim()"
     assert browser.driver.execute_script(style, ".row.picked", "outline-style") == "solid", "not marked by colour only"
@@ -201,10 +144,10 @@ def test_each_control_is_large_enough_for_touch_on_a_phone(
     system: DevServer, site: str, themed: tuple[Chromium, str]
 ) -> None:
     browser, _ = themed
-    _width(browser, 375)
+    set_width(browser, 375)
     browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
     for path in PAGES:
-        _open(browser, site, system, path)
+        open_page(browser, site, system, path)
         small = browser.driver.execute_script("""
           const inText = (one) => one.closest("p, li, dd, dt, h2, .read, .rows, table") && one.tagName === "A";
           const seen = [...document.querySelectorAll("button, a, summary, select, input:not([type=file])")];
@@ -219,8 +162,8 @@ def test_each_control_is_large_enough_for_touch_on_a_phone(
 @BY_NIGHT_IN_DARK
 def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
     browser, _ = themed
-    _width(browser, 375)
-    _open(browser, site, system, "/")
+    set_width(browser, 375)
+    open_page(browser, site, system, "/")
     for name, heading in (("Tags", "Tags"), ("Activity", "Activity")):
         browser.driver.find_element(By.XPATH, f"//nav[@class='tabbar']/a[normalize-space()='{name}']").click()
         wait_until(lambda name=heading: _heading(browser) == name, f"{name} is shown")  # type: ignore[misc]

@@ -1,0 +1,123 @@
+"""Every control of a page, activated by mouse, touch and keyboard; the page's own actions do not run."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from tests.chromium import Chromium
+from tests.waiting import wait_until
+
+# Lists the visible controls within the elements of a selector, except those that another control stands for: radio
+# buttons and tabs that arrow keys reach, and tags on phones, which are text. Records each click of a person, and
+# prevents its effect.
+WATCH = """
+const [scope] = arguments;
+const all = "a[href], button, summary, input, select, textarea, [tabindex]";
+const typed = "input:not([type=checkbox]), select, textarea, pre, h1";
+const isShown = (one) => one.checkVisibility({ visibilityProperty: true }) && !one.matches(".sr")
+  && getComputedStyle(one).pointerEvents !== "none";
+const isReached = (one) => one.tabIndex >= 0 && (one.type !== "radio" || one.checked);
+const reached = [...document.querySelectorAll(all)].filter((one) => isShown(one) && isReached(one));
+window.watching?.abort();
+window.watching = new AbortController();
+Object.assign(window, {
+  stops: reached.length,
+  controls: reached.filter((one) => one.closest(scope)),
+  activated: new Set(),
+  isTyped: (one) => one.matches(typed),
+});
+const options = { capture: true, signal: window.watching.signal };
+const note = (one) => window.activated.add(window.controls.indexOf(one));
+addEventListener("click", (event) => {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const { target, isTrusted } = event;
+  if (isTrusted) note(target.closest("label")?.control ?? target.closest(all));
+}, options);
+addEventListener("focusin", ({ target }) => window.isTyped(target) && note(target), options);
+// The browser's list of options would cover other controls.
+addEventListener("mousedown", (event) => event.target.matches("select") && event.preventDefault(), options);
+return window.controls.map((one) => (one.ariaLabel || one.textContent.trim() || one.id || one.outerHTML).slice(0, 60));
+"""
+# The point of a control that a pointer would hit, or null if another element covers it.
+POINT = """
+const one = window.controls[arguments[0]];
+const seen = one.closest("label") ?? one;
+document.activeElement.blur(); // a field for tags covers others with its options while it has the focus
+seen.scrollIntoView({ block: "center" });
+const [{ left, top, width, height }] = seen.getClientRects();
+const [x, y] = [left + width / 2, top + height / 2];
+const there = document.elementFromPoint(x, y);
+return there && seen.contains(there) ? [x, y] : null;
+"""
+FOCUSED = """
+const { activeElement: one } = document;
+return [window.controls.indexOf(one), one.matches("input[type=checkbox], input[type=radio]"), window.isTyped(one)];
+"""
+SKIP = "Skip to content"
+"""The link that is visible only while it has the focus."""
+DATE_STOPS = 12
+"""Additional stops of Tab within fields for dates."""
+ROUNDS = 2
+"""A control is pressed again if it was missed: it may have been covered until the page was drawn again."""
+KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " ")}
+
+
+def _mouse(browser: Chromium, x: float, y: float) -> None:
+    for kind in ("mousePressed", "mouseReleased"):
+        asked = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+        browser.driver.execute_cdp_cmd("Input.dispatchMouseEvent", asked)
+
+
+def _finger(browser: Chromium, x: float, y: float) -> None:
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def _key(browser: Chromium, name: str) -> None:
+    code, text = KEYS[name]
+    asked = {"key": name, "code": name, "windowsVirtualKeyCode": code}
+    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "text": text, **asked})
+    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **asked})
+
+
+def _by_pointer(browser: Chromium, scope: str, press: Callable[[Chromium, float, float], None]) -> list[str]:
+    labels: list[str] = browser.driver.execute_script(WATCH, scope)
+    left = [index for index, label in enumerate(labels) if label != SKIP]
+    for _ in range(ROUNDS):
+        for index in left:
+            point = browser.driver.execute_script(POINT, index)
+            if point is not None:
+                press(browser, *point)
+        left = [index for index in _not_activated(browser, labels) if index in left]
+    return [labels[index] for index in left]
+
+
+def by_mouse(browser: Chromium, scope: str) -> list[str]:
+    """Click every control, and return the labels of the controls that got no click."""
+    return _by_pointer(browser, scope, _mouse)
+
+
+def by_touch(browser: Chromium, scope: str) -> list[str]:
+    """Tap every control, and return the labels of the controls that got no click."""
+    return _by_pointer(browser, scope, _finger)
+
+
+def by_keyboard(browser: Chromium, scope: str) -> list[str]:
+    """Press every control that Tab reaches, and return the labels of the controls that got neither click nor focus."""
+    labels: list[str] = browser.driver.execute_script(WATCH, scope)
+    browser.driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+    for _ in range(browser.driver.execute_script("return window.stops") + DATE_STOPS):
+        _key(browser, "Tab")
+        index, is_box, is_typed = browser.driver.execute_script(FOCUSED)
+        if index >= 0 and not is_typed:
+            _key(browser, " " if is_box else "Enter")
+    return [labels[index] for index in _not_activated(browser, labels)]
+
+
+def _not_activated(browser: Chromium, labels: Sequence[str]) -> list[int]:
+    def missing() -> set[int]:
+        return {*range(len(labels))} - {*browser.driver.execute_script("return [...window.activated]")}
+
+    with suppress(AssertionError):  # the click of a tap comes after the end of the touch
+        wait_until(lambda: not missing(), "all controls are activated", seconds=0.3)
+    return sorted(missing())

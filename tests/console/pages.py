@@ -1,0 +1,58 @@
+"""The console's pages and dialogs, and how a test opens them."""
+
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.console.person import keys
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+PAGES = [
+    "/", "/?q=oolong", "/?q=zzqqx", "/?tags=nothing", "/memories/FIRST", "/memories/FIRST/edit", "/add", "/tags",
+    "/activity", "/overview", "/audit", "/import", "/forget", "/connect",
+]  # fmt: skip
+"""Paths of all pages. FIRST is the id of the oldest memory."""
+DIALOGS = {
+    "/": [
+        ["?"],
+        *([f"//button[contains(., '{name}')]"] for name in ("Any time", "Any tag", "Any session", "More filters")),
+        ["//main//li//input[@type='checkbox']", "//div[@class='bulk']/button[normalize-space()='Tag']"],
+    ],
+    "/memories/FIRST": [["r"]],
+    "/tags": [
+        ["//button[@aria-label='Rename tea']"],
+        ["//button[@aria-label='Delete the tag tea']"],
+        ["//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']", "//button[contains(., 'Merge')]"],
+    ],
+    "/forget": [
+        [
+            "//form//input[@type='checkbox']",
+            "//button[normalize-space()='Show what would be forgotten']",
+            "//section//button[contains(@class, 'danger')]",
+        ]
+    ],
+}
+"""What opens each dialog of a page: keys, and XPaths of elements to click."""
+
+
+def set_width(browser: Chromium, width: int) -> None:
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 768}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def open_page(browser: Chromium, site: str, system: DevServer, path: str) -> str:
+    """Open a page, wait until it is complete, and return its name."""
+    first = system.call("list_memories", {"order": "oldest"})["memories"][0]["id"]
+    browser.open(f"{site}{path.replace('FIRST', first)}")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
+    wait_until(lambda: not browser.driver.find_elements(By.CSS_SELECTOR, ".loading"), "all is shown")
+    return path.strip("/?").replace("=", "-").replace("/", "-") or "memories"
+
+
+def press_opener(browser: Chromium, opener: str) -> None:
+    """Press a key, or click the element of an XPath."""
+    if len(opener) == 1:
+        keys(browser, opener)
+        return
+    wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, opener)), f"{opener} is there")
+    browser.driver.find_element(By.XPATH, opener).click()

@@ -1,0 +1,37 @@
+"""Every control of every page, menu and dialog by mouse, touch and keyboard: none is covered, and Tab reaches all."""
+
+import pytest
+
+from tests.chromium import Chromium
+from tests.console.controls import by_keyboard, by_mouse, by_touch
+from tests.console.pages import DIALOGS, PAGES, open_page, press_opener, set_width
+from tests.console.person import find
+from tests.console.touch import phone
+from tests.dev import DevServer
+
+DIALOG, MENU = "dialog[open]", ".menu[open] .menu-list"
+MENUS = {"/": "//summary[@aria-label='Account and appearance']", "/memories/FIRST": "//summary[@aria-label='More']"}
+SHOWN = [
+    *((path, (), "body") for path in PAGES),
+    *((path, tuple(openers), DIALOG) for path, dialogs in DIALOGS.items() for openers in dialogs),
+    *((path, (opener,), MENU) for path, opener in MENUS.items()),
+    ("/", ("//main//li//input[@type='checkbox']",), ".bulk"),
+    ("/tags", ("//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']"), ".bulk"),
+]
+"""Pages, the elements that open something on them, and the selector of what is opened."""
+
+
+@pytest.mark.parametrize(("path", "openers", "scope"), SHOWN)
+@pytest.mark.usefixtures("second_tag")
+def test_each_control_is_activated_by_mouse_touch_and_keyboard(
+    system: DevServer, site: str, browser: Chromium, path: str, openers: tuple[str, ...], scope: str
+) -> None:
+    set_width(browser, 1280)
+    open_page(browser, site, system, path)
+    for opener in openers:
+        press_opener(browser, opener)
+    find(browser, scope)
+    found = {"mouse": by_mouse(browser, scope), "keyboard": by_keyboard(browser, scope)}
+    with phone(browser):
+        found["touch"] = by_touch(browser, scope)
+    assert found == {"mouse": [], "keyboard": [], "touch": []}
