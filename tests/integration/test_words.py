@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
 from mnemosyne.service import ingest
@@ -44,6 +45,33 @@ def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accen
     missed = [p for p in FOUND_LITERALLY if not _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
     found = [p for p in NOT_FOUND_LITERALLY if _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
     assert (missed, found) == ([], [])
+
+
+@pytest.mark.parametrize(("query", "fillers"), [
+    ("copper kettle warranty", ["the drawing of a bridge needs more ink", "many people walk along the quiet river"]),
+    ("Kupferkessel Garantie Händler", ["die Zeichnung der Brücke braucht Tinte", "viele Leute gehen am Fluss entlang"]),
+    ("медный чайник гарантия", ["чертёж моста требует больше чернил", "многие люди гуляют вдоль реки"]),
+    ("銅 鍋 証", ["橋の絵にはもっとインクがいる", "人々は静かな川に沿って歩く"]),
+])  # fmt: skip
+def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_long_memory(
+    memories: PostgresMemories, query: str, fillers: list[str]
+) -> None:
+    one, two = (" ".join([filler] * 20) for filler in fillers)
+    words = query.split()
+    scattered = f"{words[0]} {one} {words[1]} {two} {words[2]}"
+    together = f"{one} {' '.join(words)} {two}"
+    for contents in ((scattered, together), (together, scattered)):
+        first, second = _hits(memories, _stored(memories, *contents, "something else"), query)
+        assert (first.content, second.content) == (together, scattered)
+
+
+def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMemories) -> None:
+    filler = " ".join(["the drawing of a bridge needs more ink"] * 40)
+    namespace = _stored(memories, f"copper {filler}", f"{filler} copper")
+    first, last = _hits(memories, namespace, "copper")
+    for hit in (first, last):
+        store_of(memories, namespace).update(hit.id, MemoryChange(title="kettle"))
+    assert [hit.content[:6] for hit in _hits(memories, namespace, "copper kettle")] == ["copper", "the dr"]
 
 
 @pytest.mark.parametrize(("query", "best", "other"), [

@@ -28,6 +28,8 @@ class Candidate(NamedTuple):
     """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
     length: int = 0
     """Bytes of the content."""
+    passage_score: float | None = None
+    """Lexical score of the best passage of 100 words; None if the memory is one passage."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,6 +49,9 @@ class Weights:
     short_content: float = 400
     """Bytes of the median candidate up to which nothing is added to the lexical weight. At twice as many bytes, half of
     the number is added."""
+    best_passage: float = 0.5
+    """Fraction of the lexical score of a memory of several passages that its best passage has. A long memory has
+    several topics, and words of the query that are close to each other are better evidence than scattered ones."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -86,7 +89,8 @@ def relevant(
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
     lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: candidates.listed], weights))
-    own = [score + time for score, time in zip(fuse(rows, candidates.listed, lexical_weight), times, strict=True)]
+    fused = fuse(rows, candidates.listed, lexical_weight, weights)
+    own = [score + time for score, time in zip(fused, times, strict=True)]
     around = _adjacency(candidates.neighbours)
     context = add_context(rows, own, around, weights)
     speakers_named = names_in(query, {row.speaker for row in rows if row.speaker})
@@ -106,18 +110,30 @@ def _extra_lexical_weight(rows: Sequence[Candidate], weights: Weights) -> float:
     return weights.long_lexical * (1 - min(1.0, weights.short_content / max(1, median)))
 
 
-def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[float]:
+def fuse(
+    rows: Sequence[Candidate], listed: int, lexical_weight: float, weights: Weights = DEFAULT_WEIGHTS
+) -> list[float]:
     """Combine both scores of each row, scaled by the least and the largest score of the listed rows.
 
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
     vectors = [row.vector_score or 0.0 for row in rows]
-    words = [row.lexical_score or 0.0 for row in rows]
+    words = [by_words(row, weights) for row in rows]
     near, matching = _scaled(vectors, listed, flat=None), _scaled(words, listed, flat=0.0)
     return [
         (1 - lexical_weight) * near_score + lexical_weight * word_score
         for near_score, word_score in zip(near, matching, strict=True)
     ]
+
+
+def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
+    """Return the lexical score; of a memory with several passages, the mean of the whole text's and the best passage's.
+
+    Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
+    """
+    whole = row.lexical_score or 0.0
+    share = 0.0 if row.passage_score is None else weights.best_passage
+    return (1 - share) * whole + share * (row.passage_score or 0.0)
 
 
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
@@ -188,11 +204,11 @@ def plain(candidates: Candidates) -> list[Ranked]:
     The relevance is the cosine, or the share of the largest BM25 score; 1 for a substring, 0 for the newest memories.
     """
     rows = candidates.rows[: candidates.listed]
-    largest = max((row.lexical_score or 0.0 for row in rows), default=0.0) or 1.0
+    largest = max((by_words(row) for row in rows), default=0.0) or 1.0
 
     def relevance(row: Candidate) -> float:
         if row.lexical_score is not None:
-            return row.lexical_score / largest
+            return by_words(row) / largest
         if row.vector_score is not None:
             return min(1.0, max(0.0, row.vector_score))
         return 1.0 if candidates.strategy == "substring" else 0.0

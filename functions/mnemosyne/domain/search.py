@@ -95,9 +95,10 @@ def last_word(query: str) -> str:
 class Why:
     """Parts of a hit's relevance, before normalisation to [0, 1]. None means not computed.
 
-    `vector_score` is the cosine similarity to the query, and `lexical_score` the BM25 score. `neighbours`, `time` and
-    `speaker` are bonuses: for neighbours in the session, and for a time or speaker named in the query. `redundancy` is
-    the cosine similarity to a better hit; one ninth of it is subtracted.
+    `vector_score` is the cosine similarity to the query, and `lexical_score` the BM25 score of the
+    memory and its best passage. `neighbours`, `time` and `speaker` are bonuses: for neighbours in the session, and for
+    a time or speaker named in the query. `redundancy` is the cosine similarity to a better hit; one ninth of it is
+    subtracted.
     """
 
     matched_words: tuple[str, ...]

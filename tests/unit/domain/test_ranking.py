@@ -39,6 +39,11 @@ def test_fusion_scales_both_scores_over_all_candidates() -> None:
     assert ranking.fuse(rows, 3, 0.5) == pytest.approx([0.5, 0.75, 0.125])
 
 
+def test_half_of_the_score_by_words_of_a_long_memory_is_that_of_its_best_passage() -> None:
+    rows = [_candidate("long", words=4.0, passage_score=2.0), _candidate("a", words=1.0), _candidate("b", words=5.0)]
+    assert ranking.fuse(rows, 3, 1.0) == pytest.approx([0.5, 0.0, 1.0])
+
+
 @pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.6), (4_000, 0.68)])
 def test_words_weigh_more_among_long_memories(length: int, expected: float) -> None:
     rows = [_candidate("vector", 1.0, 0.0, length=length), _candidate("words", 0.0, 1.0, length=length)]

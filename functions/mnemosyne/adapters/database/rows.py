@@ -28,6 +28,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.quota import Quota
+from mnemosyne.domain.ranking import by_words
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
@@ -253,7 +254,7 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
     why = Why(
         matched_words=tuple(record["matched_words"]),
         vector_score=ranked.candidate.vector_score,
-        lexical_score=ranked.candidate.lexical_score,
+        lexical_score=None if ranked.candidate.lexical_score is None else by_words(ranked.candidate),
         neighbours=ranked.neighbours,
         time=ranked.time,
         speaker=ranked.speaker,

@@ -174,6 +174,44 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
+-- Return the word weights of each passage of a text. A passage is 100 words that follow each other; in scripts without
+-- spaces between words, 100 characters. The result is null if the text is not longer than one passage.
+--
+-- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
+-- scattered over the whole memory. Passages have only the stems without accents, which have the largest weights in a
+-- query.
+CREATE OR REPLACE FUNCTION passage_weights(p_namespace text, p_text text, p_language text) RETURNS sparsevec[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    passage_length CONSTANT integer := 100;
+    parts text := split_compounds(split_characters(p_text));
+    words tsvector;
+BEGIN
+    -- Each word and the space after it have at least two bytes.
+    IF octet_length(parts) < 2 * passage_length THEN
+        RETURN NULL;
+    END IF;
+    words := CASE WHEN coalesce(p_language, 'en') = 'en' THEN to_tsvector('english', without_accents(parts))
+        ELSE fold_words(to_tsvector(stemmer(p_language), parts)) END;
+    RETURN (
+        SELECT CASE WHEN max(passage.number) > 0 THEN array_agg(passage.weights ORDER BY passage.number) END
+        FROM (
+            SELECT counted.number, CAST(
+                '{' || string_agg(counted.key || ':' || CAST(2.2 * n / (n + 1.2) AS real), ',') || '}/536870912'
+                AS sparsevec) AS weights
+            FROM (
+                SELECT (position - 1) / passage_length AS number, term.key, count(*) AS n
+                FROM (SELECT term_key(p_namespace, u.lexeme) AS key, u.positions FROM unnest(words) AS u OFFSET 0) AS term
+                CROSS JOIN LATERAL unnest(term.positions) AS position
+                GROUP BY 1, 2
+            ) AS counted
+            GROUP BY counted.number
+        ) AS passage
+    );
+END
+$$;
+
 -- Trigger function: write the words of inserted memories to memory_words.
 --
 -- The function has SECURITY DEFINER, because the roles of the services have no right to write memory_words. PostgreSQL
@@ -183,8 +221,9 @@ CREATE OR REPLACE FUNCTION collect_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    INSERT INTO memory_words (memory_id, language, keys, weights)
-    SELECT m.id, t.language, term_keys(m.namespace, words), term_weights(m.namespace, words)
+    INSERT INTO memory_words (memory_id, language, keys, weights, passages)
+    SELECT m.id, t.language, term_keys(m.namespace, words), term_weights(m.namespace, words),
+        passage_weights(m.namespace, t.text, t.language)
     FROM stored AS m
     CROSS JOIN LATERAL (
         SELECT searched.text, text_language(searched.text) AS language
@@ -204,7 +243,8 @@ DECLARE
     new_language text := text_language(searched);
     words tsvector := words_of(searched, new_language);
 BEGIN
-    UPDATE memory_words SET language = new_language, keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
+    UPDATE memory_words SET language = new_language, keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words),
+        passages = passage_weights(NEW.namespace, searched, new_language)
     WHERE memory_id = NEW.id;
     RETURN NULL;
 END
@@ -217,4 +257,4 @@ CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, con
 
 REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, simple_words,
     fold_words, stemmed_words, words_of(text, text), words_of(text), term_key, term_keys, term_weights, searched_text(text, text),
-    searched_text(text, text[], text), collect_words, collect_changed_words FROM PUBLIC;
+    searched_text(text, text[], text), passage_weights, collect_words, collect_changed_words FROM PUBLIC;

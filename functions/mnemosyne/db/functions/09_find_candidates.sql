@@ -153,7 +153,7 @@ BEGIN
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
             query_vector, terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
-            coalesce(ids, lexical_ids), vector_scores, lexical_scores, p_query IS NOT NULL AND p_mode <> 'exact',
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, p_query IS NOT NULL AND p_mode <> 'exact',
             filters.as_of)
         END);
 END

@@ -120,7 +120,8 @@ CREATE TABLE memory_words (
     memory_id uuid PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
     language  text,  -- ISO 639-1 code, as the SQL function text_language detects it; null if unknown
     keys      integer[] NOT NULL,
-    weights   sparsevec NOT NULL
+    weights   sparsevec NOT NULL,
+    passages  sparsevec[]  -- the weights of each passage of a long text; null if the text is one passage
 );
 
 -- The ratings of memories. A principal (an authenticated caller) has at most one rating of a memory. Searches do not
