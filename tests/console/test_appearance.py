@@ -160,6 +160,15 @@ def test_each_control_is_large_enough_for_touch_on_a_phone(
 
 
 @BY_NIGHT_IN_DARK
+def test_on_a_phone_the_chart_of_the_overview_names_its_last_month(
+    system: DevServer, site: str, themed: tuple[Chromium, str]
+) -> None:
+    browser, _ = themed
+    set_width(browser, 375)
+    open_page(browser, site, system, "/overview")
+    assert find(browser, ".chart-x span:last-child").text == "May"
+
+
 def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
     browser, _ = themed
     set_width(browser, 375)

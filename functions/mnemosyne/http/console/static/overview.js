@@ -98,7 +98,8 @@ function Months({ timeline }) {
         x=${index * step + (step - width) / 2} width=${width} y=${y(memories)} height=${CHART_HEIGHT - y(memories)}>
         <title>${bucketLabel(time, "month")}: ${countMemories(memories)}</title></rect>`)}</svg>
     <figcaption class="chart-x" aria-hidden="true">${filled.map(({ time }, index) => html`
-      <span class=${index % 2 ? "" : "thin"}>${short.format(new Date(time))}</span>`)}</figcaption></figure></section>`;
+      <span class=${(filled.length - index) % 2 ? "" : "thin"}>${short.format(new Date(time))}
+      </span>`)}</figcaption></figure></section>`;
 }
 
 function TopTags({ tags }) {
