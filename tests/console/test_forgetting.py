@@ -17,6 +17,7 @@ def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
     site: str, browser: Chromium, system: DevServer
 ) -> None:
     browser.open(f"{site}/import")
+    shows(browser, "with a receipt. Choose what to forget")
     follow(browser, "Choose what to forget")
     press(browser, "Show what would be forgotten")
     shows(browser, "Choose tags, a session or a time, or all memories.")

@@ -17,7 +17,8 @@ export function Transfer({ may }) {
   return html`<div class="narrow"><div class="page-head"><${Heading}>Import & export</></div><div class="stack">
     ${mayImport && html`<${Drop} /><${Imports} />`}<${Export} />
     ${may.has("forget_memories") && html`<section class="panel pad stack-s" aria-labelledby="forget">
-      <h2 id="forget">Forget</h2><p class="soft small">Delete many memories with their texts everywhere, with a receipt.
+      <h2 id="forget">Forget</h2><p class="soft small">Delete many memories with their texts everywhere, with a
+        receipt.${" "}
         <a href="/forget">Choose what to forget</a></p></section>`}</div></div>`;
 }
 
