@@ -83,5 +83,5 @@ const Expiry = ({ form, onChange }) => html`<div class="field">
   <input class="input" id="expiry" type="date" value=${form.expiry}
     onInput=${(event) => onChange("expiry", event.target.value)} />
   <label class="check"><input type="checkbox" checked=${form.pinned}
-    onChange=${(event) => onChange("pinned", event.target.checked)} /> Keep
-    <span class="faint">after the namespace's default lifetime</span></label></div>`;
+    onChange=${(event) => onChange("pinned", event.target.checked)} />
+    <span>Keep <span class="faint">after the namespace's default lifetime</span></span></label></div>`;
