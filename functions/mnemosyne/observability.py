@@ -24,7 +24,9 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # The second alternative keeps the numbers of names, dimensions and versions: gemini-embedding-001, dimension 768.
+    # `grouped` replaces every match. The second alternative skips a number that is part of a name (gemini-embedding-1)
+    # and the number of a dimension or version (dimension 768). The third replaces long ids even in names, as in
+    # project-123456789012.
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",

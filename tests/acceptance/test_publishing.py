@@ -35,7 +35,7 @@ def publisher(emulator: str) -> Iterator[Publisher]:
 
 
 def _line(number: int) -> str:
-    """Return the nth line of the file. Most lines are valid; each tenth is unusual or invalid."""
+    """Return a line of the file. Of each hundred lines, lines 10, 20, 30, 40, 50 and 60 are unusual or invalid."""
     memory: dict[str, Any] = {"content": f"row {number}", "timestamp": "2026-05-20T12:00:00Z"}
     match number % 100:
         case 10:

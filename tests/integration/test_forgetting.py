@@ -218,7 +218,7 @@ def test_a_memory_that_is_embedded_while_a_forgetting_begins_is_not_stored(servi
     assert titles(services) == []
 
 
-def test_requests_that_were_never_stored_remain_without_their_text(
+def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     made = request("a secret recipe for oolong")

@@ -262,7 +262,10 @@ def redirect_problem(uri: object) -> str:
 
 
 def redirect_host(uri: str) -> str:
-    """Return the part of a redirect URI that a person is shown: the host, or the scheme of a program."""
+    """Return the host and port of a redirect URI, or a custom scheme such as `vscode:`.
+
+    The consent page shows the result, so that a person sees which application receives the code.
+    """
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 

@@ -83,7 +83,7 @@ def test_each_change_is_logged_in_the_audit_log_without_contents(
 
 
 @pytest.mark.parametrize("tool", ["get_memory", "delete_memory"])
-def test_an_unknown_id_is_an_error(services: FakeServices, tool: str) -> None:
+def test_a_tool_call_with_the_id_of_no_memory_is_an_error_that_names_the_id(services: FakeServices, tool: str) -> None:
     result = call_tool(services, tool, id="01a1fcf1-643f-7f9f-8bdd-01b104fff04f")
     assert result.is_error
     assert "no memory has the id 01a1fcf1-643f-7f9f-8bdd-01b104fff04f" in text_of(result)

@@ -116,9 +116,11 @@ BEGIN
 END
 $$;
 
--- Return the same JSON as candidate_rows, for a search with one list of candidates and without neighbours. The columns of
--- sessions and speakers contain only nulls. So does the column of a score that this list does not have, for example the
--- lexical score in a list by vector. This function takes half the time of candidate_rows.
+-- Return candidates as JSON in the form of candidate_rows, for a search with one list of candidates, by vector or by
+-- words. The search reads no neighbours of the candidates in their sessions, so the field `neighbours` is an empty
+-- array, and the arrays for session and speaker in the field `columns` contain only nulls. The array of the other list's
+-- score also contains only nulls: in a search by vector, the lexical score. This function takes half the time of
+-- candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
     p_statements boolean, p_as_of timestamptz

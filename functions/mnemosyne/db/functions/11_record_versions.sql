@@ -145,9 +145,9 @@ BEGIN
             provenance = known_provenance(EXCLUDED.provenance, i.provenance), updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- The INSERT changes no row if the version was refused and its message is a dead letter: the request stays
-        -- dead_lettered. The result must contain this request as well, because otherwise the caller would store the
-        -- version.
+        -- The INSERT changes no row in one case: the change of an immutable record is refused (event `failed`), and the
+        -- request is dead_lettered already. The request keeps that state. It must still be in the result: claim_requests
+        -- returns the result in already_final, and its caller stores every request that is missing there.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;

@@ -567,8 +567,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN lower(p_text)
     ELSE normalize(lower(normalize(p_text, NFKC)), NFKC) END;
 
--- Return the trigrams of a content in the form of literal_form, each with a hash of the namespace in front. The result
--- is null if the content has fewer than three bytes.
+-- Return the trigrams of literal_form(p_content), each with a hash of the namespace in front. The result is null if
+-- literal_form(p_content) has fewer than three bytes.
 --
 -- A trigram consists of three bytes of UTF-8, not of three characters: PostgreSQL reads the n-th byte of a value in
 -- constant time, but not the n-th character.
