@@ -95,7 +95,7 @@ def _addresses_of_64(number: int) -> str:
     return f"2001:db8:1:1:{secrets.randbits(16):x}:{secrets.randbits(16):x}::{number:x}"
 
 
-# -- budgets
+# -- rate limits of endpoints and networks
 
 
 def _routes(app: Starlette) -> list[Route]:

@@ -196,7 +196,7 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Con
     assert int(owner.run_file("SELECT count(*) FROM oauth_requests")[0][0]) == 0
 
 
-# -- the answer
+# -- the consent page
 
 
 @pytest.mark.parametrize("clicks", [2, 5])

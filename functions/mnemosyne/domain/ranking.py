@@ -23,7 +23,8 @@ from mnemosyne.domain.time.window import TimeWindow
 class Weights:
     """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
 
-    Scores before normalisation are in [0, 1], so a weight is also the largest number of points that its part adds.
+    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of points
+    that the part adds.
     """
 
     second_previous: float = 0.25

@@ -54,7 +54,7 @@ def whole(memories: Sequence[SearchHit]) -> str:
 def passages(memories: Sequence[SearchHit], query: str) -> str:
     """Format a passage of each hit, and its title if the passage does not contain it.
 
-    The passages have 2,100 characters together, and at least 210 each.
+    A passage has at most 210 characters if there are ten hits or more, else 2,100 divided by the number of hits.
     """
     length = max(SHORTEST_PASSAGE, TEXT_CHARACTERS // max(1, len(memories)))
     texts = ((hit, passage(_content(hit), query, length)) for hit in memories)

@@ -140,8 +140,8 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
 def without_old_texts(
     requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
 ) -> Sequence[FailedRequest]:
-    """Return the requests. If the message is older than the latest forgetting, remove the beginnings of their
-    contents."""
+    """Return the requests. If the message was published before the latest forgetting, remove `first_words` (the
+    beginning of the content) from each request."""
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 
 

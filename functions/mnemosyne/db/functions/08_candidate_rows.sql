@@ -76,8 +76,8 @@ BEGIN
                     coalesce(members.lexical_score, (
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) AS lexical_score,
-                    -- A shorter content has one passage. All passages have about the same length, so their scores need
-                    -- no length normalization.
+                    -- Skip contents of at most 200 bytes, which usually have only one passage. All passages have about
+                    -- the same length, so their scores need no length normalization.
                     CASE WHEN octet_length(m.content) > 200 THEN (
                         SELECT - min(passage <#> p_terms) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                         WHERE w.memory_id = m.id

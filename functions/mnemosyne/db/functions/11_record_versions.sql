@@ -99,8 +99,8 @@ $$;
 -- has stored the memory of the version. The caller must hold the locks of the record keys that claim_requests takes.
 --
 -- If the memory of a version has been deleted since the caller looked it up, the result does not contain the version.
--- If the memory of a version was stored, but a deletion of the record that covers the version was committed meanwhile,
--- the function raises serialization_failure.
+-- If this transaction stored the memory of a version, and a deletion that covers the version (see is_covered) was
+-- committed meanwhile, the function raises serialization_failure.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

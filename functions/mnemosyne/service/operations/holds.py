@@ -64,7 +64,7 @@ class SuspendExpiry(Operation):
     after: bool = False
 
     def run(self, operator: Operator) -> dict[str, Any]:
-        """Return the number of changed memories, and whether the caller must continue."""
+        """Change one page. Return the number of changed memories, and as `after` whether to call again."""
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 
