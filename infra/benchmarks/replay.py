@@ -48,6 +48,8 @@ class RecordedSearch:
     def find_candidates(self, *_: object, **__: object) -> Candidates:
         """Return the recorded candidates."""
         found = self.recorded["candidates"]
+        if any(len(row) != len(Candidate._fields) for row in found["rows"]):
+            raise SystemExit("the candidates were recorded by another version: record them again")
         return Candidates(**found | {"rows": [Candidate(*row) for row in found["rows"]]})
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:

@@ -53,10 +53,19 @@ def test_the_longest_content_is_read_back_unchanged(memories: MemoryStore) -> No
     assert memory and memory.content == content
 
 
-def test_a_content_with_more_words_than_a_sparse_vector_can_hold_is_stored_and_found(memories: MemoryStore) -> None:
-    """A sparse vector has at most 16,000 elements: https://github.com/pgvector/pgvector#sparsevec-type."""
-    many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
-    memory_id = store_content(memories, f"ledger {many} ledger")
+@pytest.mark.parametrize("words", [
+    [f"{number:x}" for number in range(0x10000, 0x10000 + 16_500)],
+    [chr(0x1200 + number // 182) + chr(0x1200 + number % 182) for number in range(33_000)],
+    [chr(0x4E00 + number) for number in [0] * 16_400 + [*range(20_000)]],
+], ids=["16,500 words", "33,000 short words", "20,000 characters after position 16,383"])  # fmt: skip
+def test_a_content_with_more_words_than_a_sparse_vector_can_hold_is_stored_and_found(
+    memories: MemoryStore, words: list[str]
+) -> None:
+    """A sparse vector has at most 16,000 elements: https://github.com/pgvector/pgvector#sparsevec-type.
+
+    A tsvector has no position above 16,383: https://www.postgresql.org/docs/current/textsearch-limitations.html.
+    """
+    memory_id = store_content(memories, f"ledger {' '.join(words)} ledger")
     found = find(memories, SearchQuery(query="ledger"), None).hits
     assert [hit.id for hit in found] == [memory_id]
 

@@ -2,6 +2,7 @@
 
 from itertools import count
 from random import Random
+from uuid import UUID
 
 import pytest
 
@@ -61,8 +62,38 @@ def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_l
     scattered = f"{words[0]} {one} {words[1]} {two} {words[2]}"
     together = f"{one} {' '.join(words)} {two}"
     for contents in ((scattered, together), (together, scattered)):
-        first, second = _hits(memories, _stored(memories, *contents, "something else"), query)
+        namespace = _stored(memories, *contents, "something else")
+        first, second = _hits(memories, namespace, query)
         assert (first.content, second.content) == (together, scattered)
+        hybrid = store_of(memories, namespace).find_candidates(
+            SearchQuery(query=query), FakeEmbedder().embed_query(query), model=FAKE_SPACE.model, count=100, excluded={}
+        )
+        passages = {UUID(row.id): row.passage_score or 0.0 for row in hybrid.rows}
+        assert passages[first.id] > passages[second.id] > 0
+
+
+@pytest.mark.parametrize(("word", "scattered", "together"), [
+    ("kettle", "copper {} warranty", "{} copper kettle warranty"),
+    ("鍋", "銅 {} 証", "{} 銅鍋証"),
+])  # fmt: skip
+def test_words_at_the_end_of_a_very_long_memory_are_close_together(
+    memories: PostgresMemories, word: str, scattered: str, together: str
+) -> None:
+    """A tsvector has at most 255 positions of a word, and none above 16,383."""
+    filler = (
+        f"{word} the drawing of a bridge " * 500 if word.isascii() else f"{word}橋の絵にはもっとインクがいる" * 1_200
+    )
+    contents = [scattered.format(filler), together.format(filler)]
+    query = "copper kettle warranty" if word.isascii() else "銅鍋証"
+    first, second = _hits(memories, _stored(memories, *contents, "something else"), query)
+    assert [first.content, second.content] == contents[::-1]
+
+
+def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemories) -> None:
+    filler = " ".join(["the drawing of a bridge needs more ink"] * 20)
+    contents = [f"{filler} parseHTTPResponse {filler}", f"{filler} http {filler} response"]
+    first, _ = _hits(memories, _stored(memories, *contents, "something else"), "http response")
+    assert first.content == contents[0]
 
 
 def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMemories) -> None:

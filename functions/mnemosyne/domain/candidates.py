@@ -29,7 +29,8 @@ class Candidate(NamedTuple):
     length: int = 0
     """Bytes of the content."""
     passage_score: float | None = None
-    """Lexical score of the best passage of 100 words; None if the memory is one passage."""
+    """Lexical score of the best passage of 100 words; None if the memory is one passage, or was not searched
+    by words."""
 
 
 @dataclass(frozen=True, kw_only=True)

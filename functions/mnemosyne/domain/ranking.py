@@ -23,8 +23,8 @@ from mnemosyne.domain.time.window import TimeWindow
 class Weights:
     """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
 
-    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of points
-    that the part adds.
+    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of
+    points that the part adds.
     """
 
     second_previous: float = 0.25
@@ -202,7 +202,8 @@ def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, 
 def plain(candidates: Candidates) -> list[Ranked]:
     """Score the candidates of a search that is not hybrid.
 
-    The relevance is the cosine, or the share of the largest BM25 score; 1 for a substring, 0 for the newest memories.
+    The relevance is the cosine, or the share of the largest score by words; 1 for a substring, 0 for the newest
+    memories.
     """
     rows = candidates.rows[: candidates.listed]
     largest = max((by_words(row) for row in rows), default=0.0) or 1.0

@@ -5,8 +5,8 @@
 -- score a memory for a query, a search multiplies this frequency by a factor for the memory's length (lexical_score)
 -- and by a factor for the rarity of the word in the namespace (search_terms).
 --
--- The rows of memory_words depend on words_of, on the SQL functions that words_of calls, and on term_key, term_weights
--- and searched_text. A change to one of these functions needs a migration that fills the table again.
+-- The rows of memory_words depend on words_of, on the SQL functions that words_of calls, and on term_key, term_weights,
+-- passage_weights and searched_text. A change to one of these functions needs a migration that fills the table again.
 
 -- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
 -- and stroked Latin letters, such as "ø", are replaced by their base letters. In other scripts, a letter with a mark
@@ -174,40 +174,33 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- Return the word weights of each passage of a text. A passage is 100 words that follow each other; in scripts without
--- spaces between words, 100 characters. The result is null if the text is not longer than one passage.
+-- Return the word weights of each passage of a text. A passage is at most 100 words that follow each other; in scripts
+-- without spaces between words, 100 characters. The passages of a text have equal lengths. A text of more than 16,000
+-- words has 160 longer passages. The result is null if the text is one passage. A text without spaces is one passage,
+-- too.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
--- scattered over the whole memory. Passages have only the stems without accents, which have the largest weights in a
--- query.
+-- scattered over the whole memory. Passages have only stems without accents, which have the largest weights in a query:
+-- a match by a word with accents, an unstemmed word or a whole compound counts only in the score of the whole memory.
+--
+-- The positions of a tsvector cannot tell the passage of a word, because a tsvector has no position above 16,383, and at
+-- most 255 positions of a word.
 CREATE OR REPLACE FUNCTION passage_weights(p_namespace text, p_text text, p_language text) RETURNS sparsevec[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    passage_length CONSTANT integer := 100;
-    parts text := split_compounds(split_characters(p_text));
-    words tsvector;
+    words text[] := array_remove(string_to_array(translate(split_characters(p_text), E'\n\t\r', '   '), ' '), '');
+    word_count integer := cardinality(words);
+    passages integer := least(160, greatest(1, ceil(word_count / 100.0)));
+    passage_length integer := ceil(word_count / CAST(passages AS double precision));
 BEGIN
-    -- Each word and the space after it have at least two bytes.
-    IF octet_length(parts) < 2 * passage_length THEN
+    IF passages = 1 THEN
         RETURN NULL;
     END IF;
-    words := CASE WHEN coalesce(p_language, 'en') = 'en' THEN to_tsvector('english', without_accents(parts))
-        ELSE fold_words(to_tsvector(stemmer(p_language), parts)) END;
-    RETURN (
-        SELECT CASE WHEN max(passage.number) > 0 THEN array_agg(passage.weights ORDER BY passage.number) END
-        FROM (
-            SELECT counted.number, CAST(
-                '{' || string_agg(counted.key || ':' || CAST(2.2 * n / (n + 1.2) AS real), ',') || '}/536870912'
-                AS sparsevec) AS weights
-            FROM (
-                SELECT (position - 1) / passage_length AS number, term.key, count(*) AS n
-                FROM (SELECT term_key(p_namespace, u.lexeme) AS key, u.positions FROM unnest(words) AS u OFFSET 0) AS term
-                CROSS JOIN LATERAL unnest(term.positions) AS position
-                GROUP BY 1, 2
-            ) AS counted
-            GROUP BY counted.number
-        ) AS passage
+    RETURN ARRAY(
+        SELECT term_weights(
+            p_namespace, stemmed_words(array_to_string(words[first:first + passage_length - 1], ' '), p_language))
+        FROM generate_series(1, word_count, passage_length) AS first ORDER BY first
     );
 END
 $$;

@@ -76,8 +76,8 @@ BEGIN
                     coalesce(members.lexical_score, (
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) AS lexical_score,
-                    -- Skip contents of at most 200 bytes, which usually have only one passage. All passages have about
-                    -- the same length, so their scores need no length normalization.
+                    -- A content of at most 200 bytes has several passages only by a long title or many tags: they are
+                    -- not read. Passages have about the same length, so their scores need no length normalization.
                     CASE WHEN octet_length(m.content) > 200 THEN (
                         SELECT - min(passage <#> p_terms) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                         WHERE w.memory_id = m.id
@@ -141,7 +141,7 @@ BEGIN
                 THEN (SELECT statement_then(m, p_as_of) FROM memories m WHERE m.id = r.id) END),
             array_agg(true),
             array_agg(r.length),
-            array_agg(CASE WHEN r.lexical_score IS NOT NULL THEN (
+            array_agg(CASE WHEN r.lexical_score IS NOT NULL AND r.length > 200 THEN (
                 SELECT CAST(- min(passage <#> p_terms) AS real) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                 WHERE w.memory_id = r.id
             ) END)))

@@ -123,6 +123,8 @@ CREATE TABLE memory_words (
     weights   sparsevec NOT NULL,
     passages  sparsevec[]  -- the weights of each passage of a long text; null if the text is one passage
 );
+-- MAIN moves the passages out of a long row before the weights, which every search by words reads.
+ALTER TABLE memory_words ALTER COLUMN weights SET STORAGE MAIN;
 
 -- The ratings of memories. A principal (an authenticated caller) has at most one rating of a memory. Searches do not
 -- read this table: the columns rating_count and rating_sum of `memories` have the sums.
