@@ -314,6 +314,9 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     ):
         pass
     let_go()
+    # Half a second ends the hang soon, but is too short for a connection on a busy machine.
+    monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 5.0)
+    socket.setdefaulttimeout(5.0)
     for _ in range(50):
         with pool.connection() as connection:
             connection.broken = True  # so that each checkout opens a new one
