@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,9 @@ from infra.benchmarks.replay import try_weights
 def _recorded(question: str, relevant: str) -> dict[str, object]:
     """Two memories: the first has the better cosine, the second begins with the speaker in the question."""
     rows = [
-        ["a", 0, None, 0.5, 0.9, 1.0, None, None, True],
-        ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True],
-        ["c", 0, None, 0.5, 0.1, 1.0, None, None, True],
+        ["a", 0, None, 0.5, 0.9, 1.0, None, None, True, 0, None],
+        ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True, 0, None],
+        ["c", 0, None, 0.5, 0.1, 1.0, None, None, True, 0, None],
     ]
     vector = base64.b64encode(np.ones(4, dtype=np.float16).tobytes()).decode()
     return {
@@ -42,6 +43,16 @@ def test_a_changed_weight_changes_the_quality_that_is_printed(
     try_weights(file, {"speaker": weight})
     changed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  changed"))
     assert changed.split()[-1] == "1.000", "nDCG@10 is 1 if the relevant memory comes first"
+
+
+def test_candidates_without_a_field_of_this_version_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "candidates.jsonl.gz"
+    recorded: Any = _recorded("tea", "first")
+    recorded["candidates"]["rows"] = [row[:-1] for row in recorded["candidates"]["rows"]]
+    with gzip.open(file, "wt") as lines:
+        lines.write(json.dumps(recorded) + "\n")
+    with pytest.raises(SystemExit, match="record them again"):
+        try_weights(file, {"speaker": 0.2})
 
 
 def test_an_unknown_weight_is_refused(tmp_path: Path) -> None:
