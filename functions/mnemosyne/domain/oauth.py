@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from mnemosyne.domain.principal import Scope, scopes_of
+from mnemosyne.domain.redirect_uris import is_same, split_uri
 
 REQUEST_SECONDS = 600
 """Time in which a person must log in and consent."""
@@ -27,7 +28,6 @@ PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
 """Maximum pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large one (/24 or
 /48). A new request replaces the oldest."""
 REDIRECT_URIS = 10
-URI_LENGTH = 2_000
 CLIENT_ID_LENGTH = 1_000
 """Maximum characters of a client's id. With a subject of 190 four-byte characters, the id fits an index entry of at
 most 2,704 bytes."""
@@ -35,16 +35,6 @@ SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """Scopes that a client may request."""
 DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
 """Scopes of a client that requests no supported scope, and of people whose access rule has no scopes."""
-
-# Private-use URI schemes: reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) except those of
-# operating systems. Some MCP clients use other schemes.
-_REVERSE_DOMAIN = re.compile(
-    r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
-)
-_CLIENT_SCHEMES = {"cursor", "vscode", "vscode-insiders", "windsurf"}
-# A host in the syntax of a Content-Security-Policy.
-_HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
-_LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +48,7 @@ class Client:
 
     def allows_redirect(self, redirect_uri: str) -> bool:
         """Whether the client has registered the URI. On loopback the port may differ (RFC 8252, section 7.3)."""
-        return any(_same(registered, redirect_uri) for registered in self.redirect_uris)
+        return any(is_same(registered, redirect_uri) for registered in self.redirect_uris)
 
     @property
     def host(self) -> str:
@@ -109,7 +99,7 @@ class Grant:
     stands: bool = True
     """Whether the grant is neither revoked nor expired."""
     last_used_at: datetime | None = None
-    """Exact to a minute. None before the first use, and where the account page is not concerned."""
+    """Exact to a minute. None before the first use. Only the account page reads it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,68 +228,8 @@ def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
 
 
 def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:
-    parts = _split(resource)
+    parts = split_uri(resource)
     if parts is None or parts.scheme not in ("http", "https") or "@" in parts.netloc or "#" in resource:
         return None
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     return parts.scheme, (parts.hostname or "").removesuffix("."), port, parts.path.rstrip("/")
-
-
-def redirect_problem(uri: object) -> str:
-    """Return why a redirect URI is not allowed; empty if it is."""
-    if not isinstance(uri, str) or len(uri) > URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
-        return f"must be a URI of at most {URI_LENGTH} characters of ASCII"
-    parts = _split(uri)
-    if parts is None or not parts.scheme or "#" in uri or "\\" in uri:
-        return "must be an absolute URI without a fragment"
-    if parts.scheme == "https":
-        return "" if _HOST.fullmatch(parts.netloc) else "must name a host, and no user"
-    if parts.scheme == "http":
-        return "" if _loopback_host(parts) else "must be https, or http on loopback: 127.0.0.1, [::1] or localhost"
-    if _REVERSE_DOMAIN.fullmatch(parts.scheme) or parts.scheme in _CLIENT_SCHEMES:
-        return ""
-    return f"must be https, http on loopback, or have a scheme such as com.example.app, got {parts.scheme}:"
-
-
-def redirect_host(uri: str) -> str:
-    """Return the host and port of a redirect URI, or a custom scheme such as `vscode:`.
-
-    The consent page shows the result, so that a person sees which application receives the code.
-    """
-    parts = urlsplit(uri)
-    return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
-
-
-def is_on_device(uri: str) -> bool:
-    """Whether the URI leads to a program on the device, which another one can impersonate (RFC 8252, section 8.6)."""
-    return urlsplit(uri).scheme != "https"
-
-
-def _is_loopback(uri: str) -> bool:
-    parts = _split(uri)
-    return parts is not None and parts.scheme == "http" and _loopback_host(parts)
-
-
-def _same(registered: str, requested: str) -> bool:
-    if registered == requested:
-        return True
-    if redirect_problem(requested) or not _is_loopback(registered) or not _is_loopback(requested):
-        return False
-    own, other = urlsplit(registered), urlsplit(requested)
-    return (own.hostname, own.path, own.query) == (other.hostname, other.path, other.query)
-
-
-def _loopback_host(parts: SplitResult) -> bool:
-    host, _, port = parts.netloc.rpartition(":") if not parts.netloc.endswith("]") else (parts.netloc, "", "")
-    if not host:
-        host, port = port, ""
-    return host in _LOOPBACK and (not port or port.isdigit())
-
-
-def _split(uri: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(uri)
-        parts.port  # noqa: B018 - raises ValueError for an invalid port
-    except ValueError:
-        return None
-    return parts

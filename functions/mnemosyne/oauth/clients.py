@@ -19,8 +19,9 @@ from urllib.parse import urlsplit
 from cachetools import TTLCache
 
 from mnemosyne.domain.client_name import NAMELESS, client_name
-from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REDIRECT_URIS, Client, redirect_problem
+from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REDIRECT_URIS, Client
 from mnemosyne.domain.parsing import parse_json
+from mnemosyne.domain.redirect_uris import redirect_problem
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.oauth import ClientDocuments, OAuthStore

@@ -7,7 +7,7 @@ from typing import Any
 
 from authlib.oauth2.rfc6749 import OAuth2Payload, OAuth2Request
 
-from mnemosyne.domain.oauth import URI_LENGTH
+from mnemosyne.domain.redirect_uris import URI_LENGTH
 from mnemosyne.errors import InvalidRequest
 
 PARAMETERS = 30

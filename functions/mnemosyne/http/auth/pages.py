@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.responses import HTMLResponse, Response
 
-from mnemosyne.domain.oauth import Grant, is_on_device, redirect_host
+from mnemosyne.domain.oauth import Grant
 from mnemosyne.domain.principal import Scope
+from mnemosyne.domain.redirect_uris import is_on_device, redirect_host
 from mnemosyne.oauth.flow import Question
 
 _TEMPLATES = Path(__file__).parent / "templates"
