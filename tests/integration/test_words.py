@@ -72,19 +72,15 @@ def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_l
         assert passages[first.id] > passages[second.id] > 0
 
 
-@pytest.mark.parametrize(("word", "scattered", "together"), [
-    ("kettle", "copper {} warranty", "{} copper kettle warranty"),
-    ("鍋", "銅 {} 証", "{} 銅鍋証"),
+@pytest.mark.parametrize(("query", "repeated", "scattered"), [
+    ("copper kettle warranty", "kettle the drawing of a bridge " * 500, "copper {} warranty"),
+    ("銅鍋証", "鍋橋の絵にはもっとインクがいる" * 1_200, "銅 {} 証"),
 ])  # fmt: skip
 def test_words_at_the_end_of_a_very_long_memory_are_close_together(
-    memories: PostgresMemories, word: str, scattered: str, together: str
+    memories: PostgresMemories, query: str, repeated: str, scattered: str
 ) -> None:
     """A tsvector has at most 255 positions of a word, and none above 16,383."""
-    filler = (
-        f"{word} the drawing of a bridge " * 500 if word.isascii() else f"{word}橋の絵にはもっとインクがいる" * 1_200
-    )
-    contents = [scattered.format(filler), together.format(filler)]
-    query = "copper kettle warranty" if word.isascii() else "銅鍋証"
+    contents = [scattered.format(repeated), f"{repeated} {query}"]
     first, second = _hits(memories, _stored(memories, *contents, "something else"), query)
     assert [first.content, second.content] == contents[::-1]
 
@@ -98,11 +94,12 @@ def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemo
 
 def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMemories) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 40)
-    namespace = _stored(memories, f"copper {filler}", f"{filler} copper")
-    first, last = _hits(memories, namespace, "copper")
-    for hit in (first, last):
-        store_of(memories, namespace).update(hit.id, MemoryChange(title="kettle"))
-    assert [hit.content[:6] for hit in _hits(memories, namespace, "copper kettle")] == ["copper", "the dr"]
+    near, far = f"copper {filler}", f"{filler} copper"
+    for contents in ((near, far), (far, near)):
+        namespace = _stored(memories, *contents)
+        for hit in _hits(memories, namespace, "copper"):
+            store_of(memories, namespace).update(hit.id, MemoryChange(title="kettle"))
+        assert [hit.content for hit in _hits(memories, namespace, "copper kettle")] == [near, far]
 
 
 @pytest.mark.parametrize(("query", "best", "other"), [

@@ -1,0 +1,56 @@
+"""The client of a server's tools checks the server's certificate."""
+
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trustme
+
+from mnemosyne.cli.tool_client import ToolClient
+from mnemosyne.errors import InvalidRequest, Unavailable
+
+
+class _Refusing(http.server.BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.send_response(404)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> trustme.CA:
+    made = trustme.CA()
+    made.cert_pem.write_to_path(tmp_path / "authority.pem")
+    return made
+
+
+@pytest.fixture
+def url(authority: trustme.CA) -> Iterator[str]:
+    """Address of an https server with a certificate of the authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"HTTPS://localhost:{server.server_port}/mcp"
+        server.shutdown()
+
+
+def test_a_server_with_a_certificate_of_an_unknown_authority_is_refused(url: str) -> None:
+    with pytest.raises(Unavailable, match="certificate verify failed"):
+        ToolClient(url).call("memory_stats", {})
+
+
+def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with pytest.raises(InvalidRequest, match="memory_stats"):
+        ToolClient(url).call("memory_stats", {})
