@@ -51,8 +51,9 @@ class Weights:
     """Bytes of the median candidate up to which nothing is added to the lexical weight. At twice as many bytes, half of
     the number is added."""
     best_passage: float = 0.5
-    """Fraction of the lexical score of a memory of several passages that its best passage has. A long memory has
-    several topics, and words of the query that are close to each other are better evidence than scattered ones."""
+    """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
+    long memory has several topics, and words of the query close to each other are better evidence than scattered
+    ones."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -128,7 +129,7 @@ def fuse(
 
 
 def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the lexical score; of a memory with several passages, the mean of the whole text's and the best passage's.
+    """Return the lexical score. For a memory of several passages, the best passage has a share of it: `best_passage`.
 
     Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
     """

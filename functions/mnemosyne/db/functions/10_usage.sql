@@ -23,8 +23,7 @@ $$;
 --
 -- The statistics come from the newest 3,000 memories, or from fewer if the hashes of their words take more than two
 -- megabytes. They are computed again as the namespace grows, so each memory is read about ten times until the namespace
--- has 3,000 memories. A word disappears from the statistics when all memories
--- with this word are deleted.
+-- has 3,000 memories. A word disappears from the statistics when all memories with this word are deleted.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

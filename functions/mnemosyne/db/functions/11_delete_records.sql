@@ -156,8 +156,7 @@ $$;
 -- Trigger function: when the memory of a record's current version is deleted, clear the current version in source_keys.
 --
 -- If a memory that is a version of a record is deleted by its id, the record counts as deleted at the timestamp of that
--- version. Therefore
--- earlier versions stay superseded, and an earlier version that arrives later is not stored.
+-- version. Therefore earlier versions stay superseded, and an earlier version that arrives later is not stored.
 --
 -- A forgetting (see 15_forgetting.sql) sets mnemosyne.removal to 'forgotten' and does not count as a deletion of the
 -- record. The SQL function forgotten_requests decides which versions are not stored after a forgetting.
