@@ -1,7 +1,7 @@
 """Listing of the change feed: each event once, in the order of each memory's changes, for its namespace only."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from mnemosyne.cli.changes import change_rows
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.memory_changes import MemoryChange
+from mnemosyne.errors import Unavailable
 from mnemosyne.service.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from tests.change_feed import Reader, read_kinds
 from tests.database_errors import permission_denied
@@ -132,6 +133,21 @@ def test_an_event_of_a_removed_memory_has_no_contents(
     with feeds.announcer() as announcer:
         assert announcer
         assert [event.contents for event in announcer.unannounced(100)] == [None] * 4
+
+
+@pytest.mark.parametrize("fault", [None, Unavailable("the topic did not accept all messages")])
+def test_the_next_announcer_publishes_although_the_server_has_not_noticed_that_the_last_one_ended(
+    feeds: PostgresChangeFeeds, shared_database: SharedDatabase, fault: Exception | None
+) -> None:
+    connection = shared_database.connect_as_owner()
+    with closing(connection), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "close", lambda: None)
+        with suppress(Unavailable), PostgresChangeFeeds(lambda: connection).announcer() as announcer:
+            assert announcer
+            if fault:
+                raise fault
+        with feeds.announcer() as following:
+            assert following
 
 
 def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(

@@ -1,13 +1,14 @@
 """The change feed in PostgreSQL: the settings, the events for readers, and the events to publish."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.domain.change_feed import KEPT, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
+from mnemosyne.errors import ServiceError
 
 REMOVED_AT_ONCE: Final = 10_000
 """Number of old events that one transaction removes."""
@@ -81,6 +82,7 @@ ORDER BY sequence
 _IS_ON: Final = "SELECT has_change_feed(:namespace) AS is_on"
 
 _LOCK: Final = "SELECT pg_try_advisory_lock(CAST(:key AS bigint)) AS locked"
+_UNLOCK: Final = "SELECT pg_advisory_unlock(CAST(:key AS bigint))"
 _UNANNOUNCED: Final = """
 WITH filled AS MATERIALIZED (
     SELECT c.namespace, c.sequence, c.memory_id, c.kind, c.fields, c.superseded_by, c.at,
@@ -163,8 +165,16 @@ class PostgresChangeFeeds:
     def announcer(self) -> Iterator["Announcer | None"]:
         """Yield an Announcer, which may publish events until the context ends; None if another process has one."""
         with closing(self._open()) as connection:
-            # The lock ends with the connection, even if this process is killed.
-            yield Announcer(connection) if connection.one(_LOCK, key=_LOCK_KEY)["locked"] else None
+            if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
+                yield None
+                return
+            try:
+                yield Announcer(connection)
+            finally:
+                # The lock ends with the connection too, even if this process is killed, but the server may notice the
+                # end of a connection later than the next announcer asks for the lock.
+                with suppress(ServiceError):
+                    connection.run(_UNLOCK, key=_LOCK_KEY)
 
     def remove_old(self) -> int:
         """Remove one batch of events older than KEPT in one transaction, and return the number of removed events."""
