@@ -84,14 +84,14 @@ class World:
             assert outcome.memory_id
             if one.content not in self.ids:
                 assert outcome.state is IngestState.STORED
-                self._removed_by_storing(one.content)
                 self.ids[one.content] = outcome.memory_id
                 self.alive[outcome.memory_id] = Life(one.content)
                 self.expected[outcome.memory_id].append("created")
             self.settled.append(one)
+        self._expect_removals()
 
-    def _removed_by_storing(self, content: str) -> None:
-        """An expired memory is removed when its content is stored again."""
+    def _expect_removals(self) -> None:
+        """A message removes the expired memories that have its contents, also if it is delivered again."""
         rows = self.database.owner.run("SELECT id FROM memories WHERE namespace = 'ns'")
         present = {row["id"] for row in rows}
         for memory_id in self.expired - present:
@@ -101,6 +101,7 @@ class World:
     def redeliver(self) -> None:
         if self.settled:
             store(self.memories, self.dice.choice(self.settled))
+            self._expect_removals()
 
     def edit(self) -> None:
         if memory_id := self.pick():
