@@ -2,7 +2,8 @@
 
 mypy does not check `LiteralString`: it accepts `connection.run(f"… {name}")`:
 https://github.com/python/mypy/issues/12554. This check therefore reads the calls of a Connection: the statement of
-`run`, `one`, `script` and `copy` must be a string literal, or the name of a `Final` constant.
+`run`, `one`, `script` and `copy` must be a string literal, or the name of a `Final` constant. The same rule applies to
+the methods of a store that pass their statement on to a Connection.
 """
 
 import ast
@@ -13,6 +14,8 @@ from functools import cache
 from pathlib import Path
 
 CALLS = ("run", "one", "script", "copy")
+STORE_CALLS = ("_run", "_one", "_call", "_call_one")
+"""Methods of a store (OwnerStore, NamespaceStore) that pass their parameter `sql` on to a Connection."""
 CONNECTIONS = "mnemosyne.adapters.database"
 SCHEMA_FILES = ("connections.py", "migrations.py")
 """The modules that define and use `run_file`, which runs a file of the schema instead of a constant."""
@@ -34,6 +37,7 @@ def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
     module = _module(path, tuple(roots))
     if not module.uses_connections:
         return
+    passed_on = set(_statements_passed_on(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and _is_row(node.value) and _is_number(node.slice):
             yield f"{path}:{node.lineno}: read {ast.unparse(node)} by the column's name"
@@ -42,11 +46,27 @@ def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
         receiver, called = node.func.value, node.func.attr
         if called == "run_file" and path.name not in SCHEMA_FILES:
             yield f"{path}:{node.lineno}: run_file is for the schema's files alone: use script with a constant"
-        if called not in CALLS or not node.args or (isinstance(receiver, ast.Name) and receiver.id in module.imported):
+        if not node.args or node.args[0] in passed_on or not _is_checked(receiver, called, module):
             continue
-        if "connection" in ast.unparse(receiver) and not _is_constant(node.args[0], module, tuple(roots)):
+        if not _is_constant(node.args[0], module, tuple(roots)):
             given = ast.unparse(node.args[0])[:60]
             yield f"{path}:{node.lineno}: {called} takes a constant statement, got {given}: name it as a Final literal"
+
+
+def _statements_passed_on(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the arguments by which the methods of STORE_CALLS pass their own statement on."""
+    for method in ast.walk(tree):
+        if isinstance(method, ast.FunctionDef) and method.name in STORE_CALLS:
+            calls = (node for node in ast.walk(method) if isinstance(node, ast.Call) and node.args)
+            yield from (call.args[0] for call in calls if ast.unparse(call.args[0]) == "sql")
+
+
+def _is_checked(receiver: ast.expr, called: str, module: Module) -> bool:
+    """Whether the first argument of a method's call must be a constant statement."""
+    if isinstance(receiver, ast.Name) and receiver.id in module.imported:
+        return False
+    on_connection = called in CALLS and "connection" in ast.unparse(receiver)
+    return on_connection or (called in STORE_CALLS and ast.unparse(receiver) == "self")
 
 
 def _is_row(node: ast.expr) -> bool:

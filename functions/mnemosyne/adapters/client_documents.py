@@ -47,10 +47,6 @@ class WebDocuments:
         self._in_flight: Counter[str] = Counter()
 
     async def fetch(self, client_id: str, address: str) -> bytes:
-        """Return the document at that URL, for a caller at `address`.
-
-        Raises InvalidRequest, or Unavailable if a later attempt may succeed.
-        """
         host = urlsplit(client_id).hostname or ""
         with self._counted(host, address):
             try:

@@ -30,7 +30,6 @@ class CloudStorage:
 
     @contextmanager
     def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
-        """Yield the stored bytes of the object. Opening and reading raise NotFound or a ServiceError."""
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _translated(stored_object, blob.reload)
         # Raw: with decompression, a compressed object cannot be read in ranges, and the reader loses its position:
@@ -41,7 +40,6 @@ class CloudStorage:
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, stored_object: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report next to the object; return whether it is new. Raises a ServiceError."""
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.report)
         if _translated(stored_object, blob.exists):
             return False

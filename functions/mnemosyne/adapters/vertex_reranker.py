@@ -40,7 +40,6 @@ class VertexReranker:
         self._loading = self._threads.submit(self._load)
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each text, with two decimals; raises a ServiceError."""
         return self._score(query, texts, DEADLINE_SECONDS)
 
     def check(self) -> str:

@@ -65,7 +65,6 @@ class OwnerStores:
         self.feeds = PostgresChangeFeeds(connect)
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
-        """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.bundled())
         return [(file.label, file.version, file.name, file.applied_at) for file in files]
@@ -80,28 +79,20 @@ class MemoryStores:
 
     @property
     def queue(self) -> IngestQueue:
-        """The queue that `mcp` publishes to."""
         return self._services.queue
 
     def memories_of(self, namespace: str) -> MemoryStore:
-        """Return the store of a namespace's memories."""
         return self._services.memories_of(namespace)
 
     def archive_of(self, namespace: str) -> PostgresArchive:
-        """Return the archive of a namespace, with the rights to read it."""
         return PostgresArchive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Sign the receipt of a forgetting (a deletion of selected memories).
-
-        Returns the signature and the public key.
-        """
         from mnemosyne.adapters.signing import receipts
 
         return receipts.sign(receipt, self._signer)
 
     def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public keys that sign receipts."""
         return self._signer.public_keys()
 
     @property
@@ -110,7 +101,6 @@ class MemoryStores:
         return signer(settings.receipt_signing_key, "receipt_signing_key", settings)
 
     def checks(self) -> Iterator[Check]:
-        """Check every part of the system."""
         return doctor.examine(self._services)
 
 
@@ -126,15 +116,12 @@ class SystemOperator(OwnerStores, MemoryStores):
         self._settings = settings
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
-        """Store exported memories exactly, and return the number of those that were not there."""
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
-        """Apply pending migrations and return the files."""
         return deploy(self._settings)
 
     def embedding_space(self) -> EmbeddingSpace:
-        """Return the space of the memories."""
         with closing(self.connect()) as connection:
             return read_embedding_space(connection)
 
@@ -144,20 +131,14 @@ class SystemOperator(OwnerStores, MemoryStores):
 
     @contextmanager
     def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
-        """Yield the move to a space, with a connection without time limits."""
         with closing(self._connect_for_long()) as connection:
             yield Reembedding(connection, self._services.embedder_of(target), target)
 
     def abandon_move(self) -> None:
-        """Drop the new embeddings of a move that is not finished."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 
     def recall(self, stored_by: datetime) -> tuple[int, float | None]:
-        """Measure how many memories a search by meaning finds, on a sample of those stored by a time.
-
-        Returns the size of the sample and the share that was found in the current embedding space.
-        """
         with closing(self.connect()) as connection:
             space, sample = read_embedding_space(connection), probes(connection, stored_by)
         return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))

@@ -48,21 +48,17 @@ class OverPubSub(_Pausing):
 
     @property
     def namespace(self) -> str:
-        """The namespace in which the memories are stored."""
         return self._namespace
 
     def new_id(self) -> UUID:
-        """Return a new request id, for a record without source and key."""
         return issue_request_id(self._namespace)
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Publish the records as one message. For an invalid record, the message has the error."""
         lines = [record.item.line for record in records]
         publisher = Publisher(client="command line", import_name=source.name, lines=lines)
         self._services.queue.publish(self._namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        """Return state, memory and error of each known request; empty while the database is unavailable."""
         try:
             statuses = self._services.memories_of(self._namespace).statuses(request_ids)
         except Unavailable:
@@ -75,7 +71,6 @@ class OverPubSub(_Pausing):
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
         self._services.memories_of(self._namespace).update(memory_id, change)
 
 
@@ -96,7 +91,6 @@ class OverMcp(_Pausing):
     namespace = None
 
     def new_id(self) -> UUID:
-        """Return a new request id, for a record without source and key."""
         return new_id()
 
     def send(self, records: Sequence[Record], source: Source) -> None:
@@ -113,7 +107,6 @@ class OverMcp(_Pausing):
         self.call("import_memories", arguments)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        """Return state, memory and error of each known request; empty while the server is unavailable."""
         try:
             answer = self.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         except Unavailable:
@@ -131,7 +124,6 @@ class OverMcp(_Pausing):
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
         arguments: dict[str, Any] = {"id": str(memory_id)}
         if change.superseded_by is not None:
             arguments["superseded_by"] = str(change.superseded_by)

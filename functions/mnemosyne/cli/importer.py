@@ -47,7 +47,7 @@ class Destination(Protocol):
         """Send the records as one message. For an invalid record, the message has the error."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
-        """Return the outcome of each request whose outcome is known."""
+        """Return the outcome of each request whose outcome is known; none while the system is unavailable."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""

@@ -19,10 +19,10 @@ class Signer(Protocol):
     """Signs tokens with private keys that never leave the signer."""
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        """Return a signed token of a type. Raises Unavailable."""
+        """Return a signed token of a type. Raises Unavailable, or Misconfigured if the key cannot be used."""
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public keys of all valid tokens as JWKs."""
+        """Return the public keys of all valid tokens as JWKs. Raises Unavailable and Misconfigured."""
 
 
 class LogIn(Protocol):

@@ -149,7 +149,11 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         """
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
-        """Return one memory with its whole content, or None if it does not exist."""
+        """Return one memory with its whole content, as it is now or as it was at the time `as_of`.
+
+        Returns None if the memory does not exist, or was not visible at `as_of`. Raises InvalidRequest if the state of
+        the memory at `as_of` is not known.
+        """
 
     def list(
         self,

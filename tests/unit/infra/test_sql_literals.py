@@ -20,6 +20,8 @@ IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connection
         ('NOT_FINAL = "SELECT 1"\nconnection.run(NOT_FINAL)', "run takes a constant statement"),
         ('BUILT: Final = f"SELECT {x}"\nconnection.run(BUILT)', "run takes a constant statement"),
         ('connection.run("SELECT 1" if x else text)', "run takes a constant statement"),
+        ("self._call_one(text)", "_call_one takes a constant statement"),
+        ("def _run(self, text): connection.run(text)", "run takes a constant statement"),
         ("connection.run_file(text)", "run_file is for the schema's files alone"),
         ("memory_id = row[0]", "read row[0] by the column's name"),
     ],
@@ -41,6 +43,8 @@ def test_an_sql_statement_that_is_not_constant_or_a_row_read_by_position_is_refu
         'A: Final = "SELECT 1"\nB: Final = "SELECT 2"\nconnection.one(A if x else B)',
         "import anyio\nanyio.run(main)",
         'memory_id = row["id"]',
+        'STATEMENT: Final = "SELECT 1"\nself._one(STATEMENT, x=1)',
+        "def _run(self, sql): return connection.run(sql)",
     ],
 )
 def test_a_constant_sql_statement_and_a_row_read_by_name_are_accepted(tmp_path: Path, body: str) -> None:

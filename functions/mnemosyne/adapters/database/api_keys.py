@@ -3,11 +3,11 @@
 A service can only look up a key by its id. The owner of the schema creates, blocks and revokes keys.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from typing import Any, Final
 
-from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.connections import Row
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.domain.principal import ApiKey, Scope
@@ -52,53 +52,38 @@ class PostgresApiKeys:
         return _key(rows[0]) if rows else None
 
 
-class PostgresApiKeyStore:
+class PostgresApiKeyStore(OwnerStore):
     """Creates, lists and revokes keys as the schema's owner, with a new connection for each operation."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def create(self, key: ApiKey) -> None:
-        """Store a new key."""
-        with closing(self._open()) as connection:
-            connection.run(
-                _CREATE,
-                id=key.id,
-                name=key.name,
-                namespace=key.namespace,
-                scopes=text_array(sorted(key.scopes)),
-                secret_hash=key.secret_hash,
-                created_at=key.created_at,
-                expires_at=key.expires_at,
-            )
+        self._run(
+            _CREATE,
+            id=key.id,
+            name=key.name,
+            namespace=key.namespace,
+            scopes=text_array(sorted(key.scopes)),
+            secret_hash=key.secret_hash,
+            created_at=key.created_at,
+            expires_at=key.expires_at,
+        )
 
     def every(self) -> Sequence[ApiKey]:
-        """Return all keys, including revoked keys, oldest first."""
-        with closing(self._open()) as connection:
-            return [_key(row) for row in connection.run(_LIST)]
+        return [_key(row) for row in self._run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key and return it; raises NotFound."""
-        with closing(self._open()) as connection:
-            rows = connection.run(_REVOKE, id=key_id)
+        rows = self._run(_REVOKE, id=key_id)
         if not rows:
             raise NotFound(f"no key has the id {key_id}")
         return _key(rows[0])
 
     def block(self, key_id: str) -> bool:
-        """Block a key until it is unblocked; return whether it exists."""
-        with closing(self._open()) as connection:
-            return bool(connection.run(_BLOCK, id=key_id))
+        return bool(self._run(_BLOCK, id=key_id))
 
     def unblock(self, who: str) -> bool:
-        """Unblock a key; return whether it was blocked."""
-        with closing(self._open()) as connection:
-            return bool(connection.run(_UNBLOCK, id=who))
+        return bool(self._run(_UNBLOCK, id=who))
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the id of each blocked key and the time of the block, the earliest block first."""
-        with closing(self._open()) as connection:
-            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_BLOCKED)]
+        return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_BLOCKED)]
 
 
 def _key(row: Row) -> ApiKey:

@@ -112,20 +112,16 @@ class PostgresArchive:
             yield connection
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
-        """Return the data of each memory that an export has in addition to the memory's fields."""
         with self._transaction() as connection:
             rows = connection.run(_EXTRAS, namespace=self._namespace, ids=uuid_array(ids))
         return {row["id"]: row["extras"] for row in rows}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return requests with an outcome, in the order of their ids, beginning after the id `after`."""
         with self._transaction() as connection:
             rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the records that publishers have named, in the order of their key ids, beginning after the id
-        `after`."""
         with self._transaction() as connection:
             rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
@@ -159,7 +155,6 @@ class PostgresArchive:
         return len(kept)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
-        """Store the requests and records that the namespace does not have yet."""
         with self._transaction() as connection:
             requests = _without_forgotten_texts(connection, self._namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))

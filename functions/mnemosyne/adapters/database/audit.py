@@ -40,7 +40,6 @@ class PostgresAuditLog:
         self._connection = connection
 
     def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
-        """Return the events that match the filter, oldest first, beginning after the cursor `after`."""
         credentials = [
             *([f"key:{chosen.key}"] if chosen.key else []),
             *([f"grant:{chosen.grant}"] if chosen.grant else []),

@@ -1,10 +1,9 @@
 """Block and unblock people and clients, as the schema's owner."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from typing import Any, Final
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.owner_store import OwnerStore
 
 _LIST: Final = "SELECT who, subjects, blocked_at FROM oauth_blocked_people ORDER BY blocked_at, who"
 # Also store the subjects of all grants of this address. The person then stays blocked after a change of the address at
@@ -50,45 +49,27 @@ SELECT id FROM revoked ORDER BY id
 _UNBLOCK_CLIENT: Final = "DELETE FROM oauth_blocked_clients WHERE client_id = :who RETURNING client_id"
 
 
-class PostgresBlockedPeople:
+class PostgresBlockedPeople(OwnerStore):
     """The PeopleStore on PostgreSQL; opens a connection for each operation."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """List blocked people, oldest first."""
-        with closing(self._open()) as connection:
-            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_LIST)]
+        return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by their address or subject; return the ids of the revoked grants."""
-        with closing(self._open()) as connection:
-            return [str(row["id"]) for row in connection.run(_BLOCK, who=who)]
+        return [str(row["id"]) for row in self._run(_BLOCK, who=who)]
 
     def unblock(self, who: str) -> bool:
-        """Let a person log in again; return whether they were blocked."""
-        with closing(self._open()) as connection:
-            return bool(connection.run(_UNBLOCK, who=who))
+        return bool(self._run(_UNBLOCK, who=who))
 
 
-class PostgresBlockedClients:
+class PostgresBlockedClients(OwnerStore):
     """The store of blocked clients; opens a connection for each operation."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """List blocked clients, oldest first."""
-        with closing(self._open()) as connection:
-            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_LIST_CLIENTS)]
+        return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST_CLIENTS)]
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a client by its id; return the ids of the revoked grants."""
-        with closing(self._open()) as connection:
-            return [str(row["id"]) for row in connection.run(_BLOCK_CLIENT, who=who)]
+        return [str(row["id"]) for row in self._run(_BLOCK_CLIENT, who=who)]
 
     def unblock(self, who: str) -> bool:
-        """Let a client get tokens again; return whether it was blocked."""
-        with closing(self._open()) as connection:
-            return bool(connection.run(_UNBLOCK_CLIENT, who=who))
+        return bool(self._run(_UNBLOCK_CLIENT, who=who))

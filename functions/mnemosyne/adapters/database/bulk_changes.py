@@ -22,7 +22,6 @@ class PostgresBulkChanges(NamespaceStore):
     """The part of a MemoryStore on PostgreSQL that changes several memories at once."""
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
-        """Delete memories, and return the ids of the deleted memories. Unknown ids are ignored."""
         ids = uuid_array(memory_ids)
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -33,7 +32,6 @@ class PostgresBulkChanges(NamespaceStore):
         return [row["id"] for row in deleted]
 
     def change_tags(self, memory_ids: Sequence[UUID], *, added: Sequence[str], removed: Sequence[str]) -> ChangedTags:
-        """Add and remove tags of memories: either all memories are changed or none."""
         with self._transaction() as connection:
             before = usage(connection)
             changed: list[Row] = []

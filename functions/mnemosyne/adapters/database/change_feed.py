@@ -1,12 +1,13 @@
 """The change feed in PostgreSQL: the settings, the events for readers, and the events to publish."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import NamespaceStore
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.domain.change_feed import KEPT, ChangeCursor, ChangeEvent, ChangeFeed, ChangeKind, ChangePage
 from mnemosyne.errors import ServiceError
 
@@ -122,7 +123,6 @@ class PostgresChanges(NamespaceStore):
     """The part of a PostgreSQL MemoryStore that reads the change feed."""
 
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
-        """Return events after a cursor. The events of one memory are in the order of its changes."""
         with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
@@ -144,26 +144,19 @@ class PostgresChanges(NamespaceStore):
         return ChangePage(events=[_event(self.namespace, row) for row in rows], after=onward, is_on=is_on)
 
 
-class PostgresChangeFeeds:
+class PostgresChangeFeeds(OwnerStore):
     """The settings and the publication of all change feeds, for the operator, as the schema's owner."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def every(self) -> Sequence[ChangeFeed]:
-        """Return the setting of each namespace. The setting of '' applies to all namespaces without a setting."""
-        with closing(self._open()) as connection:
-            return [ChangeFeed(**row.named) for row in connection.run(_LIST)]
+        return [ChangeFeed(**row.named) for row in self._run(_LIST)]
 
     def set(self, feed: ChangeFeed) -> None:
         """Set the change feed of a namespace. Transactions that have already begun may still use the earlier
         setting."""
-        with closing(self._open()) as connection:
-            connection.run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
+        self._run(_SET, namespace=feed.namespace, enabled=feed.enabled, contents=feed.contents)
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
-        """Yield an Announcer, which may publish events until the context ends; None if another process has one."""
         with closing(self._open()) as connection:
             if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
                 yield None
@@ -177,9 +170,7 @@ class PostgresChangeFeeds:
                     connection.run(_UNLOCK, key=_LOCK_KEY)
 
     def remove_old(self) -> int:
-        """Remove one batch of events older than KEPT in one transaction, and return the number of removed events."""
-        with closing(self._open()) as connection:
-            removed: int = connection.one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
+        removed: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
         return removed
 
 
@@ -190,12 +181,10 @@ class Announcer:
         self._connection = connection
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
-        """Return unpublished events of all namespaces. The events of one memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
         return [_event(row["namespace"], row) for row in rows]
 
     def mark(self, events: Sequence[ChangeEvent]) -> None:
-        """Mark events as published."""
         sequences = "{" + ",".join(str(event.sequence) for event in events) + "}"
         self._connection.run(_MARK, sequences=sequences)
 

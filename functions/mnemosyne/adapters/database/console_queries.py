@@ -45,29 +45,23 @@ class PostgresConsoleQueries(NamespaceStore):
     """The methods of the PostgreSQL MemoryStore that the console calls."""
 
     def timeline(self, filters: Filters, per: Per | None, timezone: str) -> Timeline:
-        """Count the memories that match the filters in each period of their timestamps."""
-        with self._connection() as connection:
-            rows = connection.run(
-                console_queries_sql.TIMELINE,
-                namespace=self.namespace,
-                filters=filters_json(filters),
-                per=per.value if per else None,
-                timezone=timezone,
-            )
+        rows = self._call(
+            console_queries_sql.TIMELINE,
+            filters=filters_json(filters),
+            per=per.value if per else None,
+            timezone=timezone,
+        )
         chosen = Per(rows[0]["per"]) if rows else per or Per.DAY
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(rows)])
 
     def facets(self, filters: Filters, limit: int, *, prefix: str = "") -> Facets:
-        """Count the tags and sessions of the memories that match the filters."""
-        with self._connection() as connection:
-            answer = connection.one(
-                console_queries_sql.FACETS,
-                namespace=self.namespace,
-                filters=filters_json(filters),
-                prefix=tag_key(prefix),
-                limit=limit,
-                counted=FACETED_MEMORIES,
-            )["facets"]
+        answer = self._call_one(
+            console_queries_sql.FACETS,
+            filters=filters_json(filters),
+            prefix=tag_key(prefix),
+            limit=limit,
+            counted=FACETED_MEMORIES,
+        )["facets"]
         return Facets(
             tags=[_facet(tag, tag["tag"]) for tag in answer["tags"]],
             total_tags=answer["total_tags"],
@@ -77,14 +71,7 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
-        """Return the memories before and after a memory in its session.
-
-        The result is None if the memory does not exist or has no session.
-        """
-        with self._transaction() as connection:
-            rows = connection.run(
-                console_queries_sql.SESSION_NEIGHBOURS, namespace=self.namespace, id=memory_id, limit=SESSION_NEIGHBOURS
-            )
+        rows = self._run(console_queries_sql.SESSION_NEIGHBOURS, id=memory_id, limit=SESSION_NEIGHBOURS)
         if not rows:
             return None
         return SessionNeighbours(
@@ -95,41 +82,26 @@ class PostgresConsoleQueries(NamespaceStore):
         )
 
     def hold(self, memory_id: UUID) -> Hold | None:
-        """Return the oldest legal hold that keeps a memory, or None."""
-        with self._transaction() as connection:
-            rows = connection.run(console_queries_sql.HOLD, namespace=self.namespace, id=memory_id)
+        rows = self._run(console_queries_sql.HOLD, id=memory_id)
         return Hold(**rows[0].named) if rows else None
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Return texts of memories with marks around the words of the query."""
-        with self._connection() as connection:
-            marked: Sequence[Sequence[Sequence[str]]] = connection.one(
-                console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
-            )["marked"]
+        marked: Sequence[Sequence[Sequence[str]]] = self._call_one(
+            console_queries_sql.MARK_WORDS, query=query, memories=json_text(texts)
+        )["marked"]
         return marked
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:
-        """Return words in the memories that begin with the text `start`, the most frequent first."""
-        with self._connection() as connection:
-            words: Sequence[str] = connection.one(
-                console_queries_sql.COMPLETE_WORD,
-                namespace=self.namespace,
-                filters=filters_json(filters),
-                start=start,
-                limit=limit,
-            )["words"]
+        words: Sequence[str] = self._call_one(
+            console_queries_sql.COMPLETE_WORD, filters=filters_json(filters), start=start, limit=limit
+        )["words"]
         return words
 
     def with_content(self, content_hash: str) -> MemorySummary | None:
-        """Return the memory whose content has this hash, or None."""
-        with self._transaction() as connection:
-            memories = connection.run(
-                console_queries_sql.SAME_CONTENT, namespace=self.namespace, content_hash=content_hash
-            )
+        memories = self._run(console_queries_sql.SAME_CONTENT, content_hash=content_hash)
         return read_summary(memories[0]) if memories else None
 
     def history(self, memory_id: UUID) -> History | None:
-        """Return the memories before and after a memory in its supersession chain, and its ratings; None if unknown."""
         with self._transaction() as connection:
             around = connection.run(
                 console_queries_sql.HISTORY, namespace=self.namespace, id=memory_id, limit=HISTORY_LIMIT
@@ -148,24 +120,17 @@ class PostgresConsoleQueries(NamespaceStore):
     def ingest_requests(
         self, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[ListedRequest]:
-        """List requests after a cursor, the last changed first. If `state` is None, list requests of all states."""
-        with self._transaction() as connection:
-            rows = connection.run(
-                console_queries_sql.REQUESTS,
-                namespace=self.namespace,
-                state=state.value if state else None,
-                limit=limit,
-                cursor_time=after.timestamp if after else None,
-                cursor_id=after.id if after else None,
-            )
+        rows = self._run(
+            console_queries_sql.REQUESTS,
+            state=state.value if state else None,
+            limit=limit,
+            cursor_time=after.timestamp if after else None,
+            cursor_id=after.id if after else None,
+        )
         return list(map(read_listed_request, rows))
 
     def request_counts(self) -> Mapping[IngestState, int]:
-        """Count the COUNTED_REQUESTS requests that changed last, by state."""
-        with self._transaction() as connection:
-            rows = connection.run(
-                console_queries_sql.REQUEST_COUNTS, namespace=self.namespace, counted=COUNTED_REQUESTS
-            )
+        rows = self._run(console_queries_sql.REQUEST_COUNTS, counted=COUNTED_REQUESTS)
         return {IngestState(row["state"]): row["requests"] for row in rows}
 
     def audit_events(
@@ -177,7 +142,6 @@ class PostgresConsoleQueries(NamespaceStore):
         *,
         after: EventCursor | None = None,
     ) -> Sequence[ListedEvent]:
-        """List events of the audit trail after a cursor, the latest first."""
         with self._transaction() as connection:
             events = connection.run(
                 console_queries_sql.AUDIT_EVENTS,

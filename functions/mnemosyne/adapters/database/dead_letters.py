@@ -27,11 +27,6 @@ class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
     def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
-        """Store a message as a dead letter, and return whether the dead letter is new.
-
-        The states of the message's requests do not matter. If the namespace has `unless` dead letters or more, nothing
-        is stored.
-        """
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
@@ -53,10 +48,6 @@ class PostgresDeadLetters(NamespaceStore):
         contents: Mapping[UUID, str],
         forgettings: int = 0,
     ) -> DeadLetter | None:
-        """Record the requests of a message as dead-lettered, store the message as a dead letter, and return it.
-
-        If all requests are already stored with the same content, no dead letter is stored, and the result is None.
-        """
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id:
@@ -73,14 +64,7 @@ class PostgresDeadLetters(NamespaceStore):
         return next(map(read_dead_letter, stored), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
-        """Delete the dead letter of a republished message, unless a request of the message has no outcome yet."""
-        with self._transaction() as connection:
-            connection.run(
-                dead_letter_sql.CONCLUDE_DEAD_LETTER,
-                namespace=self.namespace,
-                letter_id=letter_id,
-                request_ids=uuid_array(request_ids),
-            )
+        self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
 
     def dead_letters(
         self,
@@ -89,24 +73,17 @@ class PostgresDeadLetters(NamespaceStore):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
-        """List dead letters after a cursor, oldest first."""
-        with self._transaction() as connection:
-            listed = connection.run(
-                dead_letter_sql.DEAD_LETTERS,
-                namespace=self.namespace,
-                choice=_choice_json(choice),
-                limit=limit,
-                cursor_time=after.timestamp if after else None,
-                cursor_id=after.key if after else None,
-            )
+        listed = self._run(
+            dead_letter_sql.DEAD_LETTERS,
+            choice=_choice_json(choice),
+            limit=limit,
+            cursor_time=after.timestamp if after else None,
+            cursor_id=after.key if after else None,
+        )
         return list(map(read_dead_letter, listed))
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
-        """Return the message ids of all dead letters that match `choice` now, oldest first."""
-        with self._transaction() as connection:
-            rows = connection.run(
-                dead_letter_sql.DEAD_LETTER_IDS, namespace=self.namespace, choice=_choice_json(choice)
-            )
+        rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=_choice_json(choice))
         return [row["message_id"] for row in rows]
 
     def dead_letter_summaries(
@@ -116,37 +93,24 @@ class PostgresDeadLetters(NamespaceStore):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetterSummary]:
-        """List dead letters after a cursor, without their data, the latest first."""
-        with self._transaction() as connection:
-            rows = connection.run(
-                dead_letter_sql.DEAD_LETTER_SUMMARIES,
-                namespace=self.namespace,
-                choice=_choice_json(choice),
-                limit=limit,
-                cursor_time=after.timestamp if after else None,
-                cursor_id=after.key if after else None,
-            )
+        rows = self._run(
+            dead_letter_sql.DEAD_LETTER_SUMMARIES,
+            choice=_choice_json(choice),
+            limit=limit,
+            cursor_time=after.timestamp if after else None,
+            cursor_id=after.key if after else None,
+        )
         return [DeadLetterSummary(**row.named) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
-        """Count the dead letters that match `choice` by cause, the most frequent cause first."""
-        with self._transaction() as connection:
-            rows = connection.run(
-                dead_letter_sql.DEAD_LETTER_CAUSES, namespace=self.namespace, choice=_choice_json(choice)
-            )
+        rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=_choice_json(choice))
         return [DeadLetterCause(**row.named) for row in rows]
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
-        """Return the dead letter of the message, with its data, or None."""
-        with self._transaction() as connection:
-            rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=self.namespace, message_id=message_id)
+        rows = self._run(dead_letter_sql.DEAD_LETTER, message_id=message_id)
         return next(map(read_dead_letter, rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
-        """Mark a dead letter as in flight, queue its dead-lettered requests, and return its letter id.
-
-        Returns None if the dead letter may not be redriven now.
-        """
         with self._transaction() as connection:
             (row,) = connection.run(
                 dead_letter_sql.MARK_REDRIVEN,
@@ -162,19 +126,9 @@ class PostgresDeadLetters(NamespaceStore):
         return letter_id
 
     def unmark_redriven(self, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
-        """Undo `mark_redriven`, because the message could not be published."""
-        with self._transaction() as connection:
-            connection.run(
-                dead_letter_sql.UNMARK_REDRIVEN,
-                namespace=self.namespace,
-                letter_id=letter_id,
-                into=into,
-                request_ids=uuid_array(request_ids),
-            )
+        self._run(dead_letter_sql.UNMARK_REDRIVEN, letter_id=letter_id, into=into, request_ids=uuid_array(request_ids))
 
     def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
-        """Delete dead letters, and return the number of deleted dead letters. The outcomes of their requests are
-        kept."""
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
             some = message_ids[start : start + DROPPED_AT_ONCE]

@@ -57,7 +57,6 @@ class PostgresForgetting(NamespaceStore):
     """Deletes the memories that a selection matches, with their texts, in PostgreSQL. A part of PostgresMemories."""
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
-        """Return a preview of a forgetting, with a page of the memories that it would delete, oldest first."""
         with self._transaction() as connection:
             connection.run(_LONG)
             found = connection.one(
@@ -81,7 +80,6 @@ class PostgresForgetting(NamespaceStore):
         return Preview(**found["set"], page=page[:limit], holds=holds, after=onward)
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
-        """Begin a forgetting, and return the number of memories that it will delete."""
         with self._transaction() as connection:
             connection.run(_LONG)
             memories: int = connection.one(
@@ -103,43 +101,28 @@ class PostgresForgetting(NamespaceStore):
         return smaller_on_timeout(lambda limit: self._forget_some(forgetting_id, limit), FORGOTTEN_AT_ONCE)
 
     def _forget_some(self, forgetting_id: UUID, limit: int) -> int:
-        with self._transaction() as connection:
-            memories: int = connection.one(_FORGET_SOME, namespace=self.namespace, id=forgetting_id, limit=limit)[
-                "memories"
-            ]
+        memories: int = self._one(_FORGET_SOME, id=forgetting_id, limit=limit)["memories"]
         return memories
 
     def forget_in_letter(
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
-        """Remove forgotten memories from a dead letter, and record the forgotten requests as deleted.
-
-        `data` replaces the data of the dead letter. If `data` is None, the dead letter is deleted. Returns False, and
-        changes nothing, if the dead letter has other data meanwhile.
-        """
         requests = [
             {"request_id": each.request_id, "content_hash": getattr(each, "content_hash", None)} for each in forgotten
         ]
-        with self._transaction() as connection:
-            row = connection.one(
-                _FORGET_IN_LETTER,
-                namespace=self.namespace,
-                id=forgetting_id,
-                message_id=letter.message_id,
-                message=sha256(letter.data).digest(),
-                data=data,
-                requests=json_text(requests),
-            )
+        row = self._one(
+            _FORGET_IN_LETTER,
+            id=forgetting_id,
+            message_id=letter.message_id,
+            message=sha256(letter.data).digest(),
+            data=data,
+            requests=json_text(requests),
+        )
         changed: bool = row["changed"]
         return changed
 
     def letters_looked_at(self, forgetting_id: UUID, last: KeysetCursor) -> None:
-        """Record the last dead letter that a forgetting has checked. A continued forgetting begins with the next
-        one."""
-        with self._transaction() as connection:
-            connection.run(
-                _LETTERS_LOOKED_AT, namespace=self.namespace, id=forgetting_id, at=last.timestamp, message_id=last.key
-            )
+        self._run(_LETTERS_LOOKED_AT, id=forgetting_id, at=last.timestamp, message_id=last.key)
 
     def finish_forgetting(self, forgetting_id: UUID) -> None:
         """Record that a forgetting is finished, and compute PostgreSQL's statistics of the memories again.
@@ -148,34 +131,21 @@ class PostgresForgetting(NamespaceStore):
         """
         with suppress(Unavailable), self._transaction() as connection:
             connection.run(_REFRESH)
-        with self._transaction() as connection:
-            connection.run(_FINISH, namespace=self.namespace, id=forgetting_id)
+        self._run(_FINISH, id=forgetting_id)
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
-        """Return the forgetting with this id, or None."""
-        with self._transaction() as connection:
-            found = connection.one(_READ, namespace=self.namespace, id=forgetting_id)["forgetting"]
+        found = self._one(_READ, id=forgetting_id)["forgetting"]
         return None if found is None else _forgetting(found)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
-        """Return the latest forgettings of the namespace, at most `limit`."""
-        with self._transaction() as connection:
-            found = connection.one(_LIST, namespace=self.namespace, limit=limit)["forgettings"]
+        found = self._one(_LIST, limit=limit)["forgettings"]
         return [_forgetting(each) for each in found]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
-        """Return ids of the memories of a forgetting in ascending order, beginning after the id `after`."""
-        with self._transaction() as connection:
-            ids: Sequence[UUID] = connection.one(
-                _IDS, namespace=self.namespace, id=forgetting_id, after=after, limit=limit
-            )["ids"]
+        ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
         return ids
 
     def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
-        """Return which requests a forgetting covers, and a summary of the forgettings of the namespace.
-
-        A covered request must not be stored. If `forgetting_id` is given, only this forgetting is considered.
-        """
         with self._transaction() as connection:
             found = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (

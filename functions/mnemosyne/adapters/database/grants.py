@@ -1,11 +1,10 @@
 """List and revoke the grants of OAuth clients, as the schema's owner."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.adapters.database.rows import uuid_array
 
 _LIST: Final = """
@@ -29,22 +28,14 @@ SELECT id FROM revoked ORDER BY id
 """
 
 
-class PostgresGrantStore:
+class PostgresGrantStore(OwnerStore):
     """Lists and revokes grants as the schema's owner. Opens a connection for each operation."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """Return active grants, oldest first. `person` is an address or a subject; None selects the grants of all
-        people."""
-        with closing(self._open()) as connection:
-            return [_grant_values(row.named) for row in connection.run(_LIST, person=person)]
+        return [_grant_values(row.named) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
-        """Revoke these grants and all grants of the person; return the ids of the grants that were active."""
-        with closing(self._open()) as connection:
-            return [str(row["id"]) for row in connection.run(_REVOKE, ids=uuid_array(ids), person=person)]
+        return [str(row["id"]) for row in self._run(_REVOKE, ids=uuid_array(ids), person=person)]
 
 
 def _grant_values(values: dict[str, Any]) -> dict[str, Any]:

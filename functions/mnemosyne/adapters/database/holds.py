@@ -1,11 +1,10 @@
 """Legal holds in PostgreSQL, as the schema's owner. The triggers are in db/functions/05_holds.sql."""
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.domain.forgetting import PlacedHold, Selection
 
@@ -28,36 +27,21 @@ SELECT suspend_expiries(:namespace, CAST(:id AS uuid), CAST(:limit AS integer)) 
 _RELEASE: Final = "DELETE FROM holds WHERE namespace = :namespace AND id = CAST(:id AS uuid) RETURNING id"
 
 
-class PostgresHolds:
+class PostgresHolds(OwnerStore):
     """Lists, places and releases legal holds, for the operator."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
-        """Return the holds of a namespace, or of all namespaces, the oldest first."""
-        with closing(self._open()) as connection:
-            return [PlacedHold(**row.named) for row in connection.run(_LIST, namespace=namespace)]
+        return [PlacedHold(**row.named) for row in self._run(_LIST, namespace=namespace)]
 
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
-        """Place a hold, and return its id. Call `suspend` afterwards for stored memories that have an expiry."""
         values = {"namespace": namespace, "reason": reason, "placed_by": placed_by}
-        with closing(self._open()) as connection:
-            hold_id: UUID = connection.one(_PLACE, selection=selection_json(selection), **values)["id"]
+        hold_id: UUID = self._one(_PLACE, selection=selection_json(selection), **values)["id"]
         return hold_id
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of a batch of held memories, and return the number of changed memories.
-
-        The result is 0 when no held memory has an expiry any more.
-        """
-        with closing(self._open()) as connection:
-            row = connection.one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
+        row = self._one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
         suspended: int = row["suspended"]
         return suspended
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
-        """Release a hold, and return whether it existed. The memories expire again when retention is applied to
-        them."""
-        with closing(self._open()) as connection:
-            return bool(connection.run(_RELEASE, namespace=namespace, id=hold_id))
+        return bool(self._run(_RELEASE, namespace=namespace, id=hold_id))

@@ -32,22 +32,16 @@ class PostgresRequests(NamespaceStore):
     """The part of a PostgreSQL MemoryStore that stores ingest requests."""
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:
-        """Record that an attempt failed for a temporary reason."""
         self._record(waiting, "postponed")
 
     def record_deleted(self, deleted: Sequence[FailedRequest]) -> None:
-        """Record requests as deleted, because their memories have expired or were forgotten before they were stored."""
         self._record(deleted, "deleted")
 
     def record_failures(self, failed: Sequence[FailedRequest]) -> None:
-        """Record that requests can never be stored. A request that has a final state keeps this state."""
         self._record(failed, "failed")
 
     def _record(self, requests: Sequence[FailedRequest], event: str) -> None:
-        with self._transaction() as connection:
-            connection.run(
-                ingest_sql.RECORD_UNSTORED, namespace=self.namespace, requests=unstored_json(requests), event=event
-            )
+        self._run(ingest_sql.RECORD_UNSTORED, requests=unstored_json(requests), event=event)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete records by key, in transactions of bounded length, and return the outcomes."""
@@ -58,13 +52,9 @@ class PostgresRequests(NamespaceStore):
             deletion for deletion in deletions if deletion.request_id not in {*outcomes, *busy, *conflicting}
         ]:
             try:
-                with self._transaction() as connection:
-                    answer = connection.one(
-                        ingest_sql.DELETE_RECORDS,
-                        namespace=self.namespace,
-                        deletions=deletions_json(remaining),
-                        limit=limit,
-                    )["answer"]
+                answer = self._one(ingest_sql.DELETE_RECORDS, deletions=deletions_json(remaining), limit=limit)[
+                    "answer"
+                ]
             except StatementTimeout:
                 if limit == 1:
                     raise
@@ -77,13 +67,10 @@ class PostgresRequests(NamespaceStore):
         return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """Return the outcome of each request. The result does not contain unknown requests."""
-        with self._transaction() as connection:
-            rows = connection.run(ingest_sql.STATUSES, namespace=self.namespace, request_ids=uuid_array(request_ids))
+        rows = self._run(ingest_sql.STATUSES, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
 
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
-        """Return requests with an outcome after a cursor, in the order of the transactions that set the outcome."""
         with self._transaction() as connection:
             if after.until is None:
                 since = after.since.total_seconds() if after.since is not None else None
@@ -109,18 +96,12 @@ class PostgresRequests(NamespaceStore):
         )
 
     def outcomes_of_keys(self, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
-        """Return, for each key of a source, the request that changed last."""
-        with self._transaction() as connection:
-            rows = connection.run(ingest_sql.KEYS, namespace=self.namespace, source=source, keys=text_array(keys))
+        rows = self._run(ingest_sql.KEYS, source=source, keys=text_array(keys))
         return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Return the outcomes that have not been announced to the publisher yet."""
-        with self._transaction() as connection:
-            rows = connection.run(ingest_sql.UNANNOUNCED, namespace=self.namespace, request_ids=uuid_array(request_ids))
+        rows = self._run(ingest_sql.UNANNOUNCED, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
     def mark_announced(self, announced: Sequence[IngestStatus]) -> None:
-        """Mark outcomes as announced, unless the requests have changed since."""
-        with self._transaction() as connection:
-            connection.run(ingest_sql.MARK_ANNOUNCED, namespace=self.namespace, announced=announced_json(announced))
+        self._run(ingest_sql.MARK_ANNOUNCED, announced=announced_json(announced))

@@ -69,7 +69,6 @@ class PostgresMemories(
         self.database.content_cache.add(self.namespace, claim.stored_contents)
 
     def quota(self) -> Quota:
-        """Return the usage and the limits of the namespace."""
         with self._transaction() as connection:
             return usage(connection)
 
@@ -82,62 +81,44 @@ class PostgresMemories(
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find up to `count` memories by vector, and up to `count` memories by words, in one round trip."""
-        with self._connection() as connection:
-            candidates = connection.one(
-                memories_sql.FIND_CANDIDATES,
-                namespace=self.namespace,
-                mode=query.mode.value,
-                query=query.query,
-                vector=None if vector is None else rows.vector_text(vector),
-                model=model,
-                filters=rows.filters_json(query.filters, excluded),
-                limit=query.limit,
-                candidates=count,
-            )["candidates"]
+        candidates = self._call_one(
+            memories_sql.FIND_CANDIDATES,
+            mode=query.mode.value,
+            query=query.query,
+            vector=None if vector is None else rows.vector_text(vector),
+            model=model,
+            filters=rows.filters_json(query.filters, excluded),
+            limit=query.limit,
+            candidates=count,
+        )["candidates"]
         if candidates is None:
             self.database.forget_embedding_space()
             raise EmbeddingModelChanged(f"the memories are no longer in the embedding space of {model}")
         return rows.read_candidates(candidates)
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Return the cosine similarity of each pair of memories; None for a memory that was deleted."""
-        with self._connection() as connection:
-            cosines: Sequence[Sequence[float | None]] = connection.one(
-                memories_sql.PAIRWISE_COSINES, namespace=self.namespace, ids=rows.uuid_array(ids)
-            )["cosines"]
+        cosines: Sequence[Sequence[float | None]] = self._call_one(
+            memories_sql.PAIRWISE_COSINES, ids=rows.uuid_array(ids)
+        )["cosines"]
         return cosines
 
     def read_hits(self, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
-        """Read the ranked memories in their order, with texts cut to the length that the query allows.
-
-        Deleted memories are left out.
-        """
-        with self._connection() as connection:
-            records = connection.one(
-                memories_sql.READ_HITS,
-                namespace=self.namespace,
-                ids=rows.uuid_array([entry.candidate.id for entry in ranked]),
-                query=query.query,
-                characters=query.characters,
-                explain=query.explain,
-                as_of=query.filters.as_of,
-            )["hits"]
+        records = self._call_one(
+            memories_sql.READ_HITS,
+            ids=rows.uuid_array([entry.candidate.id for entry in ranked]),
+            query=query.query,
+            characters=query.characters,
+            explain=query.explain,
+            as_of=query.filters.as_of,
+        )["hits"]
         by_id = {entry.candidate.id: entry for entry in ranked}
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, memory_id: UUID, as_of: datetime | None = None) -> Memory | None:
-        """Return a memory with all fields, as it is now or as it was at the time `as_of`.
-
-        The result is None if the memory does not exist, or was not visible at `as_of`. Raises InvalidRequest if the
-        state of the memory at `as_of` is not known.
-        """
         if as_of is not None:
-            with self._connection() as connection:
-                row = connection.one(memories_sql.FETCH_THEN, namespace=self.namespace, id=memory_id, at=as_of)
+            row = self._call_one(memories_sql.FETCH_THEN, id=memory_id, at=as_of)
             return rows.read_memory(row["record"]) if row["record"] else None
-        with self._transaction() as connection:
-            memories = connection.run(memories_sql.FETCH, namespace=self.namespace, id=memory_id)
+        memories = self._run(memories_sql.FETCH, id=memory_id)
         return rows.read_memory(memories[0]["record"]) if memories else None
 
     def list(
@@ -149,24 +130,19 @@ class PostgresMemories(
         oldest_first: bool = False,
         beginning: int | None = None,
     ) -> Sequence[ListedMemory]:
-        """List memories that match the filters after a cursor, the newest first or the oldest first."""
-        with self._connection() as connection:
-            memories = connection.run(
-                memories_sql.LIST,
-                namespace=self.namespace,
-                limit=limit,
-                filters=rows.filters_json(filters),
-                cursor_timestamp=after.timestamp if after else None,
-                cursor_id=after.id if after else None,
-                oldest_first=oldest_first,
-                beginning=beginning,
-            )
+        memories = self._call(
+            memories_sql.LIST,
+            limit=limit,
+            filters=rows.filters_json(filters),
+            cursor_timestamp=after.timestamp if after else None,
+            cursor_id=after.id if after else None,
+            oldest_first=oldest_first,
+            beginning=beginning,
+        )
         return [rows.read_listed(row) for row in memories]
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
-        """Return the nearest memories that are not superseded. The result is empty if the memory does not exist."""
-        with self._connection() as connection:
-            memories = connection.run(memories_sql.NEIGHBOURS, namespace=self.namespace, id=memory_id)
+        memories = self._call(memories_sql.NEIGHBOURS, id=memory_id)
         if not memories:
             return NO_NEIGHBOURS
         own, *others = memories
@@ -177,7 +153,6 @@ class PostgresMemories(
         )
 
     def delete(self, memory_id: UUID) -> DeletedMemory | None:
-        """Delete a memory and return it; None if it does not exist. Memories that it superseded stay superseded."""
         with self._transaction() as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
             connection.run(memories_sql.RELINK_SUPERSEDED, namespace=self.namespace, id=memory_id)
@@ -189,7 +164,6 @@ class PostgresMemories(
         return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
 
     def update(self, memory_id: UUID, change: MemoryChange) -> Memory | None:
-        """Update a memory and return it; None if it does not exist."""
         with self._transaction() as connection:
             if change.superseded_by is not None:
                 connection.run(memories_sql.LOCK_SUPERSESSION, namespace=self.namespace)
@@ -217,8 +191,6 @@ class PostgresMemories(
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, memory_id: UUID, rating: GivenRating) -> Rating | None:
-        """Replace the rating that a rater gave to a memory, and return the new quality; None if the memory does not
-        exist."""
         with self._transaction() as connection:
             if not connection.run(memories_sql.LOCK_MEMORY, namespace=self.namespace, id=memory_id):
                 return None
@@ -243,28 +215,22 @@ class PostgresMemories(
         filters: Filters = EVERY_MEMORY,
         memory_ids: Sequence[UUID] | None = None,
     ) -> Sequence[ExportedMemory]:
-        """List memories after a cursor, by timestamp and then content hash. A page has about EXPORT_BYTES bytes."""
-        with self._connection() as connection:
-            memories = connection.run(
-                memories_sql.EXPORT,
-                namespace=self.namespace,
-                filters=rows.filters_json(filters),
-                ids=None if memory_ids is None else rows.uuid_array(memory_ids),
-                limit=limit,
-                bytes=EXPORT_BYTES,
-                cursor_timestamp=after.timestamp if after else None,
-                cursor_hash=after.key if after else None,
-            )
+        memories = self._call(
+            memories_sql.EXPORT,
+            filters=rows.filters_json(filters),
+            ids=None if memory_ids is None else rows.uuid_array(memory_ids),
+            limit=limit,
+            bytes=EXPORT_BYTES,
+            cursor_timestamp=after.timestamp if after else None,
+            cursor_hash=after.key if after else None,
+        )
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in memories]
 
     def languages(self, query: str | None = None) -> Languages:
-        """Return the languages of the namespace's sampled memories, and the language of a query."""
-        with self._connection() as connection:
-            row = connection.one(memories_sql.LANGUAGES, namespace=self.namespace, text=query)
+        row = self._call_one(memories_sql.LANGUAGES, text=query)
         return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 
     def stats(self) -> Stats:
-        """Return counts and sizes of the namespace."""
         with self._transaction() as connection:
             figures = connection.one(memories_sql.STATS, namespace=self.namespace)
             tags = connection.run(memories_sql.TOP_TAGS, namespace=self.namespace)

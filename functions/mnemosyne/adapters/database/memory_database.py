@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import LiteralString
 
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.audit_action import record_action
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
@@ -97,6 +98,26 @@ class NamespaceStore:
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self.database.transaction(self.namespace)
+
+    def _run(self, sql: LiteralString, **parameters: object) -> list[Row]:
+        """Run one statement in a transaction of the namespace, and return its rows."""
+        with self._transaction() as connection:
+            return connection.run(sql, namespace=self.namespace, **parameters)
+
+    def _one(self, sql: LiteralString, **parameters: object) -> Row:
+        """Run one statement in a transaction of the namespace, and return its only row."""
+        (row,) = self._run(sql, **parameters)
+        return row
+
+    def _call(self, sql: LiteralString, **parameters: object) -> list[Row]:
+        """Run one statement that sets the namespace itself, in one round trip, and return its rows."""
+        with self._connection() as connection:
+            return connection.run(sql, namespace=self.namespace, **parameters)
+
+    def _call_one(self, sql: LiteralString, **parameters: object) -> Row:
+        """Run one statement that sets the namespace itself, in one round trip, and return its only row."""
+        (row,) = self._call(sql, **parameters)
+        return row
 
     def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
         """Record the action of the caller on the ids in the audit trail, in the transaction of the connection.

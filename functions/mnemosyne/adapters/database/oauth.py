@@ -34,7 +34,6 @@ class PostgresOAuth:
 
     @contextmanager
     def transaction(self) -> Iterator["PostgresOAuthRows"]:
-        """Run a transaction; raises Unavailable."""
         with self._pool.connection() as connection, connection.transaction():
             yield PostgresOAuthRows(connection)
 
@@ -64,7 +63,6 @@ class PostgresOAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client to which a person has consented, and the age of its metadata document in seconds."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
@@ -75,7 +73,6 @@ class PostgresOAuthRows:
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
     def extend_client(self, client_id: str, seconds: int) -> None:
-        """Extend the expiry of a client that is in use."""
         self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
     # -- requests under way
@@ -101,7 +98,6 @@ class PostgresOAuthRows:
         )
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
-        """Lock the authorization request of a browser, and return it; None if there is none or it has expired."""
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
@@ -110,31 +106,25 @@ class PostgresOAuthRows:
         return Pending(**values | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
-        """Store the hash of the value that the log-in must return, and set the number of attempts to 0."""
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
-        """Count a failed log-in attempt."""
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
-        """Set the status of a request: started, logging_in or decided."""
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Record the person who logged in. From now on, `new_hash` identifies the request."""
         values = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
         person_json = json_text(values | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
-        """Delete an authorization request."""
         self._connection.run(sql.END, cookie_hash=cookie_hash)
 
     # -- grants, codes and refresh tokens
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
-        """Store a grant."""
         self._connection.run(
             sql.ADD_GRANT,
             id=str(grant.id),
@@ -149,20 +139,16 @@ class PostgresOAuthRows:
         )
 
     def grant(self, grant_id: UUID) -> Grant | None:
-        """Lock a grant and return it."""
         rows = self._connection.run(sql.GRANT, id=str(grant_id))
         return _grant(rows[0]) if rows else None
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
-        """Set the expiry of a grant to this many seconds from now."""
         self._connection.run(sql.EXTEND_GRANT, id=str(grant_id), seconds=seconds)
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
-        """Revoke a grant with all its tokens."""
         self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
 
     def add_code(self, code: Code, seconds: int) -> None:
-        """Store an authorization code."""
         self._connection.run(
             sql.ADD_CODE,
             hash=code.hash,
@@ -173,7 +159,6 @@ class PostgresOAuthRows:
         )
 
     def code(self, code_hash: bytes) -> Code | None:
-        """Lock an authorization code and its grant, and return the code."""
         rows = self._connection.run(sql.CODE, hash=code_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
@@ -182,11 +167,9 @@ class PostgresOAuthRows:
         return Code(**values, hash=code_hash, grant=grant)
 
     def use_code(self, code_hash: bytes) -> None:
-        """Mark a code as used, so that it cannot be used again."""
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Store a refresh token, unless it exists."""
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
@@ -207,21 +190,17 @@ class PostgresOAuthRows:
     # -- people
 
     def is_client_blocked(self, client_id: str) -> bool:
-        """Whether the operator has blocked the client."""
         return bool(self._connection.one(sql.CLIENT_IS_BLOCKED, client_id=client_id)["blocked"])
 
     def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
-        """Whether the operator has blocked the person."""
         row = self._connection.one(sql.IS_BLOCKED, subject=subject, addresses=text_array(addresses))
         return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return the consent that the person has given to this client; None if there is none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
     def save_consent(self, consent: Consent) -> None:
-        """Store a consent. It replaces an earlier consent to the same client."""
         self._connection.run(
             sql.REMEMBER,
             subject=consent.subject,
@@ -231,11 +210,9 @@ class PostgresOAuthRows:
         )
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
-        """List the active grants of a person, newest first."""
         return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
-        """Revoke the person's grants to a client, delete the consent, and return the number of revoked grants."""
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:

@@ -93,7 +93,6 @@ class PostgresObjectImports:
             yield connection
 
     def progress(self, source: str) -> ObjectImport | None:
-        """Return the progress of the import of an object; None if the import has not begun."""
         with self._transaction() as connection:
             rows = connection.run(PROGRESS, namespace=self.namespace, source=source)
         return ObjectImport(**rows[0].named) if rows else None
@@ -119,7 +118,6 @@ class PostgresObjectImports:
             )
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """List the lines of an object after a cursor, in order, with their outcomes."""
         with self._transaction() as connection:
             rows = connection.run(LINES, namespace=self.namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
@@ -129,7 +127,6 @@ class PostgresObjectImports:
         return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
 
     def forget_lines(self, source: str) -> None:
-        """Delete the list of the lines of an object. The outcomes of the requests are kept."""
         has_more = True
         while has_more:
             with self._transaction() as connection:

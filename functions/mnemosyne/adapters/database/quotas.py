@@ -1,10 +1,9 @@
 """List and set the quotas of all namespaces in PostgreSQL, as the schema's owner."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.domain.quota import Quota
 
 # Return all namespaces that have memories or a row in `quotas`. The default limits are first.
@@ -35,16 +34,11 @@ ANY_NUMBER: Final = 2**63 - 1
 LIMITS: Final = ("memories", "bytes", "texts_a_day")
 
 
-class PostgresQuotas:
+class PostgresQuotas(OwnerStore):
     """Lists and sets quotas."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return usage and limits of one namespace, or of all namespaces. The namespace '' has the default limits."""
-        with closing(self._open()) as connection:
-            rows = connection.run(_LIST, namespace=namespace)
+        rows = self._run(_LIST, namespace=namespace)
         quotas = [row.named for row in rows]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]
 
@@ -52,5 +46,4 @@ class PostgresQuotas:
         """Set limits of a namespace. None means the default limit or, in the default limits, no limit."""
         flags = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
-        with closing(self._open()) as connection:
-            connection.run(_SET, namespace=namespace, **values, **flags)
+        self._run(_SET, namespace=namespace, **values, **flags)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection, smaller_on_timeout
+from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
 
 REMOVED_AT_ONCE: Final = 500
@@ -51,41 +52,32 @@ SELECT last_id, changed FROM apply_retention(:namespace, CAST(:after AS uuid), C
 _REMOVE: Final = "SELECT remove_expired(CAST(:limit AS integer)) AS removed"
 
 
-class PostgresRetention:
+class PostgresRetention(OwnerStore):
     """Sets and applies the lifetimes of memories, for the operator."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
-        self._open = connect
-
     def every(self) -> Sequence[NamespaceRetention]:
-        """Return the namespaces that have their own lifetimes or memories that expire, by name."""
-        with closing(self._open()) as connection:
-            return [
-                NamespaceRetention(
-                    namespace=row["namespace"],
-                    lifetimes=Lifetimes(
-                        default=_lifetime(row["default_lifetime"]), maximum=_lifetime(row["maximum_lifetime"])
-                    ),
-                    expiring=row["expiring"],
-                )
-                for row in connection.run(_LIST)
-            ]
+        return [
+            NamespaceRetention(
+                namespace=row["namespace"],
+                lifetimes=Lifetimes(
+                    default=_lifetime(row["default_lifetime"]), maximum=_lifetime(row["maximum_lifetime"])
+                ),
+                expiring=row["expiring"],
+            )
+            for row in self._run(_LIST)
+        ]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
-        """Set the lifetimes of a namespace. Call `apply` afterwards for memories that are stored already."""
-        with closing(self._open()) as connection:
-            connection.run(_SET, namespace=namespace, **_seconds(lifetimes))
+        self._run(_SET, namespace=namespace, **_seconds(lifetimes))
 
     def clear(self, namespace: str) -> bool:
         """Remove the lifetimes of a namespace, and return whether it had any.
 
         The lifetimes of the namespace '' then apply to it.
         """
-        with closing(self._open()) as connection:
-            return bool(connection.run(_CLEAR, namespace=namespace))
+        return bool(self._run(_CLEAR, namespace=namespace))
 
     def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
-        """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
                 connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
@@ -93,10 +85,6 @@ class PostgresRetention:
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
-        """Compute the expiry of a batch of stored memories again, in one transaction.
-
-        Returns the number of changed memories, and the cursor of the next batch.
-        """
         with closing(self._open()) as connection:
             namespaces = _concerned(connection, namespace)
             if after is not None:
@@ -134,8 +122,7 @@ class PostgresRetention:
             began = clock()
 
     def _remove_expired(self, limit: int) -> int:
-        with closing(self._open()) as connection:
-            removed: int = connection.one(_REMOVE, limit=limit)["removed"]
+        removed: int = self._one(_REMOVE, limit=limit)["removed"]
         return removed
 
 

@@ -60,7 +60,6 @@ class OidcVerifier:
         self._keys = _IssuerKeys(self._fetch)
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a valid token. Raises Unauthorized, or Unavailable without the issuer's keys."""
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in ALGORITHMS:

@@ -51,7 +51,6 @@ class OpenIdLogIn:
         return str(url), ""
 
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """Exchange the code for an ID token and return its claims. Raises Unauthorized, Unavailable."""
         if "code" not in parameters or not hmac.compare_digest(
             parameters.get("state", "").encode(), _state(secret).encode()
         ):

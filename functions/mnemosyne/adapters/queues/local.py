@@ -65,12 +65,10 @@ class LocalQueue:
         return self._opened
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        """Return once the message is on disk; raises Unavailable if it cannot be written."""
         trace = current_trace()
         self.republish(*encode(namespace, readings, trace.traceparent if trace else "", publisher))
 
     def check(self) -> str:
-        """Describe the queue for `doctor`; raises Unavailable if the file cannot be opened."""
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
@@ -79,7 +77,6 @@ class LocalQueue:
         return f"{self._path}, {counted(waiting, 'message')} waiting"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        """Return once the message is on disk; raises Unavailable if it cannot be written."""
         try:
             with self._lock:
                 self._connection().execute(

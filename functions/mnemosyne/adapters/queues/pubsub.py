@@ -101,7 +101,6 @@ class PubSubOutcomes(_Topic):
     """The OutcomeTopic on Pub/Sub."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
-        """Return once Pub/Sub has acknowledged every event; raises a ServiceError if it has not in time."""
         self._publish([outcome.encode() for outcome in outcomes])
 
 
@@ -124,12 +123,10 @@ class PubSubQueue(_Topic):
     """The IngestQueue on Pub/Sub."""
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
         trace = current_trace()
         self._publish([encode(namespace, readings, trace.traceparent if trace else "", publisher)])
 
     def check(self) -> str:
-        """Describe the topic for `doctor`; raises a ServiceError if publishing is not permitted."""
         from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
         from google.auth.exceptions import GoogleAuthError
 
@@ -150,5 +147,4 @@ class PubSubQueue(_Topic):
         return f"{self._topic} may be published to"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
         self._publish([(data, attributes)])

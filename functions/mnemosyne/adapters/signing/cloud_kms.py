@@ -99,7 +99,6 @@ class CloudKmsKeys:
         self._lock = threading.Lock()
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        """Sign the claims. Raises Unavailable, or Misconfigured if the key cannot be used."""
         try:
             return self._signed(claims, type_)
         except _Disabled:  # the version was disabled after the versions were listed
@@ -107,7 +106,6 @@ class CloudKmsKeys:
             return self._signed(claims, type_)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return every enabled version as a JWK. Raises Unavailable, Misconfigured."""
         return [version.jwk for version in self._current()]
 
     def _signed(self, claims: Mapping[str, Any], type_: str) -> str:

@@ -35,13 +35,11 @@ class KeyFiles:
         Path(temporary).unlink()
 
     def sign(self, claims: Mapping[str, Any], type_: str = ACCESS_TOKEN) -> str:
-        """Sign the claims with the newest key."""
         key = self._keys()[-1]
         header = {"typ": type_, "alg": ALGORITHM, "kid": key.thumbprint()}
         return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return the public part of every key as a JWK."""
         return [
             {**key.as_dict(private=False), "kid": key.thumbprint(), "use": "sig", "alg": ALGORITHM}
             for key in self._keys()
