@@ -3,9 +3,8 @@
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.domain.quota import Quota
@@ -29,25 +28,21 @@ log = EventLog(__name__)
 BuiltT = TypeVar("BuiltT")
 
 
-class _Once(Generic[BuiltT]):
-    """A value that one thread builds on first use. A failed build is tried again on the next use."""
+class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
+    """A property that one thread builds on first use. A failed build is tried again on the next use."""
 
-    def __init__(self, build: Callable[[], BuiltT]) -> None:
+    def __init__(self, build: Callable[[Any], BuiltT]) -> None:
         self._build = build
-        self._lock = threading.Lock()
-        self._built: tuple[BuiltT] | None = None
+        self._name = build.__name__
+        self._lock = threading.RLock()
+        self.__doc__ = build.__doc__
 
-    @property
-    def built(self) -> bool:
-        """Whether the value has been built."""
-        return self._built is not None
-
-    def __call__(self) -> BuiltT:
-        if self._built is None:
-            with self._lock:
-                if self._built is None:
-                    self._built = (self._build(),)
-        return self._built[0]
+    def __get__(self, instance: object, owner: type | None = None) -> BuiltT:
+        with self._lock:
+            if self._name not in vars(instance):
+                vars(instance)[self._name] = self._build(instance)  # later reads do not come here
+        built: BuiltT = vars(instance)[self._name]
+        return built
 
 
 class ConfiguredServices:
@@ -60,71 +55,83 @@ class ConfiguredServices:
         self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS, any_space: bool = False
     ) -> None:
         self.settings = settings
-        self._pool = _Once(lambda: _pool(settings, statement_seconds))
+        self._statement_seconds = statement_seconds
+        self._any_space = any_space
         # Only settings that name an embedder contradict the database.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )
-        expected = None if any_space else self.expected_space
-        self._database = _Once(lambda: _database(settings, self._pool(), expected))
-        self._queue = _Once(lambda: _queue(settings))
-        self._outcome_topic = _Once(lambda: _outcome_topic(settings))
-        self._reranker = _Once(lambda: _reranker(settings))
         self._embedders: dict[EmbeddingSpace, Embedder] = {}
         self._building = threading.Lock()
 
-    @property
+    @_once
     def pool(self) -> "Pool":
         """The pool of connections to the database."""
-        return self._pool()
+        from mnemosyne.adapters.database.pool import Pool
+
+        connect = connection_factory_for(self.settings, statement_seconds=self._statement_seconds)
+        return Pool(connect, self.settings.db_pool_size)
+
+    @_once
+    def _database(self) -> "MemoryDatabase":
+        from mnemosyne.adapters.database.memory_database import MemoryDatabase
+
+        expected = None if self._any_space else self.expected_space
+        return MemoryDatabase(self.pool, expected, immutable_sources=self.settings.immutable_sources)
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """The embedding space of the memories."""
-        return self._database().embedding_space
+        return self._database.embedding_space
 
     def memories_of(self, namespace: str) -> MemoryStore:
-        """Return the store of a namespace's memories, which uses the pool."""
         from mnemosyne.adapters.database.memories import PostgresMemories
 
-        return PostgresMemories(self._database(), namespace)
+        return PostgresMemories(self._database, namespace)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return a namespace's quota if it is cached; None before the first use of the database."""
-        return self._database().known_quota(namespace) if self._pool.built else None
+        return self._database.known_quota(namespace) if "pool" in vars(self) else None
 
-    @property
+    @_once
     def queue(self) -> IngestQueue:
-        """The queue that `mcp` publishes to."""
-        return self._queue()
+        if self.settings.topic.startswith("file://"):
+            from mnemosyne.adapters.queues.local import LocalQueue
 
-    @property
+            return LocalQueue(Path(self.settings.topic.removeprefix("file://")))
+        from mnemosyne.adapters.queues.pubsub import PubSubQueue
+
+        return PubSubQueue(self.settings.topic)
+
+    @_once
     def outcome_topic(self) -> OutcomeTopic | None:
-        """The topic for outcomes (final states) of requests; None if the settings name none."""
-        return self._outcome_topic()
+        if not self.settings.outcome_topic:
+            return None
+        from mnemosyne.adapters.queues.pubsub import PubSubOutcomes
 
-    @cached_property
+        return PubSubOutcomes(self.settings.outcome_topic)
+
+    @_once
     def objects(self) -> ObjectStore:
-        """The objects in Cloud Storage buckets."""
         from mnemosyne.adapters.cloud_storage import CloudStorage
 
         return CloudStorage()
 
     def imports_of(self, namespace: str) -> ObjectImports:
-        """Return the progress of imports into a namespace."""
         from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 
         return PostgresObjectImports(self.pool, namespace)
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of the memories' embedding space."""
         return self.embedder_of(self.embedding_space)
 
-    @property
+    @_once
     def reranker(self) -> Reranker | None:
-        """The ranking API; None if the settings name no model."""
-        return self._reranker()
+        if not self.settings.reranking_model:
+            return None
+        from mnemosyne.adapters.vertex_reranker import VertexReranker
+
+        return VertexReranker(self.settings.google_cloud_project, self.settings.reranking_model)
 
     def embedder_of(self, space: EmbeddingSpace) -> Embedder:
         """Return the embedder of a space; each is built once."""
@@ -137,13 +144,12 @@ class ConfiguredServices:
 
     @property
     def clock(self) -> Clock:
-        """The system's clock."""
         return _now
 
     def close(self) -> None:
         """Close the idle connections."""
-        if self._pool.built:
-            self._pool().close()
+        if "pool" in vars(self):
+            self.pool.close()
 
     def warm(self) -> None:
         """Load a local embedder and the reranker in the background, so that no search waits for them."""
@@ -195,36 +201,6 @@ def connection_factory_for(
     )
 
 
-def _pool(settings: Settings, statement_seconds: int) -> "Pool":
-    from mnemosyne.adapters.database.pool import Pool
-
-    return Pool(connection_factory_for(settings, statement_seconds=statement_seconds), settings.db_pool_size)
-
-
-def _database(settings: Settings, pool: "Pool", expected: EmbeddingSpace | None) -> "MemoryDatabase":
-    from mnemosyne.adapters.database.memory_database import MemoryDatabase
-
-    return MemoryDatabase(pool, expected, immutable_sources=settings.immutable_sources)
-
-
-def _queue(settings: Settings) -> IngestQueue:
-    if settings.topic.startswith("file://"):
-        from mnemosyne.adapters.queues.local import LocalQueue
-
-        return LocalQueue(Path(settings.topic.removeprefix("file://")))
-    from mnemosyne.adapters.queues.pubsub import PubSubQueue
-
-    return PubSubQueue(settings.topic)
-
-
-def _outcome_topic(settings: Settings) -> OutcomeTopic | None:
-    if not settings.outcome_topic:
-        return None
-    from mnemosyne.adapters.queues.pubsub import PubSubOutcomes
-
-    return PubSubOutcomes(settings.outcome_topic)
-
-
 def change_topic(settings: Settings) -> ChangeTopic | None:
     """Return the topic for changes of memories; None if the settings name none.
 
@@ -235,14 +211,6 @@ def change_topic(settings: Settings) -> ChangeTopic | None:
     from mnemosyne.adapters.queues.pubsub import PubSubChanges
 
     return PubSubChanges(settings.outcome_topic)
-
-
-def _reranker(settings: Settings) -> Reranker | None:
-    if not settings.reranking_model:
-        return None
-    from mnemosyne.adapters.vertex_reranker import VertexReranker
-
-    return VertexReranker(settings.google_cloud_project, settings.reranking_model)
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:

@@ -4,7 +4,7 @@ import os
 from concurrent.futures import Future
 from threading import Event, Thread
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import click
@@ -13,13 +13,8 @@ from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.termination import on_termination
-from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.quota import Quota
 from mnemosyne.observability import EventLog, configure_logging
-from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.queue import IngestQueue
-from mnemosyne.ports.services import Clock
+from mnemosyne.ports.services import Services
 
 if TYPE_CHECKING:  # packages of the extra `local` are imported in functions: other commands work without them
     from mnemosyne.cli.local.data_dir import DataDir
@@ -40,7 +35,7 @@ def stdio(data_dir: str | None) -> None:
         on_termination(services.exit_on_signal)
         code = 1
         try:
-            anyio.run(entry_points.serve_stdio, services)
+            anyio.run(entry_points.serve_stdio, cast("Services", services))
             code = 0
         except BaseException as exc:  # noqa: BLE001 - the client closed the pipe, Ctrl-C, or a fault: all are logged
             events.warning("stdio_ended", error=repr(exc))
@@ -86,35 +81,6 @@ class _BackgroundServices:
         self.stop()
         os._exit(0)
 
-    @property
-    def queue(self) -> IngestQueue:
-        """Queue of accepted requests."""
-        return self._services.result().queue
-
-    def memories_of(self, namespace: str) -> MemoryStore:
-        """Return the store of a namespace's memories."""
-        return self._services.result().memories_of(namespace)
-
-    def known_quota(self, namespace: str) -> Quota | None:
-        """Return a namespace's quota if it is cached."""
-        return self._services.result().known_quota(namespace)
-
-    @property
-    def embedding_space(self) -> EmbeddingSpace:
-        """The embedding space of the memories."""
-        return self._services.result().embedding_space
-
-    @property
-    def embedder(self) -> Embedder:
-        """The embedder of the memories' embedding space."""
-        return self._services.result().embedder
-
-    @property
-    def reranker(self) -> Reranker | None:
-        """The reranker of search results; None if the settings name none."""
-        return self._services.result().reranker
-
-    @property
-    def clock(self) -> Clock:
-        """The system's clock."""
-        return self._services.result().clock
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the services, after waiting until they have started."""
+        return getattr(self._services.result(), name)
