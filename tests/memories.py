@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestStatus, MemorySummary
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestStatus, MemorySummary
 from mnemosyne.domain.memory_changes import GivenRating, Rating
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.ids import new_id

@@ -11,7 +11,7 @@ import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.cli import redrive as command
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError

@@ -16,7 +16,7 @@ from mnemosyne.cli import formats
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.cli.terminal import plain
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.dispatch import call
@@ -202,7 +202,7 @@ def test_commands_that_print_stored_text_escape_control_characters(
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
 ) -> None:
-    from mnemosyne.domain.memory import DeadLetter
+    from mnemosyne.domain.dead_letter import DeadLetter
 
     namespace = f"ns{HOSTILE}".replace("\x00", "")
     dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause=f"cause{HOSTILE}", dead_lettered_at=NOW)

@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from mnemosyne.cli.open_services import open_services
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter
 from tests.chromium import Chromium
 from tests.console.person import find, press, shows
 from tests.dev import DevServer

@@ -8,14 +8,8 @@ import pytest
 
 from mnemosyne.adapters.database import console_queries
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, Per
-from mnemosyne.domain.memory import (
-    EXPORT_BYTES,
-    Cursor,
-    DeadLetter,
-    FailedRequest,
-    IngestState,
-    KeysetCursor,
-)
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import EXPORT_BYTES, Cursor, FailedRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.dead_letters import DROPPED_AT_ONCE
-from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestState
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetter, DeadLetterChoice, Redrivable
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published

@@ -10,15 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import (
-    Cursor,
-    DeadLetter,
-    ExternalId,
-    FailedRequest,
-    IngestRequest,
-    IngestState,
-    IngestStatus,
-)
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import Cursor, ExternalId, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import DeletedMemory, MemoryChange
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.outcome import OutcomeCursor

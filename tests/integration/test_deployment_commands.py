@@ -14,7 +14,7 @@ import pytest
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.service import operations
 from mnemosyne.settings import Settings

@@ -12,8 +12,9 @@ import pytest
 
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Selection
-from mnemosyne.domain.memory import DeadLetter, ExternalId, IngestRequest, IngestState, KeysetCursor
+from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import FORGOTTEN, decode, encode, unstored
 from mnemosyne.domain.metadata_filter import Operator, condition

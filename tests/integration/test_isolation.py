@@ -11,8 +11,9 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Selection
-from mnemosyne.domain.memory import DeadLetter, FailedRequest
+from mnemosyne.domain.memory import FailedRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id

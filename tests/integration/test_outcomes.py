@@ -15,7 +15,8 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.outcomes import outcome_rows
-from mnemosyne.domain.memory import DeadLetter, FailedRequest
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import FailedRequest
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.ids import new_id
 from mnemosyne.service.operations.outcomes import ListOutcomes, Position

@@ -12,14 +12,8 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import (
-    DeadLetter,
-    Deletion,
-    ExternalId,
-    FailedRequest,
-    IngestRequest,
-    IngestState,
-)
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import Deletion, ExternalId, FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable

@@ -18,8 +18,9 @@ from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestState
+from mnemosyne.domain.memory import FailedRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.oauth import Grant, StandingGrant
 from mnemosyne.domain.object_import import ObjectImport

@@ -13,7 +13,7 @@ import pytest
 from mnemosyne.adapters.service_error_tables import TABLES
 from mnemosyne.adapters.service_errors import Kind
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.dead_letter_kind import DeadLetterKind
+from mnemosyne.domain.dead_letter import DeadLetterKind
 from tests.log_events import LISTED, WITHOUT_ERROR
 
 ROOT = Path(__file__).parents[2]

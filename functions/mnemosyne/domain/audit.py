@@ -80,6 +80,14 @@ def ids_of(result: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EventCursor:
+    """Position in the audit trail: time and id of a page's last event. Events of a transaction share their time."""
+
+    at: datetime
+    id: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditEvent:
     """A recorded access or change."""
 
@@ -94,6 +102,11 @@ class AuditEvent:
     ids: Sequence[str]
     count: int
 
+    @property
+    def cursor(self) -> EventCursor:
+        """Position in the audit trail after this event."""
+        return EventCursor(at=self.at, id=self.id)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFilter:
@@ -107,14 +120,6 @@ class AuditFilter:
     namespace: str | None = None
     action: str | None = None
     since: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class EventCursor:
-    """Position in the audit trail: time and id of a page's last event. Events of a transaction share their time."""
-
-    at: datetime
-    id: int
 
 
 @dataclass(frozen=True, kw_only=True)

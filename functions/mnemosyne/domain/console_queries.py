@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 
-from mnemosyne.domain.memory import IngestStatus, MemorySummary
+from mnemosyne.domain.memory import Cursor, IngestStatus, MemorySummary
 from mnemosyne.domain.preview import label
 from mnemosyne.domain.provenance import Provenance
 
@@ -79,6 +79,11 @@ class ListedRequest(IngestStatus):
     provenance: Provenance
     dead_letter: str | None
     """Message id of the dead letter that has the request."""
+
+    @property
+    def cursor(self) -> Cursor:
+        """Position of a list of requests after this one."""
+        return Cursor(timestamp=self.updated_at or self.created_at, id=self.request_id)
 
 
 COUNTED_REQUESTS = 20_000

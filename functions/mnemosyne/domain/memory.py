@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
-from mnemosyne.domain.dead_letter_kind import DeadLetterKind
 from mnemosyne.domain.provenance import Provenance
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.visible import one_line
@@ -195,31 +194,6 @@ class IngestStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeadLetter:
-    """A message that failed or could not be read completely, unchanged, with the cause."""
-
-    message_id: str
-    data: bytes
-    attributes: Mapping[str, str]
-    cause: str
-    dead_lettered_at: datetime
-    lost: bool = False
-    """Whether a part of the message has no request, so that only the dead letter reports its failure."""
-    letter_id: UUID | None = None
-    """The stored dead letter, if the message was redriven from it."""
-    failures: int = 1
-    redrives: int = 0
-    last_failed_at: datetime | None = None
-    redriven_at: datetime | None = None
-    due_at: datetime | None = None
-    """These fields are set for stored dead letters; see DeadLetterSummary."""
-    kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
-    """Logged when the dead letter is stored, and not stored itself."""
-    subscription: str = field(default="", compare=False)
-    """Subscription whose publisher sent the message; logged, and not stored itself."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Memory(MemoryFields):
     """A stored memory with all its fields."""
 
@@ -293,6 +267,11 @@ class MemorySummary:
     title: str
     tags: tuple[str, ...]
     superseded_by: UUID | None = None
+
+    @property
+    def cursor(self) -> Cursor:
+        """Position of a list after this memory."""
+        return Cursor(timestamp=self.timestamp, id=self.id)
 
     @property
     def label(self) -> str:

@@ -9,7 +9,8 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.domain.attributes import VALUE_BYTES
-from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"

@@ -5,7 +5,9 @@ A cursor is the last item of a page: its time, and its id, number or text.
 
 import base64
 import binascii
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from mnemosyne.domain.audit import EventCursor
@@ -19,6 +21,22 @@ _TIME_BYTES = 8
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
 """Maximum number in a cursor: a bigint of the database."""
+
+
+class Listed(Protocol):
+    """A row of a list that has a cursor."""
+
+    @property
+    def cursor(self) -> Cursor | KeysetCursor | EventCursor:
+        """Position of the list after this row."""
+
+
+ListedT = TypeVar("ListedT", bound=Listed)
+
+
+def page(rows: Sequence[ListedT], limit: int) -> tuple[Sequence[ListedT], str | None]:
+    """Return the first `limit` rows, and their `next_cursor` if there are more rows."""
+    return rows[:limit], encode(rows[limit - 1].cursor) if len(rows) > limit else None
 
 
 def encode(cursor: Cursor | KeysetCursor | EventCursor | None) -> str | None:

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, create_model
+from pydantic import AfterValidator, BeforeValidator, create_model
 
 from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.memory import MemorySummary
@@ -75,16 +75,12 @@ class MemoryLine(Result):
 class Hold(Result):
     """A legal hold, and why it was placed."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
     id: UUID
     reason: str
 
 
 class MemoryResult(Result):
-    """A memory's id and the fields that its publisher sets. Validates any object that has the same attributes."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    """A memory's id and the fields that its publisher sets."""
 
     id: UUID
     timestamp: datetime

@@ -37,9 +37,12 @@ def current_principal() -> Principal | None:
 
 
 class Result(BaseModel):
-    """Base of tools' results. It becomes `structuredContent`, without optional fields that are None."""
+    """Base of tools' results. It becomes `structuredContent`, without optional fields that are None.
 
-    model_config = ConfigDict(frozen=True)
+    A result validates any object that has the same attributes, such as a value of the domain.
+    """
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     _optional: ClassVar[frozenset[str]] = frozenset()
 
@@ -135,10 +138,9 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # These hints have no meaning for read-only tools; idempotent_hint is false by default (MCP's
-                # ToolAnnotations).
+                # These hints have no meaning for read-only tools (MCP's ToolAnnotations).
                 destructive_hint=None if self.read_only else self.destructive,
-                idempotent_hint=True if self.idempotent and not self.read_only else None,
+                idempotent_hint=self.idempotent or None,
                 open_world_hint=False,
             ),
         )

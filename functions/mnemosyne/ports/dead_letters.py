@@ -8,8 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
+from mnemosyne.domain.dead_letter import (
+    ALL_DEAD_LETTERS,
+    DeadLetter,
+    DeadLetterCause,
+    DeadLetterChoice,
+    DeadLetterSummary,
+)
+from mnemosyne.domain.memory import FailedRequest, KeysetCursor
 
 
 class DeadLetters(Protocol):

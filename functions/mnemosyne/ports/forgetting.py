@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Preview, Selection, Standing
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest, KeysetCursor, Reading
+from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading
 
 
 class ForgettingStore(Protocol):

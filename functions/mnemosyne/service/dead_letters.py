@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mnemosyne.domain.attributes import check_attributes
-from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
-from mnemosyne.domain.dead_letter_kind import DeadLetterKind
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published

@@ -4,8 +4,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from mnemosyne.domain.dead_letter_kind import DeadLetterKind
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterKind
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION, StoredObject
 from mnemosyne.domain.pubsub_message import Published

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, KeysetCursor, Reading
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.message import FORGOTTEN, decode, read_each, redacted, unstored, without_text
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import NotFound
@@ -56,7 +57,7 @@ def _proceed(forgetting: Forgetting, memories: MemoryStore, deadline: float) -> 
     while page := memories.dead_letters(LETTERS_AT_ONCE, after=after):
         for letter in page:
             _forget_in(letter, forgetting.id, memories)
-        after = KeysetCursor(timestamp=page[-1].dead_lettered_at, key=page[-1].message_id)
+        after = page[-1].cursor
         memories.letters_looked_at(forgetting.id, after)
         if time.monotonic() > deadline:
             return False

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.memory import Cursor, Deletion, ExternalId, IngestState, IngestStatus, Memory
+from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus, Memory
 from mnemosyne.domain.memory_changes import ChangedTag, ChangedTags, DeletedMemory, GivenRating, MemoryChange, Rating
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.observability import EventLog
@@ -33,23 +31,6 @@ def get(memory_id: UUID, *, memories: MemoryStore, as_of: datetime | None = None
     if memory is None:
         raise _missing(memory_id)
     return memory
-
-
-def by_time(
-    filters: Filters,
-    limit: int,
-    *,
-    after: Cursor | None,
-    oldest_first: bool,
-    beginning: int | None,
-    memories: MemoryStore,
-) -> tuple[Sequence[ListedMemory], Cursor | None]:
-    """Return the newest or oldest memories that match the filters, and the cursor of the next page."""
-    heads = memories.list(filters, limit + 1, after=after, oldest_first=oldest_first, beginning=beginning)
-    if len(heads) <= limit:
-        return heads, None
-    last = heads[limit - 1]
-    return heads[:limit], Cursor(timestamp=last.timestamp, id=last.id)
 
 
 def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:

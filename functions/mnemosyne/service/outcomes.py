@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.memories import MemoryStore

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import DeadLetter, ExternalId, IngestRequest, IngestState
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.pubsub_message import Published

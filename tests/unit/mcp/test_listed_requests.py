@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import DeadLetter, IngestRequest
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.pubsub_message import Published

@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 import time_machine
 
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestState
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id

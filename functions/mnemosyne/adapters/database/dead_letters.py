@@ -16,8 +16,14 @@ from mnemosyne.adapters.database.rows import (
     unstored_json,
     uuid_array,
 )
-from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
+from mnemosyne.domain.dead_letter import (
+    ALL_DEAD_LETTERS,
+    DeadLetter,
+    DeadLetterCause,
+    DeadLetterChoice,
+    DeadLetterSummary,
+)
+from mnemosyne.domain.memory import FailedRequest, KeysetCursor
 
 DROPPED_AT_ONCE: Final = 100
 """Maximum number of dead letters that one transaction deletes. A dead letter may have ten megabytes."""

@@ -16,8 +16,9 @@ from mnemosyne.adapters.database.connections import smaller_on_timeout
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Hold, Preview, SelectedMemory, Selection, Standing
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestRequest, KeysetCursor, Reading
+from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Unavailable
 

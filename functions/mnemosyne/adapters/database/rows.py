@@ -13,9 +13,9 @@ from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory, ListedRequest
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
-    DeadLetter,
     Deletion,
     ExportedMemory,
     ExternalId,

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.principal import Principal
@@ -13,7 +13,6 @@ from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import DateAsText, Limit
 from mnemosyne.ports.services import Services
-from mnemosyne.service import console_queries
 
 
 class AuditArguments(Input):
@@ -39,8 +38,6 @@ class ListedAuditEvent(Result):
     At most 100 ids are kept; `count` is the number of all.
     """
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
     at: datetime
     principal: str
     name: str | None
@@ -62,16 +59,15 @@ class AuditPage(Result):
 
 
 def _list_audit(arguments: AuditArguments, principal: Principal, services: Services) -> Reply:
-    events, after = console_queries.audit_events(
+    events = services.memories_of(principal.namespace).audit_events(
         bounds(arguments.after, arguments.before, timezone=arguments.timezone),
         arguments.person,
         arguments.action,
-        arguments.limit,
+        arguments.limit + 1,
         after=cursors.read_number(arguments.cursor),
-        memories=services.memories_of(principal.namespace),
     )
-    listed = [ListedAuditEvent.model_validate(event) for event in events]
-    return Reply(AuditPage(events=listed, next_cursor=cursors.encode(after)))
+    page, next_cursor = cursors.page(events, arguments.limit)
+    return Reply(AuditPage(events=page, next_cursor=next_cursor))
 
 
 LIST_AUDIT = Tool(
@@ -83,6 +79,5 @@ LIST_AUDIT = Tool(
     gives_stored=True,
     run=_list_audit,
     read_only=True,
-    idempotent=True,
     operates=True,
 )

@@ -101,7 +101,6 @@ SEARCH = Tool(
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     run=_search,
     read_only=True,
-    idempotent=True,
 )
 
 FETCH = Tool(
@@ -112,5 +111,4 @@ FETCH = Tool(
     result=Document,
     run=_fetch,
     read_only=True,
-    idempotent=True,
 )

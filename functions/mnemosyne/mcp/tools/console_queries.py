@@ -11,11 +11,11 @@ from mnemosyne.domain.chronicle import TAG_LIMIT
 from mnemosyne.domain.console_queries import Per
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import NotFound
 from mnemosyne.mcp.record import MemoryLine
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, Window
 from mnemosyne.ports.services import Services
-from mnemosyne.service import console_queries
 
 
 class TimelineArguments(ListFilterArguments):
@@ -59,7 +59,6 @@ MEMORY_TIMELINE = Tool(
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_timeline,
     read_only=True,
-    idempotent=True,
 )
 
 
@@ -126,7 +125,6 @@ MEMORY_FACETS = Tool(
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_facets,
     read_only=True,
-    idempotent=True,
 )
 
 
@@ -159,7 +157,11 @@ class HistoryResult(Result):
 
 
 def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
-    history, neighbours = console_queries.history(arguments.id, memories=services.memories_of(principal.namespace))
+    memories = services.memories_of(principal.namespace)
+    history = memories.history(arguments.id)
+    if history is None:
+        raise NotFound(f"no memory has the id {arguments.id}")
+    neighbours = memories.neighbours(arguments.id)
     return Reply(
         HistoryResult(
             id=arguments.id,
@@ -191,5 +193,4 @@ MEMORY_HISTORY = Tool(
     units=lambda arguments: rate_limit.SEARCH["semantic"],
     run=_memory_history,
     read_only=True,
-    idempotent=True,
 )

@@ -115,7 +115,6 @@ def _deprecated(
         units=lambda arguments: rate_limit.SEARCH["exact" if name == "exact_match_retrieve" else "hybrid"],
         run=run,
         read_only=True,
-        idempotent=True,
         deprecated=note,
     )
 

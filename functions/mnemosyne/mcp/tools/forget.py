@@ -86,12 +86,7 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
         forgetting_id = forgetting.begin(selection, token, principal.id, memories=memories)
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
-    result = Forgotten(
-        forgetting_id=forgetting_id,
-        memories=state.memories,
-        left=state.left,
-        finished=finished,
-    )
+    result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
     done = counted(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
     return Reply(result, text=f"Forgot {done}{onward}")
@@ -125,8 +120,8 @@ def _preview(
         Preview(
             memories=found.memories,
             token=" ".join((found.token, *(rfc3339(end) or _OPEN for end in ends))),
-            page=[Selected(**vars(each)) for each in found.page],
-            holds=[Hold.model_validate(hold) for hold in found.holds],
+            page=found.page,
+            holds=found.holds,
             next_cursor=cursors.encode(found.after),
         )
     )

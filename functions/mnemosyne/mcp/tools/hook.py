@@ -107,5 +107,4 @@ RECALL_FOR_HOOK = Tool(
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     run=_recall_for_hook,
     read_only=True,
-    idempotent=True,
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemorySummary
@@ -36,16 +36,12 @@ class StatusArguments(Input):
 class HintedMemory(Result):
     """A memory with nearly the same meaning as a new memory, or with another value of a fact."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
     id: UUID
     title: str
 
 
 class RequestStatus(Result):
     """Status of one request."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     request_id: UUID
     state: IngestState
@@ -107,5 +103,4 @@ INGEST_STATUS = Tool(
     unlisted=("request_id",),
     run=_ingest_status,
     read_only=True,
-    idempotent=True,
 )

@@ -131,5 +131,4 @@ MEMORY_STATS = Tool(
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_stats,
     read_only=True,
-    idempotent=True,
 )

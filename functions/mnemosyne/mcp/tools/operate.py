@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from mnemosyne.domain.console_queries import ListedRequest
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
@@ -17,7 +17,7 @@ from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit
 from mnemosyne.ports.services import Services
-from mnemosyne.service import console_queries, dead_letters
+from mnemosyne.service import dead_letters
 
 REDRIVEN_AT_ONCE = 100
 """Most letters that one call publishes again. Each publication waits for the queue."""
@@ -67,14 +67,11 @@ class RequestPage(Result):
 
 
 def _list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
-    requests, after = console_queries.requests(
-        arguments.state,
-        arguments.limit,
-        after=cursors.read_id(arguments.cursor),
-        memories=services.memories_of(principal.namespace),
-    )
-    counts = None if arguments.cursor else services.memories_of(principal.namespace).request_counts()
-    return Reply(RequestPage(requests=list(map(_request, requests)), counts=counts, next_cursor=cursors.encode(after)))
+    memories, after = services.memories_of(principal.namespace), cursors.read_id(arguments.cursor)
+    requests = memories.ingest_requests(arguments.state, arguments.limit + 1, after=after)
+    page, next_cursor = cursors.page(requests, arguments.limit)
+    counts = None if arguments.cursor else memories.request_counts()
+    return Reply(RequestPage(requests=list(map(_request, page)), counts=counts, next_cursor=next_cursor))
 
 
 def _request(request: ListedRequest) -> RequestResult:
@@ -99,7 +96,6 @@ LIST_REQUESTS = Tool(
     gives_stored=True,
     run=_list_requests,
     read_only=True,
-    idempotent=True,
 )
 
 
@@ -112,8 +108,6 @@ class DeadLettersArguments(Input):
 
 class ListedDeadLetter(Result):
     """A dead letter: time of the first failure, cause of the last failure, and end of its backoff."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     message_id: str
     dead_lettered_at: datetime
@@ -128,8 +122,6 @@ class ListedDeadLetter(Result):
 
 class ListedCause(Result):
     """Letters whose causes differ only in ids and numbers, which are replaced by #."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
 
     cause: str
     letters: int
@@ -150,19 +142,11 @@ class DeadLetterPage(Result):
 
 
 def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
-    page, after = console_queries.dead_letters(
-        arguments.limit,
-        after=cursors.read_key(arguments.cursor),
-        memories=services.memories_of(principal.namespace),
-    )
-    causes = None if arguments.cursor else services.memories_of(principal.namespace).dead_letter_causes()
-    return Reply(
-        DeadLetterPage(
-            dead_letters=[ListedDeadLetter.model_validate(letter) for letter in page],
-            causes=None if causes is None else [ListedCause.model_validate(cause) for cause in causes],
-            next_cursor=cursors.encode(after),
-        )
-    )
+    memories, after = services.memories_of(principal.namespace), cursors.read_key(arguments.cursor)
+    letters = memories.dead_letter_summaries(arguments.limit + 1, after=after)
+    page, next_cursor = cursors.page(letters, arguments.limit)
+    causes = None if arguments.cursor else memories.dead_letter_causes()
+    return Reply(DeadLetterPage(dead_letters=page, causes=causes, next_cursor=next_cursor))
 
 
 LIST_DEAD_LETTERS = Tool(
@@ -174,7 +158,6 @@ LIST_DEAD_LETTERS = Tool(
     gives_stored=True,
     run=_list_dead_letters,
     read_only=True,
-    idempotent=True,
 )
 
 MessageId = Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]

@@ -97,7 +97,6 @@ GET_MEMORY = Tool(
     has_view=True,
     run=_get_memory,
     read_only=True,
-    idempotent=True,
 )
 
 
@@ -147,18 +146,18 @@ class Listing(Result):
 def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
-    page, after = manage.by_time(
+    found = services.memories_of(principal.namespace).list(
         filters,
-        arguments.limit,
+        arguments.limit + 1,
         after=cursors.read_id(arguments.cursor or None),
         oldest_first=arguments.order is Order.OLDEST,
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
-        memories=services.memories_of(principal.namespace),
     )
+    page, next_cursor = cursors.page(found, arguments.limit)
     memories = list(map(_listed, page))
     listing = Listing(
         memories=memories,
-        next_cursor=cursors.encode(after),
+        next_cursor=next_cursor,
         window=Window.of(span, arguments.timezone) if span else None,
     )
     lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
@@ -202,5 +201,4 @@ LIST_MEMORIES = Tool(
     gives_stored=True,
     run=_list_memories,
     read_only=True,
-    idempotent=True,
 )

@@ -80,5 +80,4 @@ RETRIEVE_MEMORIES = Tool(
     unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     run=_retrieve_memories,
     read_only=True,
-    idempotent=True,
 )

@@ -282,5 +282,4 @@ MEMORY_SEARCH = Tool(
     ),
     run=_memory_search,
     read_only=True,
-    idempotent=True,
 )

@@ -67,5 +67,4 @@ SIMILAR_MEMORIES = Tool(
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     run=_similar_memories,
     read_only=True,
-    idempotent=True,
 )

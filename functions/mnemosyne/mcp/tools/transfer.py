@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.event_time import zone
@@ -56,8 +56,6 @@ class ImportArguments(Input):
 class Imported(Result):
     """One memory of the file: its request, or the reason why it was refused."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
     line: int
     request_id: UUID | None = None
     error: str | None = None
@@ -76,17 +74,8 @@ class ImportedPart(Result):
 
 def _import_memories(arguments: ImportArguments, principal: Principal, services: Services) -> Reply:
     zone(arguments.timezone)
-    part = transfer.FilePart(
-        name=arguments.name,
-        text=arguments.text,
-        format=arguments.format,
-        first_line=arguments.first_line,
-        modified=arguments.modified,
-        timezone=arguments.timezone,
-        refused=[record.model_dump() for record in arguments.refused],
-    )
-    summaries = transfer.take_file(principal.namespace, part, services, client=principal.name)
-    items = [Imported.model_validate(summary) for summary in summaries]
+    part = transfer.FilePart(**arguments.model_dump())
+    items = transfer.take_file(principal.namespace, part, services, client=principal.name)
     return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
 
 
@@ -169,5 +158,4 @@ EXPORT_MEMORIES = Tool(
     gives_stored=True,
     run=_export_memories,
     read_only=True,
-    idempotent=True,
 )

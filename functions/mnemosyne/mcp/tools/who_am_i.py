@@ -44,6 +44,5 @@ WHO_AM_I = Tool(
     result=Credential,
     run=_who_am_i,
     read_only=True,
-    idempotent=True,
     needs_database=False,
 )

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain.dead_letter import DeadLetterCause, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import DeadLetter, KeysetCursor
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterCause, DeadLetterChoice, Redrivable
+from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import NotFound
@@ -64,7 +64,7 @@ class ListDeadLetters(Choosing):
             rows += [letter_fields(letter, self.namespace) for letter in page]
             if len(page) < READ_AT_ONCE:
                 return {"letters": rows}
-            after = KeysetCursor(timestamp=page[-1].dead_lettered_at, key=page[-1].message_id)
+            after = page[-1].cursor
         return {"letters": rows, "after": [rfc3339(after.timestamp), after.key] if after else None}
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
+from mnemosyne.domain.dead_letter import DeadLetter
+from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.outcome import NO_REQUEST, OutcomeCursor
 from mnemosyne.domain.parsing import Id, Input, Instant, Text
 from mnemosyne.domain.pubsub_message import Published, unwrap
