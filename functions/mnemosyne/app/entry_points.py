@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mnemosyne.http.common.lifespan import Hosted
     from mnemosyne.http.mcp.access import Access
     from mnemosyne.service.authenticate import Authenticator
+    from mnemosyne.service.deliveries import Push
 
 log = EventLog(__name__)
 
@@ -125,7 +126,6 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
 @lru_cache(maxsize=1)
 def mcp_app() -> "Hosted":
     """Return the `mcp` function."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
         from mnemosyne.http.mcp.app import build_app
@@ -142,7 +142,7 @@ def mcp_app() -> "Hosted":
             canary=_canary(services),
         )
 
-    return Hosted(build)
+    return _hosted(build)
 
 
 def _record_accesses(services: ConfiguredServices) -> None:
@@ -178,76 +178,70 @@ def _canary(services: ConfiguredServices) -> "Route | None":
 @lru_cache(maxsize=1)
 def ingest_app() -> "Hosted":
     """Return the `ingest` function."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
-        from mnemosyne.http.push import build_app
         from mnemosyne.service.deliveries import store
         from mnemosyne.service.group_commit import GroupCommit
 
-        services = configured_services()
-        return build_app(
-            partial(store, group_commit=GroupCommit()),
-            services,
-            threads=services.settings.db_pool_size,
-            warm=services.warm,
-            identify=_push_identity(services.settings),
-            examine=lambda: _examine(services),
-        )
+        return _push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
 
-    return Hosted(build)
+    return _hosted(build)
 
 
 @lru_cache(maxsize=1)
 def dead_letter_app() -> "Hosted":
     """Return the `dead_letter` function. It rarely embeds texts, so it loads no embedder at start."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
-        from mnemosyne.http.push import build_app
         from mnemosyne.service.deliveries import give_up
 
-        services = configured_services()
-        identify = _push_identity(services.settings)
-        return build_app(
-            give_up,
-            services,
-            threads=services.settings.db_pool_size,
-            warm=lambda: None,
-            identify=identify,
-            examine=lambda: _examine(services),
-        )
+        return _push_app(give_up)
 
-    return Hosted(build)
+    return _hosted(build)
 
 
 @lru_cache(maxsize=1)
 def import_object_app() -> "Hosted":
     """Return the `import_object` function. It has few threads, because an object needs much memory."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
-        from mnemosyne.http.push import build_app
         from mnemosyne.service.deliveries import import_object
 
-        services = configured_services()
-        identify = _push_identity(services.settings)
-        return build_app(
-            import_object,
-            services,
-            threads=IMPORT_THREADS,
-            warm=lambda: None,
-            identify=identify,
-            examine=lambda: _examine(services, embeds=False),
-        )
+        return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)
 
-    return Hosted(build)
+    return _hosted(build)
+
+
+def _push_app(
+    handle: "Callable[[Push, Any], None]",
+    *,
+    threads: int | None = None,
+    embeds: bool = True,
+    warm: Callable[[ConfiguredServices], None] = lambda services: None,
+) -> Any:
+    """Build the app of a function to which Pub/Sub pushes. By default, each connection to the database has a thread."""
+    from mnemosyne.http.push import build_app
+
+    services = configured_services()
+    return build_app(
+        handle,
+        services,
+        threads=threads or services.settings.db_pool_size,
+        warm=partial(warm, services),
+        identify=_push_identity(services.settings),
+        examine=lambda: _examine(services, embeds=embeds),
+    )
+
+
+def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Hosted":
+    from mnemosyne.http.common.lifespan import Hosted
+
+    return Hosted(build, explains=explains)
 
 
 @lru_cache(maxsize=1)
 def auth_app() -> "Hosted":
     """Return the `auth` function: the authorization server."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
         from mnemosyne.app.authorization import flow_and_clients
@@ -259,13 +253,12 @@ def auth_app() -> "Hosted":
         flow, clients = flow_and_clients(services.settings, services.pool)
         return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
 
-    return Hosted(build)
+    return _hosted(build)
 
 
 @lru_cache(maxsize=1)
 def migrate_app() -> "Hosted":
     """Return the `migrate` function, which runs as the schema's owner."""
-    from mnemosyne.http.common.lifespan import Hosted
 
     def build() -> Any:
         from mnemosyne.app.migrate import deploy, report
@@ -282,7 +275,7 @@ def migrate_app() -> "Hosted":
             report=report,
         )
 
-    return Hosted(build, explains=True)
+    return _hosted(build, explains=True)
 
 
 async def serve_stdio(services: Services) -> None:

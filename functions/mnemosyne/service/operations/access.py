@@ -55,7 +55,6 @@ class RevokeGrants(Operation):
         return {"revoked": revoked}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the grants that were revoked."""
         return {"grants": answer["revoked"], "person": self.person, "reason": "revoked by the operator"}
 
 
@@ -108,7 +107,6 @@ class LockOut(Operation):
         return {"kind": self.kind, "who": self.name, "revoked": revoked}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return who was locked out, and the grants that were revoked."""
         return {self.kind: answer["who"], "grants": answer.get("revoked")}
 
 
@@ -158,5 +156,4 @@ class SetQuota(Operation):
         return {"namespace": self.namespace}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and its new limits."""
         return {"namespace": self.namespace} | {str(name): limit for name, limit in self.limits.items()}

@@ -50,6 +50,5 @@ class ListAudit(Operation):
         return {"events": events, "after": [rfc3339(last.at), str(last.id)] if last else None}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the filters that selected the events, and the number of events."""
         whose = {"key": self.key, "person": self.person, "client": self.client, "grant": self.grant}
         return {**whose, "namespace": self.namespace, "count": len(answer["events"])}

@@ -30,6 +30,7 @@ class ListChanges(Operation):
     """List the changes of a namespace's memories, a page at a time."""
 
     action = "change_list"
+    counted = "events"
 
     namespace: Namespace
     after: ChangePosition = ChangePosition()
@@ -50,12 +51,7 @@ class ListChanges(Operation):
         return {"events": events, "after": next_, "is_last": page.is_last, "is_on": page.is_on}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether the audit trail records the operation: it is the first pass, or it has found events."""
         return self.after.seen is None or bool(answer["events"])
-
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of events."""
-        return {"namespace": self.namespace, "count": len(answer["events"])}
 
 
 class ListFeeds(Operation):
@@ -86,5 +82,4 @@ class SetFeed(Operation):
         return {"namespace": self.namespace}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the setting."""
         return self.model_dump()

@@ -105,7 +105,6 @@ class ShowDeadLetter(Operation):
         return {"letter": letter_fields(letter, self.namespace), "data": b64encode(letter.data).decode()}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the message id."""
         return {"namespace": self.namespace, "message_id": self.message_id}
 
 
@@ -123,7 +122,6 @@ class DropDeadLetters(Operation):
         return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the message ids of the dead letters."""
         return {"namespace": self.namespace, "message_ids": self.message_ids, "count": answer["dropped"]}
 
 
@@ -173,7 +171,6 @@ class RedriveDeadLetters(Operation):
         }  # fmt: skip
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the message ids of the dead letters that were published."""
         ids = [letter["message_id"] for letter in answer["letters"]]
         return {"namespace": self.namespace, "message_ids": ids, "count": len(ids), "dry_run": self.dry_run}
 

@@ -24,6 +24,7 @@ class ExportMemories(Operation):
     """Read memories with all fields, oldest first."""
 
     action = "export"
+    counted = "memories"
 
     namespace: Annotated[Text, Field(max_length=200)]
     after: list[Text] | None = None
@@ -42,15 +43,12 @@ class ExportMemories(Operation):
             "after": [rfc3339(last.timestamp), last.key] if last else None,
         }
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of memories."""
-        return {"namespace": self.namespace, "count": len(answer["memories"])}
-
 
 class ExportRequests(Operation):
     """Export the requests with an outcome, as lines of an export file."""
 
     action = "export_requests"
+    counted = "lines"
 
     namespace: Annotated[Text, Field(max_length=200)]
     after: Text | None = None
@@ -61,15 +59,12 @@ class ExportRequests(Operation):
         after = rows[-1]["request_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"request": row}} for row in rows], "after": after}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of requests."""
-        return {"namespace": self.namespace, "count": len(answer["lines"])}
-
 
 class ExportRecords(Operation):
     """Export the records that publishers have named by source and key, as lines of an export file."""
 
     action = "export_records"
+    counted = "lines"
 
     namespace: Annotated[Text, Field(max_length=200)]
     after: Text | None = None
@@ -80,10 +75,6 @@ class ExportRecords(Operation):
         after = rows[-1]["key_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"record": row}} for row in rows], "after": after}
 
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of records."""
-        return {"namespace": self.namespace, "count": len(answer["lines"])}
-
 
 class RestoreLines(Operation):
     """Store lines of an export file exactly as exported: ids, times, ratings, versions, records and outcomes."""
@@ -91,6 +82,7 @@ class RestoreLines(Operation):
     action = "restore"
     changes = True
     as_owner = True
+    counted = "stored"
 
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
@@ -109,7 +101,3 @@ class RestoreLines(Operation):
         if rows["request"] or rows["record"]:
             operator.archive_of(self.namespace).restore_rows(rows["request"], rows["record"])
         return {"memories": len(memories), "stored": stored, "rows": len(self.lines) - len(memories)}
-
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of memories."""
-        return {"namespace": self.namespace, "count": answer["stored"]}

@@ -78,7 +78,6 @@ class BeginForgetting(Selecting):
         return {"id": str(forgetting.begin(self.selection, self.token, by, memories=memories))}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the forgetting."""
         return {"namespace": self.namespace, "forgetting": answer["id"]}
 
 
@@ -104,7 +103,6 @@ class ContinueForgetting(Operation):
         }
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace, the forgetting and the number of deleted memories."""
         return {"namespace": self.namespace, "forgetting": str(self.id), "count": answer["memories"] - answer["left"]}
 
 

@@ -48,7 +48,6 @@ class PlaceHold(Selecting):
         return {"id": str(operator.holds.place(self.namespace, self.selection, self.reason, by))}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the hold."""
         return {"namespace": self.namespace, "hold": answer["id"]}
 
 
@@ -69,7 +68,6 @@ class SuspendExpiry(Operation):
         return {"suspended": suspended, "after": suspended > 0}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace, the hold and the number of memories."""
         return {"namespace": self.namespace, "hold": str(self.id), "count": answer["suspended"]}
 
 
@@ -90,5 +88,4 @@ class ReleaseHold(Operation):
         return {"id": str(self.id)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the hold."""
         return {"namespace": self.namespace, "hold": answer["id"]}

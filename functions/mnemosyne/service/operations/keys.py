@@ -48,7 +48,6 @@ class CreateKey(Operation):
         return {"id": self.id}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the key, its namespace and scopes."""
         return {"key": self.id, "namespace": self.namespace, "scopes": sorted(self.scopes)}
 
 
@@ -78,5 +77,4 @@ class RevokeKey(Operation):
         return {"id": key.id, "namespace": key.namespace}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the key and its namespace."""
         return {"key": self.id, "namespace": answer["namespace"]}

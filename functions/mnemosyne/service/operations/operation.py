@@ -22,6 +22,8 @@ class Operation(Input):
     """Whether the operation changes data."""
     as_owner: ClassVar[bool] = False
     """Whether the operation needs the rights of the role that owns the schema."""
+    counted: ClassVar[str] = ""
+    """Field of the answer whose number or length the audit trail has as the count, together with the namespace."""
 
     if not TYPE_CHECKING:  # a type checker then sees the fields as parameters
 
@@ -42,4 +44,8 @@ class Operation(Input):
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the fields for the audit trail: ids and numbers, but no contents."""
-        return {}
+        if not self.counted:
+            return {}
+        counted = answer[self.counted]
+        count = counted if isinstance(counted, int) else len(counted)
+        return {"namespace": vars(self)["namespace"], "count": count}

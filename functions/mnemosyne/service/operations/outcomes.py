@@ -35,6 +35,7 @@ class ListOutcomes(Operation):
     """List the outcomes of a namespace, a page at a time, in the order of the transactions that set the outcomes."""
 
     action = "outcome_list"
+    counted = "outcomes"
 
     namespace: Annotated[Text, Field(max_length=200)]
     source: Text | None = None
@@ -59,12 +60,7 @@ class ListOutcomes(Operation):
         return {"outcomes": [*map(_row, page.outcomes), *lost], "after": next_, "is_last": page.is_last}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
-        """Whether the audit trail records the operation: it is the first pass, or it has found outcomes."""
         return self.after.seen is None or bool(answer["outcomes"])
-
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the number of outcomes."""
-        return {"namespace": self.namespace, "count": len(answer["outcomes"])}
 
 
 class ListOutcomesOfKeys(Operation):

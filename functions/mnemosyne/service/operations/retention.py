@@ -66,7 +66,6 @@ class PreviewRetention(Operation):
         return {"expired": operator.retention.expired_by(self.namespace, self.lifetimes)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace and the lifetimes."""
         return self.model_dump()
 
 
@@ -101,7 +100,6 @@ class ClearRetention(Operation):
         return {"namespace": self.namespace}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the namespace."""
         return {"namespace": self.namespace}
 
 
@@ -111,6 +109,7 @@ class ApplyRetention(Operation):
     action = "retention_apply"
     changes = True
     as_owner = True
+    counted = "changed"
 
     namespace: Namespace = ""
     after: list[Any] | None = None
@@ -125,10 +124,6 @@ class ApplyRetention(Operation):
             changed, cursor = changed + applied.changed, applied.after
             if cursor is None or time.monotonic() > deadline:
                 return {"changed": changed, "after": cursor and cursor.fields}
-
-    def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the number of changed memories."""
-        return {"namespace": self.namespace, "count": answer["changed"]}
 
 
 def _lifetime(seconds: int | None) -> timedelta | None:

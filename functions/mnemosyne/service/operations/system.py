@@ -39,7 +39,6 @@ class Migrate(Operation):
         return {"applied": list(operator.migrate())}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the files."""
         return {"files": answer["applied"]}
 
 
@@ -70,7 +69,6 @@ class Moving(Operation):
     dimension: Annotated[int, Field(ge=1, le=3072)]
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the model and the dimension."""
         return {"model": self.model, "dimension": self.dimension}
 
 
