@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.deployment import Deployment
 from mnemosyne.http.admin.sealed import Run, SealedOperations
-from mnemosyne.service.operations.operation import Operation
 from tests.fakes_wire.google.apis import succeeded
 
 

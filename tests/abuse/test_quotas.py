@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.app.operations import read_operation
+from mnemosyne.app.operations.access import ListQuotas, SetQuota
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState
@@ -20,8 +22,6 @@ from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import dead_letters, ingest
-from mnemosyne.service.operations import read_operation
-from mnemosyne.service.operations.access import ListQuotas, SetQuota
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.operations import LocalOperations

@@ -18,6 +18,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from mnemosyne.cli import formats
 from mnemosyne.cli.export import _records, _write
 from mnemosyne.cli.local import postgres
@@ -32,7 +33,6 @@ from mnemosyne.domain.search import EVERY_MEMORY
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.ids import new_id
 from mnemosyne.service import forgetting, ingest
-from mnemosyne.service.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.memories import store_content
 from tests.operations import LocalOperations

@@ -15,14 +15,14 @@ from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, P
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.app.operations import read_operation
+from mnemosyne.app.operations.access import LetIn, ListLockouts, LockOut
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
 from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
-from mnemosyne.service.operations import read_operation
-from mnemosyne.service.operations.access import LetIn, ListLockouts, LockOut
 from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
 from tests.operations import LocalOperations
 

@@ -10,13 +10,13 @@ import pytest
 from mnemosyne.adapters.database.change_feed import _BEGIN, _PAGE, PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.app.operator import OwnerStores
 from mnemosyne.cli.changes import change_rows
 from mnemosyne.cli.system import LocalSystem
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.errors import Unavailable
-from mnemosyne.service.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from tests.change_feed import Reader, read_kinds
 from tests.database_errors import permission_denied
 from tests.fakes import store_of

@@ -14,11 +14,11 @@ import pytest
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app import operator
 from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.errors import Unavailable
-from mnemosyne.service import change_feed
 from tests.change_feed import Reader
 from tests.fakes import request
 from tests.memories import rate, store
@@ -199,7 +199,7 @@ def announce(feeds: PostgresChangeFeeds, topic: UnreliableTopic, *, until_done: 
     """Run the announcer once, or repeatedly until all events are published if `until_done`."""
     while True:
         try:
-            change_feed.announce(feeds, topic)
+            operator.announce(feeds, topic)
         except Unavailable:
             if until_done:
                 continue
@@ -219,7 +219,7 @@ def test_each_change_is_listed_once_and_published_in_order(
         if dice.random() < 0.3:
             listed += follower.read()
         if dice.random() < 0.3:
-            announce(feeds, topic)
+            operator.announce(feeds, topic)
     listed += follower.read()
     announce(feeds, topic, until_done=True)
     expected = {memory_id: kinds for memory_id, kinds in world.expected.items() if kinds}
@@ -253,7 +253,7 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
             number = dice.randrange(len(sessions))
             if dice.random() < 0.2:
                 listed += follower.read()
-                announce(feeds, topic)
+                operator.announce(feeds, topic)
             elif number in changed and dice.random() < 0.4:
                 _end(sessions[number], changed.pop(number), expected, commits=dice.random() < 0.8)
             else:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app import operations
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
-from mnemosyne.service import operations
 from mnemosyne.settings import Settings
 from tests.fakes import NOW, request
 from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed

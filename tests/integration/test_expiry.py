@@ -11,6 +11,13 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.app.operations.retention import (
+    ApplyRetention,
+    ClearRetention,
+    ListRetention,
+    PreviewRetention,
+    SetRetention,
+)
 from mnemosyne.app.operator import OwnerStores
 from mnemosyne.app.recall import probes
 from mnemosyne.cli.system import LocalSystem, pages
@@ -20,13 +27,6 @@ from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable
 from mnemosyne.service import ingest
-from mnemosyne.service.operations.retention import (
-    ApplyRetention,
-    ClearRetention,
-    ListRetention,
-    PreviewRetention,
-    SetRetention,
-)
 from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content

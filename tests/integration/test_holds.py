@@ -8,6 +8,8 @@ import pytest
 
 from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.retention import PostgresRetention
+from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
+from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operator import OwnerStores
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
@@ -20,8 +22,6 @@ from mnemosyne.ids import deletion_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.read import GET_MEMORY
 from mnemosyne.service import forgetting
-from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
-from mnemosyne.service.operations.retention import ApplyRetention
 from tests.fakes import FakeServices, request
 from tests.integration.test_forgetting import forget, proceed, titles
 from tests.memories import list_memories, store, store_content

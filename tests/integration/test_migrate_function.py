@@ -14,7 +14,11 @@ from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.app import migrate
+from mnemosyne.app import migrate, operations
+from mnemosyne.app.operations.access import ListGrants, ListQuotas, LockOut, RevokeGrants
+from mnemosyne.app.operations.dead_letters import ListDeadLetters
+from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import OwnerStores, announce_changes
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
@@ -22,11 +26,6 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailabl
 from mnemosyne.http.admin.app import build_app
 from mnemosyne.http.admin.sealed import PART_BYTES, Run
 from mnemosyne.observability import configure_logging
-from mnemosyne.service import operations
-from mnemosyne.service.operations.access import ListGrants, ListQuotas, LockOut, RevokeGrants
-from mnemosyne.service.operations.dead_letters import ListDeadLetters
-from mnemosyne.service.operations.keys import CreateKey, ListKeys, RevokeKey
-from mnemosyne.service.operations.operation import Operation
 from mnemosyne.settings import Settings
 from tests.operations import CalledDirectly
 

@@ -13,13 +13,13 @@ import time_machine
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.app.operations.outcomes import ListOutcomes, Position
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.outcomes import outcome_rows
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import FailedRequest
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.ids import new_id
-from mnemosyne.service.operations.outcomes import ListOutcomes, Position
 from tests.fakes import NOW
 from tests.operations import LocalOperations, OfStore
 

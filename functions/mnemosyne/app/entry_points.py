@@ -262,7 +262,8 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.app.migrate import deploy, report
-        from mnemosyne.app.operator import announce_changes, expire_memories, run_operations
+        from mnemosyne.app.operations import run_operations
+        from mnemosyne.app.operator import announce_changes, expire_memories
         from mnemosyne.http.admin.app import build_app
 
         settings = configured_services().settings

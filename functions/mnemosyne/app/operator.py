@@ -1,6 +1,6 @@
-"""Implementations of the port Operator, which has everything that an operator's commands read and change.
+"""Everything that an operator's commands read and change, and the tasks that the function `migrate` repeats.
 
-One implementation has the rights of the schema's owner, the other the rights of the command line.
+One class has the rights of the schema's owner, another the rights of the command line.
 """
 
 import time
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
@@ -23,7 +23,6 @@ from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import PostgresRetention
-from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices, change_topic, connection_factory_for
 from mnemosyne.app.migrate import deploy
@@ -36,17 +35,23 @@ from mnemosyne.errors import ServiceError
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import Signer
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.queue import IngestQueue
-from mnemosyne.service import change_feed, operations
-from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity
+from mnemosyne.ports.queue import ChangeTopic, IngestQueue
 from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
 
 EXPIRY_SECONDS: Final = 60.0
 """Time after which a run that removes expired memories begins no further batch."""
+ANNOUNCED_AT_ONCE: Final = 1_000
+"""Number of events of change feeds that are read, published and marked together."""
+ANNOUNCING_SECONDS: Final = 45.0
+"""Time after which `announce` begins no further batch. The next run continues."""
 EXPIRY_PRINCIPAL: Final = "system:expiry"
 """The principal that the audit trail names for the removal of expired memories."""
+
+
+Lockouts: TypeAlias = PostgresBlockedPeople | PostgresBlockedClients | PostgresApiKeyStore
+"""Store of the people, clients or keys that the operator has locked out."""
 
 
 class OwnerStores:
@@ -65,6 +70,7 @@ class OwnerStores:
         self.feeds = PostgresChangeFeeds(connect)
 
     def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
+        """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.bundled())
         return [(file.label, file.version, file.name, file.applied_at) for file in files]
@@ -79,20 +85,28 @@ class MemoryStores:
 
     @property
     def queue(self) -> IngestQueue:
+        """The queue of requests that are accepted and not yet stored."""
         return self._services.queue
 
     def memories_of(self, namespace: str) -> MemoryStore:
+        """Return the store of a namespace's memories."""
         return self._services.memories_of(namespace)
 
     def archive_of(self, namespace: str) -> PostgresArchive:
+        """Return the archive of a namespace, for complete exports."""
         return PostgresArchive(self._services.pool.connection, namespace)
 
     def sign(self, receipt: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Sign the receipt of a forgetting (a deletion of selected memories). Return the signature and the public key.
+
+        Raises Misconfigured and Unavailable.
+        """
         from mnemosyne.adapters.signing import receipts
 
         return receipts.sign(receipt, self._signer)
 
     def receipt_keys(self) -> Sequence[Mapping[str, Any]]:
+        """Return the public keys that sign receipts, as JWKs. Raises Misconfigured, Unavailable."""
         return self._signer.public_keys()
 
     @property
@@ -101,6 +115,7 @@ class MemoryStores:
         return signer(settings.receipt_signing_key, "receipt_signing_key", settings)
 
     def checks(self) -> Iterator[Check]:
+        """Check every part of the system, and return the result of each check."""
         return doctor.examine(self._services)
 
 
@@ -116,12 +131,15 @@ class SystemOperator(OwnerStores, MemoryStores):
         self._settings = settings
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
+        """Store exported memories exactly, and return how many of them were not stored before. Raises Conflict."""
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
+        """Apply pending migrations and return the names of the applied files."""
         return deploy(self._settings)
 
     def embedding_space(self) -> EmbeddingSpace:
+        """Return the embedding space of the memories, from the database."""
         with closing(self.connect()) as connection:
             return read_embedding_space(connection)
 
@@ -131,14 +149,20 @@ class SystemOperator(OwnerStores, MemoryStores):
 
     @contextmanager
     def move_to(self, target: EmbeddingSpace) -> Iterator[Reembedding]:
+        """Yield a move of all memories to another embedding space, on a connection without time limits."""
         with closing(self._connect_for_long()) as connection:
             yield Reembedding(connection, self._services.embedder_of(target), target)
 
     def abandon_move(self) -> None:
+        """Drop the new embeddings of a move."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 
     def recall(self, stored_by: datetime) -> tuple[int, float | None]:
+        """Measure how many memories a search by meaning finds, on a sample of those stored by a time.
+
+        Each is searched by words from its middle. Returns the size of the sample and the share that was found.
+        """
         with closing(self.connect()) as connection:
             space, sample = read_embedding_space(connection), probes(connection, stored_by)
         return len(sample), recall(sample, self.connect, space, self._services.embedder_of(space))
@@ -146,18 +170,6 @@ class SystemOperator(OwnerStores, MemoryStores):
     @cached_property
     def _connect_for_long(self) -> Callable[[], Connection]:
         return connection_factory_for(self._settings, socket_timeout=None, statement_seconds=0)
-
-
-def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
-    """Return the function that runs an operation, given its name and arguments and the caller's identity token."""
-    operator = SystemOperator(settings)
-    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
-
-    def run(action: str, arguments: Any, token: str) -> dict[str, Any]:
-        operation = operations.read_operation(action, arguments)
-        return operations.run(operation, operator, identity.caller(token))
-
-    return run
 
 
 def expire_memories(settings: Settings, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
@@ -199,4 +211,24 @@ def announce_changes(settings: Settings) -> dict[str, Any]:
     """
     topic = change_topic(settings)
     feeds = PostgresChangeFeeds(connection_factory_for(settings))
-    return {"announced": change_feed.announce(feeds, topic) if topic else 0}
+    return {"announced": announce(feeds, topic) if topic else 0}
+
+
+def announce(feeds: PostgresChangeFeeds, topic: ChangeTopic) -> int:
+    """Publish the events of the change feed that are not published yet, and return the number of events.
+
+    The events of a memory are published in the order of its changes. After a crash between publishing and marking,
+    events are published again under the same ids. If another process is publishing, the result is 0. Raises
+    Unavailable.
+    """
+    deadline, count = time.monotonic() + ANNOUNCING_SECONDS, 0
+    with feeds.announcer() as announcer:
+        while announcer and (events := announcer.unannounced(ANNOUNCED_AT_ONCE)):
+            topic.publish(events)
+            announcer.mark(events)
+            count += len(events)
+            if time.monotonic() > deadline:
+                break
+    if count:
+        log.info("changes_announced", count=count)
+    return count

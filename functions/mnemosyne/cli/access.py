@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from mnemosyne.app.operations.audit import ListAudit
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import age, machine_zone, timezone_option
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.audit import ListAudit
 
 SHOWN = 3
 """Maximum ids in a printed line; --json prints up to 100."""

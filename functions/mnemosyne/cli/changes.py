@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from mnemosyne.app.operations.change_feed import ChangePosition, ListChanges, ListFeeds, SetFeed
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges, ListFeeds, SetFeed
 
 
 @click.command()

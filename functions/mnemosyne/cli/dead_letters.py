@@ -9,13 +9,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.cli.all_dead_letters import NAMESPACE, choice, choice_options, minute
-from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.system import memory_system, pages, slices
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.dead_letters import (
+from mnemosyne.app.operations.dead_letters import (
     CountDeadLetters,
     DropDeadLetters,
     FindDeadLetters,
@@ -23,6 +17,12 @@ from mnemosyne.service.operations.dead_letters import (
     ShowDeadLetter,
     not_found,
 )
+from mnemosyne.cli.all_dead_letters import NAMESPACE, choice, choice_options, minute
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.system import memory_system, pages, slices
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
 
 
 @click.group(name="dead-letters", cls=FullHelpGroup)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from mnemosyne import errors
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.domain.sealing import ANSWER, REQUEST, KeyPair
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
-from mnemosyne.service.operations.operation import Operation
 
 ARGUMENT_BYTES = 32_000
 """Maximum bytes of a request: a workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""

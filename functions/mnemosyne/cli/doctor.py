@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from mnemosyne.app import doctor as examination
+from mnemosyne.app.operations.system import Examine
 from mnemosyne.cli.open_services import open_services
 from mnemosyne.cli.system import memory_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured
-from mnemosyne.service.operations.system import Examine
 
 
 @click.command()

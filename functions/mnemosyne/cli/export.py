@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 import click
 
+from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.private import private
 from mnemosyne.cli.system import System, memory_system, pages
@@ -15,7 +16,6 @@ from mnemosyne.cli.terminal import lines_of, say
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
-from mnemosyne.service.operations.export import ExportMemories, ExportRecords, ExportRequests
 
 Record = dict[str, Any]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -16,7 +17,6 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import age, machine_zone, timezone_option
 from mnemosyne.domain.parsing import Input, parse
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.operation import Operation
 
 POLL_SECONDS = 0.5
 Row = dict[str, Any]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import click
 
+from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
 from mnemosyne.cli.private import private
 from mnemosyne.cli.receipt import fetched
 from mnemosyne.cli.selecting import selection, selection_options
@@ -15,7 +16,6 @@ from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.forgetting import BeginForgetting, ContinueForgetting, PreviewForgetting
 
 SHOWN = 20
 """Maximum memories that are shown before the question whether to forget them."""

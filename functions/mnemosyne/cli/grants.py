@@ -6,13 +6,13 @@ from uuid import UUID
 
 import click
 
+from mnemosyne.app.operations.access import ListGrants, RevokeGrants
 from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.access import ListGrants, RevokeGrants
 
 _PERSON = click.option("--person", metavar="WHO", help="Grants of this person: address or subject at the provider.")
 

@@ -6,6 +6,8 @@ from uuid import UUID
 
 import click
 
+from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
+from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.selecting import selection, selection_options
@@ -14,8 +16,6 @@ from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import NotFound
-from mnemosyne.service.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
-from mnemosyne.service.operations.retention import ApplyRetention
 
 
 @click.group(cls=FullHelpGroup)

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from mnemosyne.app.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys, Position
 from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys, Position
 
 
 @click.command()

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
+from mnemosyne.app.operations.access import Limit, ListQuotas, SetQuota
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.quota import EVERYBODY
-from mnemosyne.service.operations.access import Limit, ListQuotas, SetQuota
 
 ANY_NUMBER = 2**63 - 1
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")

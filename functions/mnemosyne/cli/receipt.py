@@ -10,6 +10,7 @@ from uuid import UUID
 
 import click
 
+from mnemosyne.app.operations.forgetting import IssueReceipt, ListForgettings, ListForgotten, ListReceiptKeys
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import System, memory_system, pages
@@ -18,7 +19,6 @@ from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.service.operations.forgetting import IssueReceipt, ListForgettings, ListForgotten, ListReceiptKeys
 
 
 @click.group(cls=FullHelpGroup)

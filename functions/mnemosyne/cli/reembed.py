@@ -7,12 +7,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.cli.system import System, owners_system
-from mnemosyne.cli.target import PROJECT, target
-from mnemosyne.cli.terminal import say
-from mnemosyne.domain.plurals import counted
-from mnemosyne.errors import ServiceError, Unavailable
-from mnemosyne.service.operations.system import (
+from mnemosyne.app.operations.system import (
     AbandonMove,
     BeginMove,
     FillMove,
@@ -20,6 +15,11 @@ from mnemosyne.service.operations.system import (
     MeasureRecall,
     SwitchMove,
 )
+from mnemosyne.cli.system import System, owners_system
+from mnemosyne.cli.target import PROJECT, target
+from mnemosyne.cli.terminal import say
+from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import ServiceError, Unavailable
 
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mnemosyne.app.operations.export import LINES, RestoreLines
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.cli.open_services import data_directory, owner_settings, settings_of_a_system
 from mnemosyne.cli.system import LocalSystem, System
@@ -14,7 +15,6 @@ from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import ITEM_BYTES
-from mnemosyne.service.operations.export import LINES, RestoreLines
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:

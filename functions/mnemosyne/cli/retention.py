@@ -6,19 +6,19 @@ from typing import Any
 
 import click
 
-from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.durations import duration
-from mnemosyne.cli.system import System, owners_system, pages
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
-from mnemosyne.cli.terminal import plain, say
-from mnemosyne.domain.plurals import counted
-from mnemosyne.service.operations.retention import (
+from mnemosyne.app.operations.retention import (
     ApplyRetention,
     ClearRetention,
     ListRetention,
     PreviewRetention,
     SetRetention,
 )
+from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.durations import duration
+from mnemosyne.cli.system import System, owners_system, pages
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.plurals import counted
 
 DAY = 86_400
 

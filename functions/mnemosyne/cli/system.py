@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from mnemosyne.app import operations
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import MemoryStores, OwnerStores, SystemOperator
 from mnemosyne.cli.deployment import Deployment
 from mnemosyne.cli.open_services import open_services, owner_connection_factory, owner_settings, settings_of_a_system
 from mnemosyne.observability import configure_logging
-from mnemosyne.service import operations
-from mnemosyne.service.operations.operation import Operation
 
 SLICE = 200
 SLICE_CHARACTERS = 5_000
@@ -31,7 +31,7 @@ class LocalSystem:
     """Runs operations in this process."""
 
     def __init__(self, operator: Any) -> None:
-        """`operator` has the parts of the port Operator that the command's operations need."""
+        """`operator` has the parts of SystemOperator that the command's operations need."""
         self._operator = operator
 
     def run(self, operation: Operation) -> dict[str, Any]:

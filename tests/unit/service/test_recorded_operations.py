@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.service import operations
-from mnemosyne.service.operations.change_feed import ChangePosition, ListChanges
-from mnemosyne.service.operations.operation import Operation
-from mnemosyne.service.operations.outcomes import ListOutcomes, Position
+from mnemosyne.app import operations
+from mnemosyne.app.operations.change_feed import ChangePosition, ListChanges
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.outcomes import ListOutcomes, Position
 
 
 def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> list[Any]:

@@ -56,6 +56,7 @@ class PostgresApiKeyStore(OwnerStore):
     """Creates, lists and revokes keys as the schema's owner, with a new connection for each operation."""
 
     def create(self, key: ApiKey) -> None:
+        """Store a new key."""
         self._run(
             _CREATE,
             id=key.id,
@@ -68,21 +69,26 @@ class PostgresApiKeyStore(OwnerStore):
         )
 
     def every(self) -> Sequence[ApiKey]:
+        """Return all keys, oldest first."""
         return [_key(row) for row in self._run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
+        """Revoke a key and return it. Raises NotFound."""
         rows = self._run(_REVOKE, id=key_id)
         if not rows:
             raise NotFound(f"no key has the id {key_id}")
         return _key(rows[0])
 
     def block(self, key_id: str) -> bool:
+        """Block a key until it is unblocked; return whether it exists."""
         return bool(self._run(_BLOCK, id=key_id))
 
     def unblock(self, who: str) -> bool:
+        """Undo a lock-out; return whether there was one."""
         return bool(self._run(_UNBLOCK, id=who))
 
     def blocked(self) -> Sequence[dict[str, Any]]:
+        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_BLOCKED)]
 
 

@@ -112,16 +112,19 @@ class PostgresArchive:
             yield connection
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
+        """Return the values of each memory that only a complete export has."""
         with self._transaction() as connection:
             rows = connection.run(_EXTRAS, namespace=self._namespace, ids=uuid_array(ids))
         return {row["id"]: row["extras"] for row in rows}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+        """Return the ingest requests that have an outcome (a final state), by id, after the given id."""
         with self._transaction() as connection:
             rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
+        """Return the records, by id, after the given id."""
         with self._transaction() as connection:
             rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
@@ -155,6 +158,7 @@ class PostgresArchive:
         return len(kept)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
+        """Store the requests and records that the database does not have yet."""
         with self._transaction() as connection:
             requests = _without_forgotten_texts(connection, self._namespace, requests)
             connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))

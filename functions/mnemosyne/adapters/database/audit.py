@@ -40,6 +40,7 @@ class PostgresAuditLog:
         self._connection = connection
 
     def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
+        """Return the events that match the filter, oldest first, after an event given by time and id."""
         credentials = [
             *([f"key:{chosen.key}"] if chosen.key else []),
             *([f"grant:{chosen.grant}"] if chosen.grant else []),

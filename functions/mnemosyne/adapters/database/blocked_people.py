@@ -53,12 +53,15 @@ class PostgresBlockedPeople(OwnerStore):
     """The PeopleStore on PostgreSQL; opens a connection for each operation."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
+        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
 
     def block(self, who: str) -> Sequence[str]:
+        """Block a person by e-mail address or subject, or a client by id. Returns the ids of the revoked grants."""
         return [str(row["id"]) for row in self._run(_BLOCK, who=who)]
 
     def unblock(self, who: str) -> bool:
+        """Undo a lock-out; return whether there was one."""
         return bool(self._run(_UNBLOCK, who=who))
 
 
@@ -66,10 +69,13 @@ class PostgresBlockedClients(OwnerStore):
     """The store of blocked clients; opens a connection for each operation."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
+        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST_CLIENTS)]
 
     def block(self, who: str) -> Sequence[str]:
+        """Block a person by e-mail address or subject, or a client by id. Returns the ids of the revoked grants."""
         return [str(row["id"]) for row in self._run(_BLOCK_CLIENT, who=who)]
 
     def unblock(self, who: str) -> bool:
+        """Undo a lock-out; return whether there was one."""
         return bool(self._run(_UNBLOCK_CLIENT, who=who))

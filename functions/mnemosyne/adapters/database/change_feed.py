@@ -148,6 +148,7 @@ class PostgresChangeFeeds(OwnerStore):
     """The settings and the publication of all change feeds, for the operator, as the schema's owner."""
 
     def every(self) -> Sequence[ChangeFeed]:
+        """Return the settings by namespace; the empty name means all namespaces without a setting."""
         return [ChangeFeed(**row.named) for row in self._run(_LIST)]
 
     def set(self, feed: ChangeFeed) -> None:
@@ -157,6 +158,7 @@ class PostgresChangeFeeds(OwnerStore):
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
+        """Yield the right to publish events until the context ends; None if another process has the right."""
         with closing(self._open()) as connection:
             if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
                 yield None
@@ -170,6 +172,7 @@ class PostgresChangeFeeds(OwnerStore):
                     connection.run(_UNLOCK, key=_LOCK_KEY)
 
     def remove_old(self) -> int:
+        """Remove a batch of old events of all namespaces, and return their number."""
         removed: int = self._one(_REMOVE, limit=REMOVED_AT_ONCE, kept=KEPT.total_seconds())["removed"]
         return removed
 
@@ -181,10 +184,12 @@ class Announcer:
         self._connection = connection
 
     def unannounced(self, limit: int) -> Sequence[ChangeEvent]:
+        """Return unpublished events of all namespaces. The events of a memory are in the order of its changes."""
         rows = self._connection.run(_UNANNOUNCED, limit=limit, bytes=CONTENT_BYTES)
         return [_event(row["namespace"], row) for row in rows]
 
     def mark(self, events: Sequence[ChangeEvent]) -> None:
+        """Mark events as published."""
         sequences = "{" + ",".join(str(event.sequence) for event in events) + "}"
         self._connection.run(_MARK, sequences=sequences)
 

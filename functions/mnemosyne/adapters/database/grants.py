@@ -32,9 +32,14 @@ class PostgresGrantStore(OwnerStore):
     """Lists and revokes grants as the schema's owner. Opens a connection for each operation."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
+        """Return all active grants, oldest first, or the grants of one person, by e-mail address or subject."""
         return [_grant_values(row.named) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
+        """Revoke the grants with these ids and all grants of the person.
+
+        Returns the ids of the grants that were active.
+        """
         return [str(row["id"]) for row in self._run(_REVOKE, ids=uuid_array(ids), person=person)]
 
 

@@ -164,6 +164,7 @@ class Reembedding:
             self._connection.script(_INDEX_MISSING)
 
     def missing(self) -> int:
+        """Return the number of memories without a new embedding."""
         return int(self._connection.one(_MISSING)["missing"])
 
     def fill(self, limit: int) -> int:
@@ -180,6 +181,7 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
+        """Build the new indexes."""
         with self._unlimited():
             self._connection.script(_INDEX_MEMORIES)
             self._connection.script(_INDEX_CHUNKS)

@@ -56,6 +56,7 @@ class PostgresRetention(OwnerStore):
     """Sets and applies the lifetimes of memories, for the operator."""
 
     def every(self) -> Sequence[NamespaceRetention]:
+        """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
         return [
             NamespaceRetention(
                 namespace=row["namespace"],
@@ -68,6 +69,8 @@ class PostgresRetention(OwnerStore):
         ]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
+        """Set the lifetimes of a namespace; the empty name means all namespaces without lifetimes of
+        their own."""
         self._run(_SET, namespace=namespace, **_seconds(lifetimes))
 
     def clear(self, namespace: str) -> bool:
@@ -78,6 +81,7 @@ class PostgresRetention(OwnerStore):
         return bool(self._run(_CLEAR, namespace=namespace))
 
     def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
+        """Return how many stored memories would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
                 connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
@@ -85,6 +89,10 @@ class PostgresRetention(OwnerStore):
             )
 
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
+        """Compute the expiry of a batch of stored memories again, after their lifetimes have changed.
+
+        Returns where to continue.
+        """
         with closing(self._open()) as connection:
             namespaces = _concerned(connection, namespace)
             if after is not None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.parsing import Instant, Text
 from mnemosyne.domain.principal import ApiKey, Scope
-from mnemosyne.ports.operator import Operator
 from mnemosyne.service.api_keys import public_fields
-from mnemosyne.service.operations.operation import Operation
 
 
 class CreateKey(Operation):
@@ -32,7 +32,7 @@ class CreateKey(Operation):
     ]
     expires_at: Instant | None = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Store the key."""
         operator.keys.create(
             ApiKey(
@@ -57,7 +57,7 @@ class ListKeys(Operation):
     action = "key_list"
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the keys, oldest first."""
         return {"keys": [public_fields(key) for key in operator.keys.every()]}
 
@@ -71,7 +71,7 @@ class RevokeKey(Operation):
 
     id: Annotated[Text, Field(min_length=1, max_length=100)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Revoke the key. Raises NotFound."""
         key = operator.keys.revoke(self.id)
         return {"id": key.id, "namespace": key.namespace}

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterCause, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import NotFound
-from mnemosyne.ports.operator import Operator
 from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, request_ids_in
-from mnemosyne.service.operations.operation import Operation
 
 PAGE = 100
 READ_AT_ONCE = 10
@@ -54,7 +54,7 @@ class ListDeadLetters(Choosing):
     after: list[Text] | None = None
     """Time and message id of the last dead letter of the page before."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of dead letters."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         rows: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ class CountDeadLetters(Choosing):
 
     action = "dead_letter_causes"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the causes, the most frequent first."""
         causes = operator.memories_of(self.namespace).dead_letter_causes(self.choice)
         return {"causes": [_cause_fields(cause) for cause in causes]}
@@ -84,7 +84,7 @@ class FindDeadLetters(Choosing):
 
     action = "dead_letter_ids"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the message ids."""
         return {"message_ids": list(operator.memories_of(self.namespace).dead_letter_ids(self.choice))}
 
@@ -97,7 +97,7 @@ class ShowDeadLetter(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     message_id: Text
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the dead letter, with its data in base64. Raises NotFound."""
         letter = operator.memories_of(self.namespace).dead_letter(self.message_id)
         if letter is None:
@@ -117,7 +117,7 @@ class DropDeadLetters(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Delete the dead letters, and return the number of deleted dead letters."""
         return {"dropped": operator.memories_of(self.namespace).drop_dead_letters(self.message_ids)}
 
@@ -138,7 +138,7 @@ class RedriveDeadLetters(Operation):
     into: Text | None = None
     dry_run: bool = False
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Publish the messages of the dead letters.
 
         In the answer, `untried` has the dead letters that were not reached in time. `stopped` is true if the run ended

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.archive import EXTRAS, NOTHING, ArchivedMemory, read_line
 from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.formats.writing import to_record
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 PAGE = 200
 ROWS = 2_000
@@ -30,7 +30,7 @@ class ExportMemories(Operation):
     after: list[Text] | None = None
     """Time and content hash of the last memory of the page before."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of records."""
         after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
         page = operator.memories_of(self.namespace).export(PAGE, after=after)
@@ -53,7 +53,7 @@ class ExportRequests(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     after: Text | None = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of lines."""
         rows = operator.archive_of(self.namespace).requests(ROWS, UUID(self.after) if self.after else NOTHING)
         after = rows[-1]["request_id"] if len(rows) == ROWS else None
@@ -69,7 +69,7 @@ class ExportRecords(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     after: Text | None = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of lines."""
         rows = operator.archive_of(self.namespace).records(ROWS, UUID(self.after) if self.after else NOTHING)
         after = rows[-1]["key_id"] if len(rows) == ROWS else None
@@ -87,7 +87,7 @@ class RestoreLines(Operation):
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Store the lines. Raises InvalidRequest for a line that is not from an export file, and Conflict."""
         memories: list[ArchivedMemory] = []
         rows: dict[str, list[Any]] = {"request": [], "record": []}

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.selecting import Selecting
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.parsing import Filled, Id, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
-from mnemosyne.service.operations.selecting import Selecting
 
 REASON_LIMIT = 500
 
@@ -23,7 +23,7 @@ class ListHolds(Operation):
 
     namespace: Annotated[Text, Field(max_length=200)] | None = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the holds, the oldest first."""
         holds = [
             vars(hold) | {"id": str(hold.id), "placed_at": rfc3339(hold.placed_at)}
@@ -41,7 +41,7 @@ class PlaceHold(Selecting):
 
     reason: Annotated[Filled, Field(max_length=REASON_LIMIT)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the id of the hold."""
         action = current_action()
         by = action.principal.id if action else ""
@@ -62,7 +62,7 @@ class SuspendExpiry(Operation):
     id: Id
     after: bool = False
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Change one page. Return the number of changed memories, and as `after` whether to call again."""
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
@@ -81,7 +81,7 @@ class ReleaseHold(Operation):
     namespace: Annotated[Text, Field(max_length=200)]
     id: Id
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the id of the hold. Raises NotFound."""
         if not operator.holds.release(self.namespace, self.id):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import AuditFilter
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.rfc3339 import instant, rfc3339
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 PAGE = 500
 Name = Annotated[Text, Field(min_length=1, max_length=1_000)]
@@ -32,7 +32,7 @@ class ListAudit(Operation):
     after: list[Text] | None = None
     """Time and id of the last event of the page before."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of events."""
         chosen = AuditFilter(
             key=self.key,

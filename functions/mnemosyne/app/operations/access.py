@@ -5,12 +5,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import Lockouts, SystemOperator
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.errors import NotFound
-from mnemosyne.ports.admin import Blocks
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 Limit = Literal["memories", "bytes", "texts_a_day"]
 IDS = 100
@@ -25,7 +24,7 @@ class ListGrants(Operation):
 
     person: Annotated[Text | None, Field(min_length=1, max_length=200)] = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the grants, oldest first."""
         return {"grants": list(operator.grants.every(self.person))}
 
@@ -46,7 +45,7 @@ class RevokeGrants(Operation):
             raise ValueError("revoking grants needs ids or person")
         return self
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Revoke the grants. Raises NotFound if no grant matches."""
         revoked = list(operator.grants.revoke(self.ids, self.person))
         if not revoked:
@@ -64,9 +63,9 @@ class ListLockouts(Operation):
     action = "lockout_list"
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the locked-out people, clients and keys, each with its kind, the earliest lock-out first."""
-        stores: dict[str, Blocks] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
+        stores: dict[str, Lockouts] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
         found = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
         return {"lockouts": sorted(found, key=lambda row: str(row["blocked_at"]))}
 
@@ -95,7 +94,7 @@ class LockOut(Operation):
         """The address, subject or id in the form in which it is stored."""
         return blocked_name(self.who) if self.kind == "person" else self.who
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Lock out, and return the revoked grants. Raises NotFound for an unknown key."""
         revoked: list[str] = []
         if self.kind == "key":
@@ -115,9 +114,9 @@ class LetIn(LockOut):
 
     action = "let_in"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Undo the lock-out. Raises NotFound if there is none."""
-        stores: dict[str, Blocks] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
+        stores: dict[str, Lockouts] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
         if not stores[self.kind].unblock(self.name):
             raise NotFound(f"the {self.kind} {self.name} is not locked out: see `mnemosyne lockouts list`")
         return {"kind": self.kind, "who": self.name}
@@ -131,7 +130,7 @@ class ListQuotas(Operation):
 
     namespace: Annotated[Text | None, Field(max_length=200)] = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return usage and limits."""
         quotas = operator.quotas.every(self.namespace)
         return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas]}
@@ -150,7 +149,7 @@ class SetQuota(Operation):
         Field(min_length=1),
     ]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Set the limits."""
         operator.quotas.set(self.namespace, self.limits)
         return {"namespace": self.namespace}

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.parsing import Instant, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 SECONDS = 60.0
 """Seconds after which a step of a move ends."""
@@ -22,7 +22,7 @@ class Examine(Operation):
 
     action = "doctor"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the checks in order."""
         return {"checks": [asdict(check) | {"ok": check.ok} for check in operator.checks()]}
 
@@ -34,7 +34,7 @@ class Migrate(Operation):
     changes = True
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the files that were applied."""
         return {"applied": list(operator.migrate())}
 
@@ -48,7 +48,7 @@ class ShowSchema(Operation):
     action = "schema_status"
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the files in order."""
         files = operator.schema_files()
         return {
@@ -77,7 +77,7 @@ class BeginMove(Moving):
 
     action = "reembed_begin"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the current and the new embedding space, and the number of memories without a new embedding."""
         before, target = operator.embedding_space(), operator.space_of(self.model, self.dimension)
         with operator.move_to(target) as move:
@@ -94,7 +94,7 @@ class FillMove(Moving):
     limit: Annotated[int, Field(ge=1)] = 1000
     """Maximum number of memories that this step embeds."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of memories that were embedded. Raises Unavailable if the first batch fails."""
         deadline, filled = time.monotonic() + SECONDS, 0
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
@@ -116,7 +116,7 @@ class IndexMove(Moving):
 
     action = "reembed_index"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Build the indexes. Searches and stores are not blocked."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             move.index()
@@ -128,7 +128,7 @@ class SwitchMove(Moving):
 
     action = "reembed_switch"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return whether the embeddings were replaced, and the number of memories without a new embedding."""
         with operator.move_to(operator.space_of(self.model, self.dimension)) as move:
             switched = move.switch()
@@ -142,7 +142,7 @@ class AbandonMove(Operation):
     changes = True
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Drop the new embeddings."""
         operator.abandon_move()
         return {}
@@ -160,7 +160,7 @@ class MeasureRecall(Operation):
     stored_by: Instant | None = None
     """Sample only memories that were stored until this time; by default, all memories."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of sampled memories, the share that the searches found, and the time."""
         stored_by = self.stored_by or datetime.now(UTC)
         sampled, recall = operator.recall(stored_by)

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
 from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
 from mnemosyne.domain.metadata_filter import Operator as Comparison
 from mnemosyne.domain.metadata_filter import condition
 from mnemosyne.domain.parsing import Id, Input, Instant, Session, Tags, Text
 from mnemosyne.domain.search import Filters
-from mnemosyne.service.operations.operation import Operation
 
 
 class Condition(Input):

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
 from mnemosyne.domain.parsing import Input, Instant, Text
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 PAGE: Final = 500
 Namespace = Annotated[Text, Field(max_length=200)]
@@ -35,7 +35,7 @@ class ListChanges(Operation):
     namespace: Namespace
     after: ChangePosition = ChangePosition()
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of events, and the next position as `after`.
 
         The last page has a next position too, because events may follow later.
@@ -60,7 +60,7 @@ class ListFeeds(Operation):
     action = "feed_list"
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the setting of each namespace. The setting of '' applies to all namespaces without a setting."""
         return {"feeds": [asdict(feed) for feed in operator.feeds.every()]}
 
@@ -76,7 +76,7 @@ class SetFeed(Operation):
     enabled: bool
     contents: bool = False
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Set the feed."""
         operator.feeds.set(ChangeFeed(namespace=self.namespace, enabled=self.enabled, contents=self.contents))
         return {"namespace": self.namespace}

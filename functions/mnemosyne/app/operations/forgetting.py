@@ -10,6 +10,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.selecting import Selecting
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Text
@@ -17,10 +20,7 @@ from mnemosyne.domain.receipt import receipt_of
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.operator import Operator
 from mnemosyne.service import forgetting
-from mnemosyne.service.operations.operation import Operation
-from mnemosyne.service.operations.selecting import Selecting
 
 PAGE = 100
 LISTED = 100
@@ -42,7 +42,7 @@ class PreviewForgetting(Selecting):
     cursor: list[Text] | None = None
     """Time and id of the last memory of the page before."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the token, the number of memories, the holds that keep some of them, and a page of memories."""
         after = Cursor(timestamp=instant(self.cursor[0]), id=UUID(self.cursor[1])) if self.cursor else None
         memories = operator.memories_of(self.namespace)
@@ -70,7 +70,7 @@ class BeginForgetting(Selecting):
 
     token: Text
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the id of the forgetting. Raises Conflict if the set has changed or a legal hold keeps a memory."""
         action = current_action()
         by = action.principal.id if action else ""
@@ -91,7 +91,7 @@ class ContinueForgetting(Operation):
     id: Id
     after: bool = False
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the state of the forgetting, and in `after` whether the caller must continue."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
@@ -114,7 +114,7 @@ class IssueReceipt(Operation):
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     id: Id
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the receipt, its signature and the public key.
 
         Raises NotFound, and Conflict if the forgetting is not finished.
@@ -135,7 +135,7 @@ class ListForgettings(Operation):
 
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the forgettings, the latest first."""
         return {
             "forgettings": [
@@ -158,7 +158,7 @@ class ListReceiptKeys(Operation):
 
     action = "receipt_keys"
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a JWK Set (RFC 7517)."""
         return {"keys": [dict(key) for key in operator.receipt_keys()]}
 
@@ -172,7 +172,7 @@ class ListForgotten(Operation):
     id: Id
     after: Text | None = None
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of ids in order."""
         after = UUID(self.after) if self.after else None
         ids = [str(each) for each in operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)]

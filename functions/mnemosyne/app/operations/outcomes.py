@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.outcome import NO_REQUEST, OutcomeCursor
@@ -13,8 +15,6 @@ from mnemosyne.domain.parsing import Id, Input, Instant, Text
 from mnemosyne.domain.pubsub_message import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 PAGE = 1000
 Row = dict[str, Any]
@@ -41,7 +41,7 @@ class ListOutcomes(Operation):
     source: Text | None = None
     after: Position = Position()
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of outcomes, and the next position as `after`.
 
         The last page has a next position too, because outcomes may follow later.
@@ -72,7 +72,7 @@ class ListOutcomesOfKeys(Operation):
     source: Text
     keys: Annotated[list[Text], Field(min_length=1, max_length=PAGE)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the outcomes in the order of the keys. A key without an outcome has the state `unknown`."""
         statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
         unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
@@ -91,7 +91,7 @@ class CountWaiting(Operation):
 
     namespace: Annotated[Text, Field(max_length=200)]
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of these requests, and the error of the last attempt."""
         memories = operator.memories_of(self.namespace)
         last = memories.ingest_requests(IngestState.QUEUED, 1)

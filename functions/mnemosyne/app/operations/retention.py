@@ -6,12 +6,12 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, model_validator
 
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.retention import Lifetimes, RetentionCursor
 from mnemosyne.errors import NotFound
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations.operation import Operation
 
 SECONDS: Final = 30.0
 """Seconds after which an operation ends its page."""
@@ -25,7 +25,7 @@ class ListRetention(Operation):
     action = "retention_list"
     as_owner = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the namespaces that have their own lifetimes or memories that expire."""
         return {
             "namespaces": [
@@ -61,7 +61,7 @@ class PreviewRetention(Operation):
         """The lifetimes in the fields of the operation."""
         return Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of memories."""
         return {"expired": operator.retention.expired_by(self.namespace, self.lifetimes)}
 
@@ -78,7 +78,7 @@ class SetRetention(PreviewRetention):
     action = "retention_set"
     changes = True
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Set the lifetimes."""
         operator.retention.set(self.namespace, self.lifetimes)
         return {"namespace": self.namespace}
@@ -93,7 +93,7 @@ class ClearRetention(Operation):
 
     namespace: Namespace = ""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Remove the lifetimes. Raises NotFound if the namespace has none."""
         if not operator.retention.clear(self.namespace):
             raise NotFound(f"namespace {self.namespace!r} has no lifetimes of its own: see `mnemosyne retention list`")
@@ -115,7 +115,7 @@ class ApplyRetention(Operation):
     after: list[Any] | None = None
     """Namespace and id of the last memory of the page before."""
 
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Change a page of memories, and return the number of changed memories."""
         deadline, changed = time.monotonic() + SECONDS, 0
         cursor = RetentionCursor.read(self.after) if self.after else None

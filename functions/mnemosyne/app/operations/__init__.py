@@ -1,14 +1,10 @@
 """The operations of an operator by name, and the functions that run and audit an operation."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
-from mnemosyne.domain import audit as audit_trail
-from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.principal import Principal
-from mnemosyne.errors import InvalidRequest, ServiceError
-from mnemosyne.observability import EventLog, fault_fields
-from mnemosyne.ports.operator import Operator
-from mnemosyne.service.operations import (
+from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.app.operations import (
     access,
     audit,
     change_feed,
@@ -21,7 +17,15 @@ from mnemosyne.service.operations import (
     retention,
     system,
 )
-from mnemosyne.service.operations.operation import Operation
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operator import SystemOperator
+from mnemosyne.domain import audit as audit_trail
+from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import InvalidRequest, ServiceError
+from mnemosyne.observability import EventLog, fault_fields
+from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity
+from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
 
@@ -92,7 +96,7 @@ def read_operation(action: object, arguments: object) -> Operation:
     return parse(OPERATIONS[action], arguments, of=action)
 
 
-def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]:
+def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str, Any]:
     """Run an operation for a caller, and record the caller and the operation in the audit trail."""
     principal = Principal(id=caller, namespace="", scopes=frozenset())
     try:
@@ -110,7 +114,7 @@ def run(operation: Operation, operator: Operator, caller: str) -> dict[str, Any]
     return answer
 
 
-def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any]) -> None:
+def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
     """Record an operation that has not recorded itself in the audit trail.
 
     The operation is done, so a failure of the recording is logged and not raised.
@@ -123,3 +127,15 @@ def _record(operator: Operator, action: audit_trail.Action, about: dict[str, Any
         operator.audit.record({**action.columns, **fields, "outcome": "done"})
     except ServiceError as exc:
         log.error("audit_lost", action=action.name, principal=action.principal.id, **fault_fields(exc))
+
+
+def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
+    """Return the function that runs an operation, given its name and arguments and the caller's identity token."""
+    operator = SystemOperator(settings)
+    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
+
+    def run_operation(action: str, arguments: Any, token: str) -> dict[str, Any]:
+        operation = read_operation(action, arguments)
+        return run(operation, operator, identity.caller(token))
+
+    return run_operation

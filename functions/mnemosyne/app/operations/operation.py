@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ValidationError
 
+from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.parsing import Input, invalid
-from mnemosyne.ports.operator import Operator
 
 
 class Operation(Input):
@@ -35,7 +35,7 @@ class Operation(Input):
                 raise invalid(exc, type(self), self.action) from exc
 
     @abstractmethod
-    def run(self, operator: Operator) -> dict[str, Any]:
+    def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Run the operation, and return its answer as JSON types. Raises the errors of `mnemosyne.errors`."""
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
