@@ -22,8 +22,9 @@ from pgvector import HalfVector
 
 from infra.benchmarks import corpus
 from infra.benchmarks.figures import Figure
-from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
+from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.insertion import binary_rows
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
@@ -149,7 +150,7 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
     for batch in batches(made):
         with connection.transaction():
             connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
-            connection.copy(ingest_sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
+            connection.copy(ingest_sql.COPY_INCOMING, binary_rows((new_id(), *row) for row in batch))
             connection.run(
                 ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]"
             )

@@ -19,8 +19,9 @@ from typing import LiteralString
 
 import numpy as np
 
-from mnemosyne.adapters.database import copy_binary, ingest_sql
+from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection, Row, connection_factory
+from mnemosyne.adapters.database.insertion import binary_rows
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
@@ -112,7 +113,7 @@ def fill(owner: Connection, count: int, embedder: ClusteredEmbedder) -> None:
                 (new_id(), IngestRequest.of(new_id(), content=text, timestamp=NOW + timedelta(seconds=n)), vector)
                 for n, (text, vector) in enumerate(zip(texts, embedder.embed_documents(texts), strict=True), start)
             ]
-            owner.copy(ingest_sql.COPY_INCOMING, copy_binary.memories(rows))
+            owner.copy(ingest_sql.COPY_INCOMING, binary_rows(rows))
             owner.run(STORE, namespace=NAMESPACE, model=embedder.model)
             owner.run(STORE_CHUNKS, namespace=NAMESPACE)
         print(f"filled {start + len(rows)}", flush=True)

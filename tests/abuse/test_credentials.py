@@ -13,7 +13,7 @@ from mnemosyne.domain.principal import ApiKey
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import push
 from mnemosyne.http.admin import app as admin
-from mnemosyne.http.common.client_address import client_address
+from mnemosyne.http.common.rate_limit import client_address
 from mnemosyne.http.mcp.access import LOOKUPS_PER_NETWORK, REJECTED_PER_MINUTE
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS

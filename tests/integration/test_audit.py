@@ -296,7 +296,7 @@ def test_the_access_command_lists_what_a_credential_did(
 def test_the_trail_is_read_page_by_page_and_shows_who_read_it(
     cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemosyne.app.operations.audit.PAGE", 10)
+    monkeypatch.setattr("mnemosyne.app.operations.access.PAGE", 10)
     owner.run(
         "INSERT INTO audit_events (at, principal, credential, client, namespace, action, outcome)"
         " SELECT now() - interval '1 hour', 'p', '', '', 'ns', CAST(n AS text), 'done' FROM generate_series(1, 35) AS n"

@@ -6,9 +6,8 @@ from contextlib import contextmanager, nullcontext
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.memory_database import MemoryDatabase, read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
 from mnemosyne.cli.local import postgres

@@ -13,7 +13,7 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.app import migrate
-from mnemosyne.app.embedding_check import check_embedding
+from mnemosyne.app.migrate import check_embedding
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured

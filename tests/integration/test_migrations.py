@@ -10,9 +10,8 @@ from click.testing import CliRunner
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.memory_database import MemoryDatabase, read_embedding_space
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.local import postgres

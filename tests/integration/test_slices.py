@@ -13,7 +13,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Broken, ItemUnavailable, Unavailable
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import ingest
-from mnemosyne.service.slices import SLICE_CHUNKS
+from mnemosyne.service.group_commit import SLICE_CHUNKS
 from tests.fakes import FakeEmbedder, request
 from tests.records import deletion, version
 

@@ -22,7 +22,7 @@ from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import MESSAGE_BYTES, encode
 from mnemosyne.http.push import build_app
 from mnemosyne.service.deliveries import give_up, store
-from mnemosyne.service.slices import SLICE_CHUNKS
+from mnemosyne.service.group_commit import SLICE_CHUNKS
 from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.fakes_wire.gemini import GeminiServer, error
 

@@ -18,7 +18,7 @@ from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceE
 from mnemosyne.ids import derived_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.services import SubscriberServices
-from mnemosyne.service import dead_letters, deliveries, slices
+from mnemosyne.service import dead_letters, deliveries, group_commit
 from mnemosyne.service.deliveries import Push
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue, store_of
 from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
@@ -199,7 +199,7 @@ class World:
         self.embedder.meanwhile = meanwhile
         function = deliveries.give_up if give_up else deliveries.store
         try:
-            with patch.object(slices, "SLICE_CHUNKS", SLICE):
+            with patch.object(group_commit, "SLICE_CHUNKS", SLICE):
                 function(Push(published, attempt=1), cast("SubscriberServices", self))
         except ServiceError:
             return False

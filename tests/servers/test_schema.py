@@ -6,7 +6,7 @@ import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from tests.fakes import FAKE_SPACE

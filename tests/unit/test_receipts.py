@@ -15,8 +15,7 @@ from click.testing import CliRunner
 from mnemosyne.adapters.signing import receipts
 from mnemosyne.adapters.signing.key_files import KeyFiles
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.forgetting import Forgetting
-from mnemosyne.domain.receipt import receipt_of
+from mnemosyne.domain.forgetting import Forgetting, receipt_of
 from mnemosyne.errors import InvalidRequest
 
 IDS = [str(UUID(int=number)) for number in (1, 2)]

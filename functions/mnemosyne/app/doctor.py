@@ -6,14 +6,13 @@ from typing import Final
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeys
 from mnemosyne.adapters.database.connections import Connection, Row
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, bundled
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
-from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, language_warning
 from mnemosyne.domain.health import Check
-from mnemosyne.domain.languages import REMEDY, Languages, language_warning
 from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker

@@ -5,17 +5,51 @@ it exits with 1 and writes one log line, `migration_failed`.
 """
 
 import sys
+import time
 from contextlib import closing
 from typing import Final
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.server_errors import server_error, server_message
+from mnemosyne.adapters.embedders import registry
 from mnemosyne.app.container import connection_factory_for, embedding_space
-from mnemosyne.app.embedding_check import PATIENCE_SECONDS, check_embedding
-from mnemosyne.errors import MnemosyneError, Unavailable
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
+
+WORD: Final = "memory"
+PATIENCE_SECONDS: Final = 240.0
+"""How long to try. Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
+PAUSE_SECONDS: Final = 10.0
+
+
+def check_embedding(
+    settings: Settings, space: EmbeddingSpace, *, patience: float = PATIENCE_SECONDS, pause: float = PAUSE_SECONDS
+) -> None:
+    """Embed one word in an embedding space. Raises Misconfigured with the variable to change.
+
+    Without this check, a region without the model, a restricted model or a missing right would be noticed only when
+    memories are not stored.
+    """
+    embedder = registry.build(settings, space)
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            embedder.embed_query(WORD)
+        except (InvalidRequest, Unavailable) as exc:
+            if time.monotonic() >= deadline:
+                next_step = getattr(exc, "next_step", "") or "run `make deploy` again"
+                cause, detail = getattr(exc, "cause", str(exc)), getattr(exc, "detail", "")
+                raise Misconfigured(
+                    f"{space.model} could not embed one word: {cause}", next_step=next_step, detail=detail
+                ) from exc
+            log.info("embedding_not_ready", error=str(exc))
+            time.sleep(pause)
+        else:
+            return
+
 
 _AUDIT_DAYS: Final = "UPDATE audit_retention SET days = CAST(:days AS integer)"
 

@@ -17,9 +17,9 @@ from mnemosyne.adapters.database.audit import PostgresAuditLog
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.holds import PostgresHolds
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.adapters.database.retention import PostgresRetention

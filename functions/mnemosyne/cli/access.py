@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.audit import ListAudit
+from mnemosyne.app.operations.access import ListAudit
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say

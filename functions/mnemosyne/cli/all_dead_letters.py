@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from mnemosyne.cli.durations import duration
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.times import duration
 
 NAMESPACE = click.option(
     "--namespace",

@@ -13,8 +13,7 @@ from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.app.container import embedding_space
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.open_services import settings_of_a_system
-from mnemosyne.cli.terminal import say
-from mnemosyne.cli.termination import on_termination
+from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging

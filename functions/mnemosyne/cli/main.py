@@ -8,8 +8,7 @@ import click
 
 import mnemosyne
 from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
-from mnemosyne.cli.terminal import say
-from mnemosyne.cli.termination import on_termination
+from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.errors import MnemosyneError
 
 DISTRIBUTION = "mnemosyne-serverless"

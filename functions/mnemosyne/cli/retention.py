@@ -14,10 +14,10 @@ from mnemosyne.app.operations.retention import (
     SetRetention,
 )
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.durations import duration
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import duration
 from mnemosyne.domain.plurals import counted
 
 DAY = 86_400

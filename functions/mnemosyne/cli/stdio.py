@@ -12,7 +12,7 @@ import click
 from mnemosyne.adapters.database.audit_trail import AuditTrail
 from mnemosyne.app import entry_points
 from mnemosyne.app.container import ConfiguredServices
-from mnemosyne.cli.termination import on_termination
+from mnemosyne.cli.terminal import on_termination
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports.services import Services
 

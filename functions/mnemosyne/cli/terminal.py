@@ -1,4 +1,8 @@
-"""Print untrusted text to a terminal without control characters."""
+"""Print untrusted text to a terminal without control characters, and handle the signals that end a command."""
+
+import signal
+from collections.abc import Callable
+from types import FrameType
 
 import click
 
@@ -21,3 +25,13 @@ def say(text: object, *, err: bool = False) -> None:
     Every command prints with this function, so that callers need not escape names, causes or contents.
     """
     click.echo(lines_of(text), err=err)
+
+
+def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Call the handler on SIGTERM and, when the terminal is closed, on SIGHUP.
+
+    If the parent process has made this process ignore a signal, as `nohup` does with SIGHUP, it stays ignored.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""Times and time zones on the command line."""
+"""Times, durations and time zones on the command line."""
 
 import os
 from collections.abc import Callable
@@ -8,10 +8,24 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from mnemosyne.cli.durations import duration
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.time.window import resolve
 from mnemosyne.errors import InvalidRequest
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400}
+
+
+def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    """Parse the value of an option that is a duration. A callback for click."""
+    if value is None:
+        return None
+    number, unit = value[:-1], value[-1:]
+    if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
+        raise click.BadParameter(
+            f"must be a number of at most six digits and m, h or d, such as 90m, 12h or 7d; got {value!r}"
+        )
+    return timedelta(seconds=int(number) * _UNITS[unit])
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 LOCALTIME: Final = Path("/etc/localtime")

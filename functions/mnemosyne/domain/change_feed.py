@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.attributes import VALUE_BYTES
+from mnemosyne.domain.pubsub_message import VALUE_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE: Final = "mnemosyne.memory.change.v1"

@@ -1,4 +1,4 @@
-"""Embedding spaces and providers of embeddings. Pure.
+"""Embedding spaces, providers of embeddings, and the languages that they know. Pure.
 
 Two embeddings can only be compared if they are in one space: from the same model of the same provider, with the same
 dimension.
@@ -58,3 +58,60 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 def provider_of(model: str, otherwise: str) -> str:
     """Return the provider whose prefix the model's name begins with; `otherwise` if there is none."""
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)
+
+
+NOTICEABLE: Final = 0.1
+"""Smallest fraction of memories in unknown languages that causes a warning."""
+LISTED: Final = 3
+"""Maximum languages that a warning names."""
+REMEDY: Final = (
+    "set MNEMOSYNE_EMBEDDER=multilingual or gemini, and run `mnemosyne reembed`; on one machine, export, and "
+    "import into a new directory of `mnemosyne dev --embedder multilingual`"
+)
+_NAMES: Final[Mapping[str, str]] = {
+    "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi",
+    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch",
+    "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish",
+    "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    """Languages of a sample of memories, and of a query.
+
+    Languages are ISO 639-1 codes, or "und" if the language could not be determined.
+    """
+
+    sampled: int
+    memories: Mapping[str, int]
+    """Number of the sampled memories by language, without those whose language is unknown."""
+    query: str | None = None
+    """Language of the query; None if it is unknown."""
+
+
+def known_languages(provider: str) -> frozenset[str] | None:
+    """Return the languages that the provider's embedder knows, or None if it is multilingual."""
+    return PROVIDERS[provider].languages if provider in PROVIDERS else None
+
+
+def language_warning(languages: Languages, provider: str) -> str | None:
+    """Return a warning if the provider's embedder does not know the language of the query or of many memories."""
+    supported = known_languages(provider)
+    if supported is None:
+        return None
+    limits = f"the embedder {provider} knows {', '.join(sorted(map(_name, supported)))} only"
+    if languages.query is not None and languages.query not in supported:
+        return f"{limits}, and the query is in {_name(languages.query)}"
+    counts = {language: count for language, count in languages.memories.items() if language not in supported}
+    share = sum(counts.values()) / max(languages.sampled, 1)
+    if share < NOTICEABLE:
+        return None
+    names = [_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))]
+    listed = ", ".join(names[:LISTED]) + (" and others" if len(names) > LISTED else "")
+    return f"{limits}, and {share:.0%} of the sampled memories are in {listed}"
+
+
+def _name(language: str) -> str:
+    return _NAMES.get(language, "another language")

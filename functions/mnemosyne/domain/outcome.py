@@ -8,9 +8,9 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.attributes import VALUE_BYTES
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.domain.pubsub_message import VALUE_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"

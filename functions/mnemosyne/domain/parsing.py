@@ -16,11 +16,10 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from mnemosyne.domain.argument_rules import between, expected_type, path, reason_of, size
+from mnemosyne.domain.argument_rules import between, expected_type, misnamed, model_at, path, reason_of, size
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
-from mnemosyne.domain.suggestions import misnamed, model_at
 from mnemosyne.domain.visible import unseen
 from mnemosyne.errors import InvalidRequest
 
@@ -266,3 +265,23 @@ def excerpt(value: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+VALUES = 20_000
+"""Maximum values in a request, including nested values. A parsed value needs a few hundred bytes of memory."""
+
+
+def check_values(text: bytes, *, of: str) -> None:
+    """Raise InvalidRequest if the JSON text has more than 20,000 values. The text is not parsed."""
+    if _signs(text) <= VALUES:
+        return
+    # Count again without strings. Escaped backslashes and quotes are removed first, so that quotes delimit strings.
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
+    if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > VALUES:
+        raise InvalidRequest(f"Parse error: {of} must hold at most {VALUES:,} values, those within others counted")
+
+
+def _signs(text: bytes) -> int:
+    """Return an upper bound of the number of values: every value follows a comma or an opening bracket."""
+    return text.count(b",") + text.count(b"[") + text.count(b"{")

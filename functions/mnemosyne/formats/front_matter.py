@@ -10,7 +10,7 @@ from datetime import date, time
 from typing import Any
 
 from mnemosyne.formats import properties_yaml
-from mnemosyne.formats.properties import Properties
+from mnemosyne.formats.properties_yaml import Properties
 
 _YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)

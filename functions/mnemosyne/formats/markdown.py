@@ -10,7 +10,7 @@ from mnemosyne.formats import front_matter, note_fields
 from mnemosyne.formats.decoding import text_of
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 from mnemosyne.formats.note_dates import time_in_name, time_of
-from mnemosyne.formats.properties import Properties
+from mnemosyne.formats.properties_yaml import Properties
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 

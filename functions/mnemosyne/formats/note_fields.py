@@ -18,7 +18,7 @@ from mnemosyne.domain.lifetime import lifetime
 from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.properties import Properties
+from mnemosyne.formats.properties_yaml import Properties
 
 LINKS = 100
 """Maximum links stored in a note's metadata."""

@@ -2,10 +2,22 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from mnemosyne.formats.properties import Properties
+
+@dataclass
+class Properties:
+    """Names and values of properties, with notices about those that could not be read."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    """Values as JSON types."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """Line number of each name in the file."""
+    notices: list[str] = field(default_factory=list)
+    """Notices of properties that could not be read, each with the line and the reason."""
+
 
 _PROPERTY = re.compile(r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s#\-\[\]{}:,][^:\n]*?|[^\s:]+?)[ \t]*:(?:[ \t]+|$)(.*)", re.DOTALL)
 # `#x` is a comment in YAML, but a tag in Obsidian.

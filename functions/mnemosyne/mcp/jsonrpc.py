@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from mnemosyne.domain.json_values import check_values
-from mnemosyne.domain.parsing import surrogate
+from mnemosyne.domain.parsing import check_values, surrogate
 from mnemosyne.errors import InvalidRequest
 
 DEPTH = 30

@@ -9,7 +9,7 @@ from uuid import UUID
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.change_feed import ChangeCursor, ChangePage
 from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.languages import Languages
+from mnemosyne.domain.embedding_space import Languages
 from mnemosyne.domain.memory import (
     Cursor,
     Deletion,

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
-from mnemosyne.domain.pubsub_message import LETTER_ID, Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published, check_attributes
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
 from mnemosyne.observability import EventLog, fault_fields

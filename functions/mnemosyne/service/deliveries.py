@@ -12,9 +12,8 @@ from mnemosyne.errors import InvalidRequest, ItemUnavailable, ServiceError
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.services import ImportServices, SubscriberServices
 from mnemosyne.service import dead_letters, ingest, object_import, outcomes
-from mnemosyne.service.group_commit import GroupCommit
+from mnemosyne.service.group_commit import DELIVERY_SECONDS, GroupCommit
 from mnemosyne.service.request_status import RETENTION
-from mnemosyne.service.slices import DELIVERY_SECONDS
 
 log = EventLog(__name__)
 

@@ -1,18 +1,52 @@
-"""Group commit: while one transaction stores a message, collect further small messages, and store them together next.
+"""Divide messages into slices, and store the small slices of several messages together.
 
-Databases write their logs in the same way: https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY.
-If no transaction is in progress, a message is stored at once.
+While one transaction stores a slice, further small slices are collected and stored together next. Databases write their
+logs in the same way: https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY. If no transaction is
+in progress, a slice is stored at once.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from uuid import UUID
 
+from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import ItemUnavailable, ServiceError
-from mnemosyne.service.slices import SLICE_CHUNKS, Slice
+
+SLICE_CHUNKS = 100
+"""Maximum number of chunks of a slice, as estimated. A memory with more chunks is a separate slice. The embedder takes
+100 texts in one call."""
+DELIVERY_SECONDS = 60.0
+"""Seconds after which a delivery begins no further slice: half of the time that Terraform gives the service."""
+
+
+@dataclass
+class Slice:
+    """The requests that one transaction stores, and an estimate of the number of their chunks."""
+
+    requests: list[IngestRequest] = field(default_factory=list)
+    chunks: float = 0.0
+
+
+def slices(requests: Sequence[IngestRequest], limit: ChunkLimit) -> Iterator[Slice]:
+    """Yield the requests in order, in slices of at most SLICE_CHUNKS chunks and at least one request.
+
+    Each slice is embedded and stored in its own transaction. The next delivery of the message does not store a
+    committed slice again, so an interruption costs at most the embeddings of one slice.
+    """
+    current = Slice()
+    for request in requests:
+        chunks = max(1.0, limit.share(request.embedded_text))
+        if current.requests and current.chunks + chunks > SLICE_CHUNKS:
+            yield current
+            current = Slice()
+        current.requests.append(request)
+        current.chunks += chunks
+    if current.requests:
+        yield current
+
 
 ResultT = TypeVar("ResultT")
 

@@ -17,11 +17,9 @@ from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
-from mnemosyne.service import quotas
 from mnemosyne.service.forgetting import is_before, without_old_texts
-from mnemosyne.service.group_commit import GroupCommit
-from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject
-from mnemosyne.service.slices import slices
+from mnemosyne.service.group_commit import GroupCommit, slices
+from mnemosyne.service.rejection import INVALID_RECORD, OVER_QUOTA, cause_of, log_over_quota, reject, within_quota
 
 log = EventLog(__name__)
 
@@ -212,7 +210,7 @@ class _Storing:
             now, limit = datetime.now(UTC), self.embedder.chunk_limit
             expired = [request for request in claim.new if request.expires_at and request.expires_at <= now]
             new = [request for request in claim.new if request not in expired] if expired else claim.new
-            fitting, refused = quotas.within(claim.quota, new, now, limit)
+            fitting, refused = within_quota(claim.quota, new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}

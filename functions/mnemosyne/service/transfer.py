@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.json_values import VALUES, check_values
 from mnemosyne.domain.memory import (
     BATCH_LIMIT,
     EXPORT_BYTES,
@@ -19,6 +18,7 @@ from mnemosyne.domain.memory import (
     Reading,
 )
 from mnemosyne.domain.memory_input import Defaults, refused
+from mnemosyne.domain.parsing import VALUES, check_values
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.search import EVERY_MEMORY, Filters
 from mnemosyne.domain.visible import escaped

@@ -10,8 +10,8 @@ from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.message import encode
+from mnemosyne.domain.pubsub_message import check_attributes
 from mnemosyne.service import ingest
 from mnemosyne.service.callers import PushIdentity
 from tests.fakes import FakeQueue, request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemosyne.adapters.public_addresses import is_public
+from mnemosyne.adapters.client_documents import is_public
 
 
 @pytest.mark.parametrize(

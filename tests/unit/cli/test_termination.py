@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from mnemosyne.cli.termination import on_termination
+from mnemosyne.cli.terminal import on_termination
 
 
 def _handler(number: int, frame: FrameType | None) -> None:

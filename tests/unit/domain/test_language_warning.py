@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from mnemosyne.domain.languages import Languages, language_warning
+from mnemosyne.domain.embedding_space import Languages, language_warning
 
 ENGLISH_ONLY = "the embedder offline knows English only, and "
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.provenance import (
     ATTRIBUTE_BYTES,
     CLIENT,
@@ -14,6 +13,7 @@ from mnemosyne.domain.provenance import (
     Publisher,
     read_provenance,
 )
+from mnemosyne.domain.pubsub_message import check_attributes
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.tokens import most_tokens
+from mnemosyne.domain.chunking import most_tokens
 from tests.texts import SHAPES, TEXTS, Shape
 from tests.tokenizers import token_counts
 

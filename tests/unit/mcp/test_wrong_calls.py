@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.suggestions import misnamed
+from mnemosyne.domain.argument_rules import misnamed
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tools import TOOLS, by_name
 from tests.fakes import FakeServices

@@ -20,8 +20,7 @@ from mnemosyne.errors import (
 )
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import ingest
-from mnemosyne.service.group_commit import SMALL, GroupCommit
-from mnemosyne.service.slices import SLICE_CHUNKS, Slice
+from mnemosyne.service.group_commit import SLICE_CHUNKS, SMALL, GroupCommit, Slice
 from tests.fakes import FakeEmbedder, request
 from tests.memories import list_memories
 from tests.waiting import wait_until

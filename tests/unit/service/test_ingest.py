@@ -16,8 +16,8 @@ from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import dead_letters, ingest, request_status
+from mnemosyne.service.group_commit import slices
 from mnemosyne.service.rejection import reject
-from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 from tests.memories import list_memories, status_of
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.domain.chunking import ChunkLimit, chunks
-from mnemosyne.service.slices import DELIVERY_SECONDS, SLICE_CHUNKS, slices
+from mnemosyne.service.group_commit import DELIVERY_SECONDS, SLICE_CHUNKS, slices
 from tests.fakes import request
 
 LIMIT = ChunkLimit(characters=100)

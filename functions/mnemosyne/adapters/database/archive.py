@@ -13,8 +13,8 @@ from uuid import UUID
 from mnemosyne.adapters.database import ingest_sql, memories_sql
 from mnemosyne.adapters.database.claim import forgotten_requests
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.insertion import insert_memories
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array
 from mnemosyne.domain.archive import NOTHING, ArchivedMemory
 from mnemosyne.domain.chunking import embed_whole

@@ -13,8 +13,8 @@ SELECT CAST(claim_within_quota(
 # Release the session's locks and reset the timeout that CLAIM set.
 RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
 
-# The staging table for COPY, which is emptied at the end of every transaction. `copy_binary` writes the columns in this
-# order, and STORE inserts them in this order.
+# The staging table for COPY, which is emptied at the end of every transaction. `insertion.binary_rows` writes the
+# columns in this order, and STORE inserts them in this order.
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
     id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,

@@ -18,7 +18,7 @@ from mnemosyne.adapters.database.memory_database import usage
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.console_queries import ListedMemory
-from mnemosyne.domain.languages import Languages
+from mnemosyne.domain.embedding_space import Languages
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,

@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, vector_text
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace

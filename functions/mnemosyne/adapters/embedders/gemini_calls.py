@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mnemosyne.domain.tokens import most_tokens
+from mnemosyne.domain.chunking import most_tokens
 from mnemosyne.errors import Unavailable
 
 CALL_TEXTS: Final = 100

@@ -5,12 +5,12 @@ from functools import cached_property
 from typing import Any
 
 from mnemosyne.adapters import service_error_tables, service_errors
-from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.provenance import Publisher
+from mnemosyne.domain.pubsub_message import check_attributes
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import current_trace
 

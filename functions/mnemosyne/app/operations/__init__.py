@@ -6,7 +6,6 @@ from typing import Any, Final
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.operations import (
     access,
-    audit,
     change_feed,
     dead_letters,
     export,
@@ -59,7 +58,7 @@ _OPERATIONS: Final[tuple[type[Operation], ...]] = (
     change_feed.ListChanges,
     change_feed.ListFeeds,
     change_feed.SetFeed,
-    audit.ListAudit,
+    access.ListAudit,
     dead_letters.ListDeadLetters,
     dead_letters.CountDeadLetters,
     dead_letters.FindDeadLetters,

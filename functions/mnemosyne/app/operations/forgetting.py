@@ -10,13 +10,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
-from mnemosyne.app.operations.selecting import Selecting
+from mnemosyne.app.operations.operation import Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
+from mnemosyne.domain.forgetting import receipt_of
 from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.domain.receipt import receipt_of
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.memories import MemoryStore

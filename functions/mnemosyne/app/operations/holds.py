@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
-from mnemosyne.app.operations.selecting import Selecting
+from mnemosyne.app.operations.operation import Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.parsing import Filled, Id, Text

@@ -1,12 +1,16 @@
-"""Base class of an operation: a request of an operator, and the code that answers it."""
+"""Base classes of operations: requests of an operator, and the code that answers them."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from mnemosyne.app.operator import SystemOperator
-from mnemosyne.domain.parsing import Input, invalid
+from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
+from mnemosyne.domain.metadata_filter import Operator as Comparison
+from mnemosyne.domain.metadata_filter import condition
+from mnemosyne.domain.parsing import Id, Input, Instant, Session, Tags, Text, invalid
+from mnemosyne.domain.search import Filters
 
 
 class Operation(Input):
@@ -49,3 +53,38 @@ class Operation(Input):
         counted = answer[self.counted]
         count = counted if isinstance(counted, int) else len(counted)
         return {"namespace": vars(self)["namespace"], "count": count}
+
+
+class Condition(Input):
+    """A condition on metadata."""
+
+    path: Text
+    op: Annotated[Comparison, Field(strict=False)] = Comparison.EQUAL
+    values: list[Text] = []  # noqa: RUF012 - pydantic makes each its own
+
+
+class Selecting(Operation):
+    """Base of the operations that select memories: by ids, by filters, or all memories of a namespace."""
+
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE)] = None
+    tags: Tags | None = None
+    session: Session | None = None
+    after: Instant | None = None
+    before: Instant | None = None
+    """The end of the period, exclusive."""
+    metadata: list[Condition] | None = None
+    all: bool = False
+
+    @property
+    def selection(self) -> Selection:
+        """The selection that the fields describe. Raises InvalidRequest."""
+        filters = Filters(
+            after=self.after,
+            before=self.before,
+            tags=tuple(self.tags or ()),
+            session=self.session,
+            metadata=tuple(condition(each.path, each.op, each.values) for each in self.metadata or ()),
+            include_superseded=True,
+        )
+        return Selection.of(self.ids, filters, everything=self.all)

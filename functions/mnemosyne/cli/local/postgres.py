@@ -22,7 +22,7 @@ import psutil
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.traversal import let_pass
 from mnemosyne.domain.embedding_space import EmbeddingSpace

@@ -29,8 +29,7 @@ from mnemosyne.errors import (
 from mnemosyne.http.auth import pages
 from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common import body as bodies
-from mnemosyne.http.common.client_address import client_address
-from mnemosyne.http.common.rate_limit import NetworkBudgets
+from mnemosyne.http.common.rate_limit import NetworkBudgets, client_address
 from mnemosyne.observability import EventLog, bug, fault_fields, trace
 
 log = EventLog(__name__)

@@ -1,9 +1,12 @@
-"""Rate limits per principal (authenticated caller) and per network, in units of cost."""
+"""Rate limits per principal (authenticated caller) and per network, in units of cost; addresses of callers."""
 
 import math
 import threading
 import time
 from collections import OrderedDict
+
+from starlette.datastructures import Headers
+from starlette.types import Scope as AsgiScope
 
 from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
@@ -83,3 +86,15 @@ class NetworkBudgets:
         """Return the seconds until a unit can be spent, without spending it."""
         small, large = networks_of(address)
         return self._small.retry_after(small) or self._large.retry_after(large)
+
+
+def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> str:
+    """Return the address that the outermost trusted proxy received the request from, or the peer's without proxies.
+
+    Callers can forge the earlier addresses in X-Forwarded-For. A load balancer appends two:
+    https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
+    """
+    forwarded = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
+    if proxies is not None and len(forwarded) > proxies:
+        return forwarded[-1 - proxies][:100]
+    return str((scope.get("client") or ("unknown",))[0])

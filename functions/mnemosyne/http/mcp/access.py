@@ -23,9 +23,8 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.audit import logged_caller
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
-from mnemosyne.http.common.client_address import client_address
 from mnemosyne.http.common.errors import error_response
-from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets
+from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.mcp import tools
 from mnemosyne.mcp.tools.read import GET_MEMORY

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema, WrapValidator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.languages import REMEDY, language_warning
+from mnemosyne.domain.embedding_space import REMEDY, language_warning
 from mnemosyne.domain.memory_changes import GivenRating
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal

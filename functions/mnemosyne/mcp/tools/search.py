@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.languages import known_languages, language_warning
+from mnemosyne.domain.embedding_space import known_languages, language_warning
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rfc3339 import rfc3339
