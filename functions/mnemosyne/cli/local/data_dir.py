@@ -12,6 +12,16 @@ import psutil
 from mnemosyne.errors import Misconfigured
 
 
+class _Within:
+    """A path in the data directory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, directory: "DataDir", owner: type) -> Path:
+        return directory.path / self._name
+
+
 @dataclass(frozen=True)
 class DataDir:
     """The data directory of a local system.
@@ -20,6 +30,31 @@ class DataDir:
     """
 
     path: Path
+
+    postgres = _Within("postgres")
+    """PostgreSQL's cluster."""
+    making_cluster = _Within("making-cluster")
+    """Marker file that exists while PostgreSQL's cluster is created, to detect an interruption."""
+    queue = _Within("queue.db")
+    """The queue's file: requests that are accepted and not yet stored."""
+    statistics = _Within("token-counts")
+    """The offline embedder's token counts, in one file for each namespace."""
+    lock = _Within("dev.lock")
+    """Lock that the running `mnemosyne dev` of this directory holds."""
+    access = _Within("access.json")
+    """The authentication settings of the running `mnemosyne dev`, as JSON."""
+    address = _Within("address")
+    """A file with the URL of the running `mnemosyne dev`."""
+    signing_keys = _Within("signing-keys")
+    """The authorization server's signing keys."""
+    receipt_keys = _Within("receipt-keys")
+    """The keys that sign receipts of forgettings (deletions of selected memories)."""
+    log_in_codes = _Within("log-in-codes")
+    """The log-in codes that `mnemosyne dev` prints to its terminal."""
+    starting = _Within("starting.lock")
+    """Lock that a process holds while it starts and migrates PostgreSQL."""
+    delivery_lock = _Within("delivery.lock")
+    """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
 
     @classmethod
     def at(cls, chosen: str | None) -> "DataDir":
@@ -68,66 +103,6 @@ class DataDir:
     def is_default(self) -> bool:
         """Whether commands without a target work on this directory."""
         return self.path == _path(None)
-
-    @property
-    def postgres(self) -> Path:
-        """PostgreSQL's cluster."""
-        return self.path / "postgres"
-
-    @property
-    def making_cluster(self) -> Path:
-        """Marker file that exists while PostgreSQL's cluster is created, to detect an interruption."""
-        return self.path / "making-cluster"
-
-    @property
-    def queue(self) -> Path:
-        """The queue's file: requests that are accepted and not yet stored."""
-        return self.path / "queue.db"
-
-    @property
-    def statistics(self) -> Path:
-        """The offline embedder's token counts, in one file for each namespace."""
-        return self.path / "token-counts"
-
-    @property
-    def lock(self) -> Path:
-        """Lock that the running `mnemosyne dev` of this directory holds."""
-        return self.path / "dev.lock"
-
-    @property
-    def access(self) -> Path:
-        """The authentication settings of the running `mnemosyne dev`, as JSON."""
-        return self.path / "access.json"
-
-    @property
-    def address(self) -> Path:
-        """A file with the URL of the running `mnemosyne dev`."""
-        return self.path / "address"
-
-    @property
-    def signing_keys(self) -> Path:
-        """The authorization server's signing keys."""
-        return self.path / "signing-keys"
-
-    @property
-    def receipt_keys(self) -> Path:
-        """The keys that sign receipts of forgettings (deletions of selected memories)."""
-        return self.path / "receipt-keys"
-
-    @property
-    def log_in_codes(self) -> Path:
-        """The log-in codes that `mnemosyne dev` prints to its terminal."""
-        return self.path / "log-in-codes"
-
-    @property
-    def starting(self) -> Path:
-        """Lock that a process holds while it starts and migrates PostgreSQL."""
-        return self.path / "starting.lock"
-
-    @property
-    def delivery_lock(self) -> Path:
-        """Lock of the process that pushes the queue's messages to the functions, `dev` or `stdio`."""
-        return self.path / "delivery.lock"
 
     def log(self, name: str) -> Path:
         """Return the path of a process's log."""
