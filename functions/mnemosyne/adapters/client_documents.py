@@ -22,6 +22,8 @@ from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import EventLog
 
+log = EventLog(__name__)
+
 # Networks that `is_global` accepts but that are not public, or that translate to IPv4 addresses:
 # https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
 _NOT_PUBLIC = tuple(
@@ -54,8 +56,6 @@ def is_public(address: str) -> bool:
         return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
-
-log = EventLog(__name__)
 
 DOCUMENT_BYTES = 16 * 1024
 SECONDS = 3.0

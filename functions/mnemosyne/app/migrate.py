@@ -19,6 +19,8 @@ from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, Unav
 from mnemosyne.observability import EventLog, configure_logging, grouped
 from mnemosyne.settings import Settings
 
+log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
+
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
 """How long to try. Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
@@ -61,8 +63,6 @@ _NEXT_STEPS: Final = {
     "announcement_failed": _NEXT_RUN,
 }
 """Next step for each log event, for errors that name none."""
-
-log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which gets no log level
 
 
 def migrate(settings: Settings) -> list[str]:

@@ -28,6 +28,8 @@ from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 from mnemosyne.service.deliveries import Push
 
+log = EventLog(__name__)
+
 _ENDPOINT = re.compile(r"/(namespaces|objects)/(.*)", re.DOTALL)
 
 
@@ -80,8 +82,6 @@ def read_push(body: bytes, path: str) -> Push:
     of_bucket = endpoint[1] == "objects"
     return Push(published, envelope.delivery_attempt, endpoint[2], of_bucket=of_bucket, subscription=subscription)
 
-
-log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
 """Retry-After header in seconds, sent with 429 and 503. Pub/Sub ignores it, and slows down after errors."""
