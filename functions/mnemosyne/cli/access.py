@@ -2,21 +2,23 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from mnemosyne.app.operations.access import ListAudit
+from mnemosyne.cli.following import seconds_since
+from mnemosyne.cli.options import options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
-from mnemosyne.cli.times import age, machine_zone, timezone_option
+from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.plurals import counted
 
 SHOWN = 3
 """Maximum ids in a printed line; --json prints up to 100."""
-_OPTIONS = (
+_options = options(
     click.option("--key", metavar="ID", help="Accesses by this API key."),
     click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),
     click.option("--client", metavar="ID", help="Accesses by this OAuth client's id, or API keys of this name."),
@@ -32,35 +34,28 @@ _OPTIONS = (
 )
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command()
 @_options
-def access(**options: Any) -> None:
+def access(**values: Any) -> None:
     """Show what a key, a person, a client or a grant read and changed: times, ids and counts, no contents."""
-    if not any(options[name] for name in ("key", "person", "client", "grant", "namespace")):
+    if not any(values[name] for name in ("key", "person", "client", "grant", "namespace")):
         raise click.UsageError("name --key, --person, --client, --grant or --namespace; `mnemosyne audit` shows all")
-    _print(**options)
+    _print(**values)
 
 
 @click.command()
 @_options
-def audit(**options: Any) -> None:
+def audit(**values: Any) -> None:
     """Show the audit trail, oldest first: who did what, without contents."""
-    _print(**options)
+    _print(**values)
 
 
-def _print(*, since: str | None, timezone: str, as_json: bool, **options: Any) -> None:
+def _print(*, since: str | None, timezone: str, as_json: bool, **values: Any) -> None:
     names = ("key", "person", "client", "grant", "namespace", "of_action")
-    chosen = {name: options.pop(name) for name in names}
-    seconds = None if since is None else age(since, timezone).total_seconds()
+    chosen = {name: values.pop(name) for name in names}
     counts: Counter[str] = Counter()
-    with owners_system(**options) as system:
-        for page in pages(system, ListAudit(**chosen, since=seconds)):
+    with owners_system(**values) as system:
+        for page in pages(system, ListAudit(**chosen, since=seconds_since(since, timezone))):
             for event in page["events"]:
                 counts[event["action"]] += 1
                 say(json.dumps(event) if as_json else plain(_line(event)))

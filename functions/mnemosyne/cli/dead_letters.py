@@ -17,12 +17,44 @@ from mnemosyne.app.operations.dead_letters import (
     ShowDeadLetter,
     not_found,
 )
-from mnemosyne.cli.all_dead_letters import NAMESPACE, choice, choice_options, minute
 from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import options
 from mnemosyne.cli.system import memory_system, pages, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import duration, minute
 from mnemosyne.domain.plurals import counted
+
+NAMESPACE = click.option(
+    "--namespace",
+    default=DEFAULT_NAMESPACE,
+    show_default=True,
+    help='Letters of this namespace; "" selects messages without a namespace.',
+)
+choice_options = options(
+    click.option(
+        "--younger-than",
+        callback=duration,
+        metavar="AGE",
+        help="Only letters that first failed within this age: 90m, 12h or 7d.",
+    ),
+    click.option("--older-than", callback=duration, metavar="AGE", help="Only letters that first failed earlier."),
+    click.option(
+        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text, in any case."
+    ),
+)
+"""The options that choose dead letters by age and cause."""
+
+
+def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> dict[str, Any]:
+    """Return the operation's arguments for the values of the options that `choice_options` adds.
+
+    Options without a value are left out.
+    """
+    ages = {"younger_than": younger_than, "older_than": older_than}
+    chosen: dict[str, Any] = {name: age.total_seconds() for name, age in ages.items() if age is not None}
+    return chosen if cause is None else chosen | {"cause": cause}
 
 
 @click.group(name="dead-letters", cls=FullHelpGroup)

@@ -11,6 +11,7 @@ import click
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import Decorator, options
 from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -20,15 +21,14 @@ from mnemosyne.domain.plurals import counted
 
 POLL_SECONDS = 0.5
 Row = dict[str, Any]
-Command = Callable[..., None]
 
 
-def following_options(rows: str) -> Callable[[Command], Command]:
+def following_options(rows: str) -> Decorator:
     """Return a decorator that adds the options of a listing.
 
     `rows` is the plural noun for the rows of the listing, such as "changes".
     """
-    options = (
+    return options(
         click.option(
             "--since",
             metavar="TIME",
@@ -42,13 +42,6 @@ def following_options(rows: str) -> Callable[[Command], Command]:
         click.option("--json", "as_json", is_flag=True, help="Print JSON lines."),
         target(DATA_DIR, PROJECT),
     )
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def seconds_since(since: str | None, timezone: str) -> float | None:

@@ -7,11 +7,11 @@ from uuid import UUID
 import click
 
 from mnemosyne.app.operations.access import ListGrants, RevokeGrants
-from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import counted
 
 _PERSON = click.option("--person", metavar="WHO", help="Grants of this person: address or subject at the provider.")

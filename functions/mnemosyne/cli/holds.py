@@ -9,7 +9,7 @@ import click
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import NAMESPACE
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -59,7 +59,7 @@ def place_(reason: str, **options: Any) -> None:
 
 @holds.command()
 @click.argument("hold", type=click.UUID)
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@NAMESPACE
 @target(DATA_DIR, PROJECT)
 def release(hold: UUID, namespace: str, **place: Any) -> None:
     """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""

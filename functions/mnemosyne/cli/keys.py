@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
-from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import minute
 from mnemosyne.domain.principal import Scope
 from mnemosyne.service import api_keys
 

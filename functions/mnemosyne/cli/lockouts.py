@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.access import LetIn, ListLockouts, LockOut
-from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import counted
 
 _KIND = click.argument("kind", type=click.Choice(["person", "client", "key"]))

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.system import Migrate, ShowSchema
-from mnemosyne.cli.all_dead_letters import minute
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
+from mnemosyne.cli.times import minute
 
 
 @click.command()

@@ -12,7 +12,7 @@ import click
 
 from mnemosyne.app.operations.forgetting import IssueReceipt, ListForgettings, ListForgotten, ListReceiptKeys
 from mnemosyne.cli.command_group import FullHelpGroup
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import NAMESPACE
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -28,7 +28,7 @@ def receipt() -> None:
 
 @receipt.command()
 @click.argument("forgetting", type=click.UUID)
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@NAMESPACE
 @target(DATA_DIR, PROJECT)
 def show(forgetting: UUID, namespace: str, **place: Any) -> None:
     """Write the receipt of a finished forgetting as JSON."""
@@ -37,7 +37,7 @@ def show(forgetting: UUID, namespace: str, **place: Any) -> None:
 
 
 @receipt.command("list")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
+@NAMESPACE
 @target(DATA_DIR, PROJECT)
 def list_(namespace: str, **place: Any) -> None:
     """List the latest 100 forgettings, also those that were interrupted."""

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from mnemosyne.app.operations.dead_letters import FindDeadLetters, RedriveDeadLetters
-from mnemosyne.cli.all_dead_letters import choice, choice_options, minute
+from mnemosyne.cli.dead_letters import choice, choice_options
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import minute
 from mnemosyne.domain.plurals import counted
 
 

@@ -1,20 +1,19 @@
 """The options that select memories, for `mnemosyne forget` and `mnemosyne holds`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
 import click
 
-from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import NAMESPACE, options
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
 
-Command = Callable[..., Any]
 _METADATA: Final = "PATH=VALUE"
-_OPTIONS: Final = (
-    click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace."),
+selection_options: Final = options(
+    NAMESPACE,
     click.option("--id", "ids", multiple=True, type=click.UUID, help="Memories with these ids; repeat for several."),
     click.option("--tag", "tags", multiple=True, help="Memories with one of these tags; repeat for several."),
     click.option("--session", help="Memories of this session."),
@@ -23,13 +22,7 @@ _OPTIONS: Final = (
     click.option("--metadata", multiple=True, metavar=_METADATA, help="Memories with this metadata; all must hold."),
     click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),
 )
-
-
-def selection_options(command: Command) -> Command:
-    """Add the options that select memories of a namespace."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options that select memories of a namespace."""
 
 
 def selection(

@@ -100,3 +100,8 @@ def age(value: str, timezone: str) -> timedelta:
     if window.after is None or window.after > now:
         raise click.BadParameter(f"must be in the past, got {value[:60]!r}", param_hint="'--since'")
     return now - window.after
+
+
+def minute(time: str) -> str:
+    """Return an RFC 3339 time without seconds."""
+    return f"{time[:10]} {time[11:16]}"
