@@ -5,7 +5,7 @@ A cursor is the last item of a page: its time, and its id, number or text.
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -32,6 +32,7 @@ class Listed(Protocol):
 
 
 ListedT = TypeVar("ListedT", bound=Listed)
+CursorT = TypeVar("CursorT", Cursor, KeysetCursor, EventCursor)
 
 
 def page(rows: Sequence[ListedT], limit: int) -> tuple[Sequence[ListedT], str | None]:
@@ -55,40 +56,40 @@ def _encode(at: datetime, rest: bytes) -> str:
 
 def read_id(cursor: str | None) -> Cursor | None:
     """Decode a cursor of a time and an id. Raises InvalidRequest."""
-    if cursor is None:
-        return None
-    try:
-        at, rest = _decode(cursor)
-        return Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES]))  # a later release may append fields
-    except (binascii.Error, ValueError, OverflowError) as exc:
-        raise _refused(cursor) from exc
+    # a later release may append fields
+    return _read(cursor, lambda at, rest: Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES])))
 
 
 def read_key(cursor: str | None) -> KeysetCursor | None:
     """Decode a cursor of a time and a text. Raises InvalidRequest."""
-    if cursor is None:
-        return None
-    try:
-        at, rest = _decode(cursor)
-        key = rest.decode()
-        if "\x00" in key:
+
+    def read(at: datetime, rest: bytes) -> KeysetCursor:
+        if b"\x00" in rest:
             raise ValueError("NUL")
-        return KeysetCursor(timestamp=at, key=key)
-    except (binascii.Error, ValueError, OverflowError) as exc:
-        raise _refused(cursor) from exc
+        return KeysetCursor(timestamp=at, key=rest.decode())
+
+    return _read(cursor, read)
 
 
 def read_number(cursor: str | None) -> EventCursor | None:
     """Decode a cursor of a time and a number. Raises InvalidRequest."""
-    if cursor is None:
-        return None
-    try:
-        at, rest = _decode(cursor)
+
+    def read(at: datetime, rest: bytes) -> EventCursor:
         if len(rest) < _NUMBER_BYTES:
             raise ValueError("length")
         return EventCursor(at=at, id=int.from_bytes(rest[:_NUMBER_BYTES], "big", signed=True))
+
+    return _read(cursor, read)
+
+
+def _read(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
+    """Decode a cursor with a function that reads what follows the time. Raises InvalidRequest."""
+    if cursor is None:
+        return None
+    try:
+        return read(*_decode(cursor))
     except (binascii.Error, ValueError, OverflowError) as exc:
-        raise _refused(cursor) from exc
+        raise InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}") from exc
 
 
 def _decode(cursor: str) -> tuple[datetime, bytes]:
@@ -97,7 +98,3 @@ def _decode(cursor: str) -> tuple[datetime, bytes]:
         raise ValueError("length")
     ticks = int.from_bytes(raw[:_TIME_BYTES], "big", signed=True)
     return _EPOCH + ticks * _TICK, raw[_TIME_BYTES:]
-
-
-def _refused(cursor: str) -> InvalidRequest:
-    return InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}")
