@@ -8,20 +8,20 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.app.container import ConfiguredServices
-from mnemosyne.cli.import_source import Outcome, Record, Source
+from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.provenance import Publisher
-from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.errors import Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 
 PAUSE_SECONDS = 0.1
 NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
 """Maximum characters of a file's name and of an error that the tool `import_memories` accepts."""
-Outcomes = Mapping[UUID, Outcome]
+Outcomes = Mapping[UUID, IngestStatus]
 
 
 class _Pausing:
@@ -60,15 +60,9 @@ class OverPubSub(_Pausing):
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         try:
-            statuses = self._services.memories_of(self._namespace).statuses(request_ids)
+            return self._services.memories_of(self._namespace).statuses(request_ids)
         except Unavailable:
             return {}
-        return {
-            status.request_id: Outcome(
-                status.state, status.memory_id, status.error, rfc3339(status.updated_at), status.note
-            )
-            for status in statuses.values()
-        }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         self._services.memories_of(self._namespace).update(memory_id, change)
@@ -111,17 +105,19 @@ class OverMcp(_Pausing):
             answer = self.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
         except Unavailable:
             return {}
-        return {
-            UUID(request["request_id"]): Outcome(
-                IngestState(request["state"]),
-                UUID(request["memory_id"]) if request["memory_id"] else None,
-                request["error"],
-                request["updated_at"],
-                request.get("note"),
+        statuses = [
+            IngestStatus(
+                request_id=UUID(request["request_id"]),
+                state=IngestState(request["state"]),
+                memory_id=UUID(request["memory_id"]) if request["memory_id"] else None,
+                error=request["error"],
+                note=request.get("note"),
+                updated_at=instant(request["updated_at"]) if request["updated_at"] else None,
             )
             for request in answer["requests"]
             if request["state"] != IngestState.UNKNOWN  # the request has not reached the server yet, or was never sent
-        }
+        ]
+        return {status.request_id: status for status in statuses}
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         arguments: dict[str, Any] = {"id": str(memory_id)}

@@ -1,12 +1,10 @@
-"""The records that an import reads, and the outcomes (final states) of their requests."""
+"""The records that an import reads."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
-from uuid import UUID
 
-from mnemosyne.domain.memory import ExternalId, IngestState, Reading
+from mnemosyne.domain.memory import ExternalId, Reading
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.visible import escaped
 from mnemosyne.formats.item import Item
@@ -55,14 +53,3 @@ class Record:
 
     item: Item
     reading: Reading
-
-
-class Outcome(NamedTuple):
-    """The state of a request, as the destination reports it."""
-
-    state: IngestState
-    memory_id: UUID | None = None
-    error: str | None = None
-    updated_at: str | None = None
-    """Time of the last change of the state; None if the destination does not report it."""
-    note: str | None = None

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.cli.import_source import Outcome, Record, Source
-from mnemosyne.cli.journal import BatchOutcome, Failure, Journal, PostImportUpdate
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState
+from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.journal import Failure, Journal, PostImportUpdate
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
@@ -46,7 +46,7 @@ class Destination(Protocol):
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Send the records as one message. For an invalid record, the message has the error."""
 
-    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the outcome of each request whose outcome is known; none while the system is unavailable."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
@@ -66,7 +66,7 @@ class _Batch:
     open: set[UUID] = field(default_factory=set)
     states: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
-    earlier: dict[UUID, Outcome] = field(default_factory=dict)
+    earlier: dict[UUID, IngestStatus] = field(default_factory=dict)
     """Failures of the batch's requests in an earlier import. The outcomes of this import are later."""
     present: Set[UUID] = frozenset()
     """Requests whose memories an earlier import has stored."""
@@ -127,7 +127,7 @@ def run(
                 count = _follow(batch, destination)
                 progress(count)
                 if not batch.open:
-                    journal.finish_batch(batch.number, BatchOutcome(batch.states, batch.failures, batch.stored))
+                    journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
                 if not count:  # batches end roughly in order: later ones are further from done
                     break
@@ -187,13 +187,14 @@ def _follow(batch: _Batch, destination: Destination) -> int:
         reading = record.reading
         if reading.request_id not in batch.open or reading.request_id not in ended:
             continue
-        state, memory_id, error, _, note = ended[reading.request_id]
+        status = ended[reading.request_id]
+        state, memory_id, note = status.state, status.memory_id, status.note
         count += 1
         if reading.request_id in batch.present and state is IngestState.STORED:
             state = IngestState.DUPLICATE
         if state not in _SUCCESSES:
             batch.states["failed"] += 1
-            batch.failures.append(Failure(record.item.source, error or state, _record_of(record)))
+            batch.failures.append(Failure(record.item.source, status.error or state, _record_of(record)))
             continue
         batch.states[state] += 1
         if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:

@@ -61,16 +61,6 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BatchOutcome:
-    """The final states of a batch's requests. A batch is the records of one message."""
-
-    states: Mapping[str, int]
-    failures: Sequence[Failure] = ()
-    stored: Sequence[tuple[str, UUID, bool]] = ()
-    """Content hash and id of each stored memory, and whether it is new."""
-
-
-@dataclass(frozen=True)
 class Published:
     """A batch that has been published, or was about to be when an earlier run ended."""
 
@@ -172,21 +162,28 @@ class Journal:
                 ],
             )
 
-    def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
-        """Record the outcomes of a batch."""
+    def finish_batch(
+        self,
+        number: int,
+        states: Mapping[str, int],
+        failures: Sequence[Failure] = (),
+        stored: Sequence[tuple[str, UUID, bool]] = (),
+    ) -> None:
+        """Record how many requests of a batch ended in which state.
+
+        `stored` has the content hash and the id of each stored memory, and whether the memory is new.
+        """
         with self._database as database:
-            database.execute(
-                "UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(outcome.states)), number)
-            )
+            database.execute("UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(states)), number))
             database.executemany(
                 "INSERT INTO failures (batch, source, error, record) VALUES (?, ?, ?, ?)",
-                [(number, *failure) for failure in outcome.failures],
+                [(number, *failure) for failure in failures],
             )
             database.executemany(
                 # Any memory of several with equal content may be the stored one, because messages arrive in any order.
                 "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
                 " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
-                [(content, memory_id.bytes, is_new) for content, memory_id, is_new in outcome.stored],
+                [(content, memory_id.bytes, is_new) for content, memory_id, is_new in stored],
             )
 
     def forget_update_failures(self) -> None:

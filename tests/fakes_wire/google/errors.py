@@ -5,11 +5,6 @@ from typing import Any
 Answer = tuple[int, Any]
 
 CODES = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS"}
-TITLES = {
-    "workflowexecutions.googleapis.com": "Workflow Executions API",
-    "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",
-    "compute.googleapis.com": "Compute Engine API",
-}
 
 
 def refused(status: int, message: str, code: str = "", details: list[dict[str, Any]] | None = None) -> Answer:
@@ -28,29 +23,6 @@ def error_info(reason: str, domain: str, **metadata: str) -> dict[str, Any]:
     """A google.rpc.ErrorInfo."""
     info: dict[str, Any] = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": domain}
     return info | ({"metadata": metadata} if metadata else {})
-
-
-def service_disabled(service: str, project: str) -> Answer:
-    """Response of an API that the project has not enabled: https://cloud.google.com/apis/docs/troubleshooting."""
-    title = TITLES.get(service, service)
-    url = f"https://console.developers.google.com/apis/api/{service}/overview?project={project}"
-    message = (
-        f"{title} has not been used in project {project} before or it is disabled. Enable it by visiting {url} then"
-        " retry. If you enabled this API recently, wait a few minutes for the action to propagate to our systems and"
-        " retry."
-    )
-    info = error_info(
-        "SERVICE_DISABLED",
-        "googleapis.com",
-        service=service,
-        serviceTitle=title,
-        consumer=f"projects/{project}",
-        containerInfo=project,
-        activationUrl=url,
-    )
-    said = {"@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en-US", "message": message}
-    links = [{"description": "Google developers console API activation", "url": url}]
-    return refused(403, message, details=[info, said, {"@type": "type.googleapis.com/google.rpc.Help", "links": links}])
 
 
 def permission_denied(permission: str, resource: str, domain: str) -> Answer:

@@ -74,7 +74,7 @@ def test_requests_sent_over_mcp_have_the_ids_recorded_in_the_journal(over_mcp: O
     over_mcp.send(records, source)
     over_mcp.send(records, source)
     _deliver(services)
-    states = [over_mcp.outcomes(ids)[id_][0] for id_ in ids]
+    states = [over_mcp.outcomes(ids)[id_].state for id_ in ids]
     assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
-    assert over_mcp.outcomes(ids)[ids[3]][2] == 'namespace must be "default", got "another"'
+    assert over_mcp.outcomes(ids)[ids[3]].error == 'namespace must be "default", got "another"'
     assert len(list_memories(services.memories_of(LOCAL.namespace))) == 2

@@ -69,7 +69,7 @@ class PostgresOAuthRows:
     def save_client(self, client: Client, seconds: int) -> None:
         """Store a client whose metadata document was just read. The expiry of a stored client never moves to an earlier
         time."""
-        metadata = {name: value for name, value in _metadata(client).items() if name != "id"}
+        metadata = {name: value for name, value in vars(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
     def extend_client(self, client_id: str, seconds: int) -> None:
@@ -89,7 +89,7 @@ class PostgresOAuthRows:
             sql.BEGIN,
             cookie_hash=cookie_hash,
             parameters=json_text(parameters),
-            client=json_text(_metadata(client)) if client else None,
+            client=json_text(vars(client)) if client else None,
             network=network,
             large_network=large_network,
             of_network=PENDING_OF_NETWORK,
@@ -115,8 +115,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        values = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
-        person_json = json_text(values | {"scopes": sorted(person.scopes)})
+        person_json = json_text(vars(person) | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=person_json)
 
     def delete_request(self, cookie_hash: bytes) -> None:
@@ -224,15 +223,6 @@ class PostgresOAuthRows:
 
 def _grant(row: Row) -> Grant:
     return Grant(**row.named | {"scopes": _scopes(row["scopes"])})
-
-
-def _metadata(client: Client) -> dict[str, Any]:
-    return {
-        "id": client.id,
-        "name": client.name,
-        "redirect_uris": client.redirect_uris,
-        "refreshes": client.refreshes,
-    }
 
 
 def _client(metadata: Mapping[str, Any]) -> Client:
