@@ -1,4 +1,4 @@
-"""Tuning sets for retrieval of different shapes: assistant logs, documents and short facts.
+"""Tuning sets for retrieval of different shapes: assistant logs of two shapes, documents and short facts.
 
     python -m infra.benchmarks.sets [--write DIRECTORY]
 

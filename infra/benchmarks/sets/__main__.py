@@ -7,11 +7,16 @@ from collections import Counter
 from pathlib import Path
 
 from infra.benchmarks.collection import Collection
-from infra.benchmarks.sets.assistant_logs import assistant_logs
+from infra.benchmarks.sets.assistant_logs import assistant_logs, short_requests
 from infra.benchmarks.sets.documents import documents
 from infra.benchmarks.sets.short_facts import short_facts
 
-SETS = {"assistant_logs": assistant_logs, "documents": documents, "short_facts": short_facts}
+SETS = {
+    "assistant_logs": assistant_logs,
+    "short_requests": short_requests,
+    "documents": documents,
+    "short_facts": short_facts,
+}
 
 
 def describe(collection: Collection) -> None:

@@ -1,8 +1,11 @@
 """Logs of people who work with an assistant: long messages, long sessions, and facts stated in passing.
 
-A session interleaves three topics. A person's message asks about a paragraph of a topic, and often quotes some text.
-The assistant answers with lists, prose or code. Now and then a person states a fact before, between or after the rest;
+A session interleaves three topics. A person's message asks about a paragraph of a topic, and may quote some text. The
+assistant answers with lists, prose or code. Now and then a person states a fact before, between or after the rest;
 later messages change it or contradict it. The assistant sometimes repeats the fact.
+
+There are two sets. In `assistant_logs`, people often quote text, and the assistant repeats half of the facts. In
+`short_requests`, people write short messages and the assistant answers at length, as in a chat window.
 """
 
 import itertools
@@ -14,50 +17,66 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from infra.benchmarks.collection import Collection, Fact, Question
+from infra.benchmarks.sets.log_wording import ASKS, ENDS, FOLLOW_UPS, LEADS, OPENINGS, REPEATS, SERVICE_LEADS
 from infra.benchmarks.sets.passages import topics
 from infra.benchmarks.sets.statements import Attribute, kinds, pairs, without_answer
 
 START = datetime(2025, 1, 6, 8, tzinfo=UTC)
-SESSIONS = 44
 PEOPLE = kinds()["person"].subjects[::23][:8]
 SERVICES = kinds()["service"].subjects[::9]
 FACT = 0.18
 """Probability that a message of a person states a fact."""
-REPEATED = 0.5
-"""Probability that the assistant repeats a stated fact."""
 UNANSWERABLE = 60
 """Number of questions about subjects that no memory names, and of questions about attributes that no memory states."""
 MOST_EVIDENCE = 8
 """Maximum messages that answer a question about several facts, so that the recall of ten hits can be 1."""
-ASKS = (
-    "Can you explain how {topic} handles this: {words}?",
-    "I am stuck with {topic}: {words}. Any idea?",
-    "How would you approach {words} with {topic}?",
-    "Please review what I have about {words} in {topic}.",
-    "Next task. With {topic} I need {words}. Give me the details, please.",
-    "Why does {topic} behave like that with {words}?",
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shape:
+    """What distinguishes the sets."""
+
+    name: str
+    sessions: int
+    quoted: Sequence[int]
+    """Numbers of paragraphs that a person's message quotes; one number is chosen for each message."""
+    answered: range
+    """Paragraphs of an answer in addition to the first."""
+    repeated: float
+    """Probability that the assistant repeats a stated fact."""
+    asked_answers: float
+    """Probability of a question about an answer of the assistant."""
+    stretch: range | None = None
+    """Exchanges in a row about one service. The first message of a stretch names the service, and later messages often
+    do not. Without stretches, a service is named only where a fact about it is stated."""
+    unnamed: float = 0.0
+    """Probability that a fact about the service of the stretch says "it" instead of the service's name."""
+
+
+QUOTING = _Shape(
+    name="assistant logs",
+    sessions=44,
+    quoted=(0, 0, 1, 3, 6),
+    answered=range(3, 22),
+    repeated=0.5,
+    asked_answers=0.03,
 )
-LEADS = (
-    "Sure, here is an overview.",
-    "There are several options.",
-    "Let me walk you through it step by step.",
-    "In short, it depends. In detail:",
-    "Here is what I would do.",
-    "Good question. Consider the following points.",
+ASKING = _Shape(
+    name="short requests",
+    sessions=30,
+    quoted=(0, 0, 1, 1, 2),
+    answered=range(4, 30),
+    repeated=0.1,
+    asked_answers=0.0,
+    stretch=range(3, 9),
+    unnamed=0.4,
 )
-ENDS = (
-    "Let me know if you want an example.",
-    "Shall I turn this into a script?",
-    "Tell me which option you prefer.",
-    "I can also write the tests.",
-    "",
-)
-REPEATS = ("Noted: {fact}", "Understood. {fact}", "Thanks, I will remember that. {fact}", "Given that: {fact}")
 
 
 @dataclass
 class _Log:
     chosen: random.Random
+    shape: _Shape
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     time: datetime = START
     facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
@@ -80,14 +99,23 @@ class _Log:
 
 
 def assistant_logs(seed: int = 1) -> Collection:
-    """Return the tuning set of assistant logs."""
+    """Return the tuning set of logs in which people often quote text."""
+    return _logs(QUOTING, seed)
+
+
+def short_requests(seed: int = 1) -> Collection:
+    """Return the tuning set of logs in which people write short messages and the assistant answers at length."""
+    return _logs(ASKING, seed)
+
+
+def _logs(shape: _Shape, seed: int) -> Collection:
     chosen = random.Random(seed)
-    log = _Log(chosen)
+    log = _Log(chosen, shape)
     known = [(subject, one) for _, subject, one in pairs("service") if subject in SERVICES]
     known += [(subject, one) for _, subject, one in pairs("person") if subject in PEOPLE]
     chosen.shuffle(known)
     unstated, stated = known[:UNANSWERABLE], known[UNANSWERABLE:]
-    for number in range(SESSIONS):
+    for number in range(shape.sessions):
         _session(log, f"session {number}", PEOPLE[number % len(PEOPLE)], stated)
     questions = _questions(log, {(subject, one.name): one for subject, one in known})
     strangers = [(subject, one) for _, subject, one in pairs("customer", "host")]
@@ -104,37 +132,58 @@ def assistant_logs(seed: int = 1) -> Collection:
         for messages, value in statements
         for message in messages
     }
-    return Collection("assistant logs", log.documents, questions, changes, facts)
+    return Collection(shape.name, log.documents, questions, changes, facts)
 
 
 def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attribute]]) -> None:
-    chosen = log.chosen
+    chosen, shape = log.chosen, log.shape
     log.time += timedelta(hours=chosen.randrange(8, 70))
     names = chosen.sample(sorted(topics()), 3)
+    stretch, topic, service = 0, "", None
     for _ in range(chosen.randrange(30, 101)):
-        topic = chosen.choice(names)
+        opening = stretch == 0
+        if opening:
+            topic = chosen.choice(names)
+            stretch, service = (chosen.choice(shape.stretch), chosen.choice(SERVICES)) if shape.stretch else (1, None)
+        stretch -= 1
         paragraphs = topics()[topic]
         paragraph = chosen.choice(paragraphs)
-        words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
-        request = chosen.choice(ASKS).format(topic=topic, words=" ".join(chosen.sample(words, min(6, len(words)))))
-        quoted = " ".join(chosen.choices(paragraphs, k=chosen.choice((0, 0, 1, 3, 6))))
-        fact, key = _fact(log, person, stated) if chosen.random() < FACT else ("", None)
+        request = _request(chosen, topic, paragraph, service, opening=opening)
+        quoted = " ".join(chosen.choices(paragraphs, k=chosen.choice(shape.quoted)))
+        fact, key = _fact(log, person, stated, service) if chosen.random() < FACT else ("", None)
+        if service and key and key[0] == service and not opening and chosen.random() < shape.unnamed:
+            fact = fact.replace(f"the {service}", "it").replace(f"The {service}", "It")
         parts = [part for part in (request, fact, quoted) if part]
         chosen.shuffle(parts)
         asked = log.say(session, person.split()[0], " ".join(parts))
-        repeat = chosen.choice(REPEATS).format(fact=fact) if fact and chosen.random() < REPEATED else ""
-        answer = log.say(session, "Assistant", _answer(chosen, topic, paragraph, repeat))
+        repeat = chosen.choice(REPEATS).format(fact=fact) if fact and chosen.random() < shape.repeated else ""
+        answer = log.say(session, "Assistant", _answer(log, topic, paragraph, repeat, service))
         if key:
             log.facts[key][-1][0].extend([asked, answer] if repeat else [asked])
-        elif chosen.random() < 0.03:
+        elif chosen.random() < shape.asked_answers:
             log.answers.append((answer, topic, paragraph))
 
 
-def _fact(log: _Log, person: str, stated: list[tuple[str, Attribute]]) -> tuple[str, tuple[str, str]]:
-    """Return a sentence with a new fact, or with another value of a known one, and its key."""
+def _request(chosen: random.Random, topic: str, paragraph: str, service: str | None, *, opening: bool) -> str:
+    """Return a request about a paragraph. The first request of a stretch also names the service."""
+    words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
+    asks = ASKS if opening else FOLLOW_UPS
+    request = chosen.choice(asks).format(topic=topic, words=" ".join(chosen.sample(words, min(6, len(words)))))
+    return f"{chosen.choice(OPENINGS).format(service=service)} {request}" if service and opening else request
+
+
+def _fact(
+    log: _Log, person: str, stated: list[tuple[str, Attribute]], service: str | None
+) -> tuple[str, tuple[str, str]]:
+    """Return a sentence with a new fact, or with another value of a known one, and its key.
+
+    Two thirds of the facts in a stretch are about its service.
+    """
     chosen = log.chosen
-    if log.facts and chosen.random() < 0.3:
-        key = chosen.choice(sorted(log.facts))
+    of_service = service is not None and chosen.random() < 2 / 3
+    known = sorted(key for key in log.facts if not of_service or key[0] == service)
+    if known and chosen.random() < 0.3:
+        key = chosen.choice(known)
         attribute = next(one for subject, one in stated if (subject, one.name) == key)
         old = log.facts[key][-1][1]
         value = attribute.other_than(old, chosen)
@@ -144,7 +193,8 @@ def _fact(log: _Log, person: str, stated: list[tuple[str, Attribute]]) -> tuple[
             text = attribute.states(key[0], value, chosen)
             log.contradicted.add(key)
     else:
-        subject, attribute = chosen.choice([one for one in stated if one[0] == person or one[0] in SERVICES])
+        subjects = [service] if of_service else [person, *SERVICES]
+        subject, attribute = chosen.choice([one for one in stated if one[0] in subjects])
         key, value = (subject, attribute.name), chosen.choice(attribute.values)
         if key in log.facts:
             value = log.facts[key][-1][1]
@@ -153,14 +203,18 @@ def _fact(log: _Log, person: str, stated: list[tuple[str, Attribute]]) -> tuple[
     return text, key
 
 
-def _answer(chosen: random.Random, topic: str, paragraph: str, repeat: str) -> str:
-    paragraphs = [paragraph, *chosen.choices(topics()[topic], k=chosen.randrange(3, 22))]
+def _answer(log: _Log, topic: str, paragraph: str, repeat: str, service: str | None) -> str:
+    """Return a long answer. In a stretch, half of the answers name the service."""
+    chosen = log.chosen
+    paragraphs = [paragraph, *chosen.choices(topics()[topic], k=chosen.choice(log.shape.answered))]
     style = chosen.choice(("list", "prose", "code"))
     if style == "list":
         paragraphs = [f"{number}. {text}" for number, text in enumerate(paragraphs, 1)]
     elif style == "code":
         paragraphs[1] = f"```python\nfrom {topic} import {paragraphs[1].split()[0]}\n# {paragraphs[1]}\n```"
-    return "\n".join(part for part in (repeat, chosen.choice(LEADS), *paragraphs, chosen.choice(ENDS)) if part)
+    leads = SERVICE_LEADS if service and chosen.random() < 0.5 else LEADS
+    lead = chosen.choice(leads).format(service=service)
+    return "\n".join(part for part in (repeat, lead, *paragraphs, chosen.choice(ENDS)) if part)
 
 
 def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[Question]:

@@ -2,16 +2,17 @@
 
 import functools
 import re
+import statistics
 from collections.abc import Callable
 
 import pytest
 
 from infra.benchmarks.collection import Collection
-from infra.benchmarks.sets.assistant_logs import assistant_logs
+from infra.benchmarks.sets.assistant_logs import assistant_logs, short_requests
 from infra.benchmarks.sets.documents import documents
 from infra.benchmarks.sets.short_facts import short_facts
 
-MAKERS = [assistant_logs, documents, short_facts]
+MAKERS = [assistant_logs, short_requests, documents, short_facts]
 _WORD = re.compile(r"[a-z]{4,}")
 
 
@@ -27,7 +28,12 @@ def collection(request: pytest.FixtureRequest) -> Collection:
 
 @pytest.mark.parametrize(
     ("make", "memories", "questions", "unanswerable", "changes"),
-    [(assistant_logs, 5_000, 300, 60, 100), (documents, 300, 200, 40, 0), (short_facts, 10_000, 300, 60, 500)],
+    [
+        (assistant_logs, 5_000, 300, 60, 100),
+        (short_requests, 3_000, 200, 60, 60),
+        (documents, 300, 200, 40, 0),
+        (short_facts, 10_000, 300, 60, 500),
+    ],
 )
 def test_a_set_has_its_documented_size(
     make: Callable[[], Collection], memories: int, questions: int, unanswerable: int, changes: int
@@ -52,6 +58,21 @@ def test_a_changed_fact_is_stated_after_the_earlier_one(collection: Collection) 
 def test_a_set_is_the_same_each_time() -> None:
     assert short_facts() == _made(short_facts)
     assert assistant_logs() == _made(assistant_logs)
+    assert short_requests() == _made(short_requests)
+
+
+def test_in_short_requests_people_write_short_messages_and_the_assistant_answers_at_length() -> None:
+    texts = [one["text"] for one in _made(short_requests).documents.values()]
+    requests = [len(text.split()) for text in texts if not text.startswith("Assistant: ")]
+    answers = [len(text.split()) for text in texts if text.startswith("Assistant: ")]
+    assert 20 <= statistics.median(requests) <= 40
+    assert 400 <= statistics.median(answers) <= 500
+
+
+def test_in_short_requests_most_evidence_is_in_the_messages_of_people() -> None:
+    made = _made(short_requests)
+    evidence = [made.documents[name]["text"] for question in made.answerable for name in question.relevant]
+    assert sum(text.startswith("Assistant: ") for text in evidence) <= 0.1 * len(evidence)
 
 
 def test_the_median_question_shares_at_most_half_of_its_words_with_its_memory() -> None:
