@@ -1,11 +1,12 @@
 """Try ranking weights on recorded candidates. It takes seconds and needs no database.
 
-    python -m infra.benchmarks.replay record candidates.jsonl.gz
+    python -m infra.benchmarks.replay record candidates.jsonl.gz [SET ...]
     python -m infra.benchmarks.replay try candidates.jsonl.gz previous=0.5 session_best=0.2
 
-`record` stores the candidates of each question of our conversations, with their vectors. `try` prints recall@5,
-recall@10 and nDCG@10 with the default weights and with the changed ones, and the 95 % interval of the difference in
-recall@10. The weights are the fields of `mnemosyne.domain.ranking.Weights`.
+`record` stores the candidates of each question of the sets, with their vectors; by default of all sets of
+`infra.benchmarks.retrieval`. `try` prints recall@5, recall@10 and nDCG@10 with the default weights and with the changed
+ones, and the 95 % intervals of the differences in recall@10 and nDCG@10. The weights are the fields of
+`mnemosyne.domain.ranking.Weights`.
 """
 
 import argparse
@@ -23,8 +24,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from infra.benchmarks.collection import OURS, Collection, Question
-from infra.benchmarks.retrieval import METRICS, Rows, interval, measure
+from infra.benchmarks.collection import Question
+from infra.benchmarks.retrieval import METRICS, Rows, available, collection_of, interval, measure
 from infra.benchmarks.stored import Stored, embedder_of, opened_store
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.cli.local import postgres
@@ -44,6 +45,8 @@ class RecordedSearch:
     """The recorded candidates of one question. They replace a memory store in `search.rank`."""
 
     recorded: Mapping[str, Any]
+    memories: Mapping[str, tuple[str, str]]
+    """The name and the packed vector of each memory of the collection, by id."""
 
     def find_candidates(self, *_: object, **__: object) -> Candidates:
         """Return the recorded candidates."""
@@ -54,7 +57,7 @@ class RecordedSearch:
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Return the cosines of the recorded vectors."""
-        packed = [np.frombuffer(base64.b64decode(self.recorded["vectors"][one]), np.float16) for one in ids]
+        packed = [np.frombuffer(base64.b64decode(self.memories[one][1]), np.float16) for one in ids]
         vectors = np.array(packed, dtype=np.float32)
         cosines: list[list[float | None]] = (vectors @ vectors.T).tolist()
         return cosines
@@ -74,30 +77,32 @@ class RecordedSearch:
             lexical_weight=self.recorded["lexical_weight"],
             weights=weights,
         )
-        return [self.recorded["names"][one.candidate.id] for one in ranked[:10]]
+        return [self.memories[one.candidate.id][0] for one in ranked[:10]]
 
 
-def record(file: Path) -> None:
-    """Write the candidates of every question of our conversations, with their sessions and the offline embedder."""
+def record(file: Path, names: Sequence[str]) -> None:
+    """Write the candidates of every question of the sets, with their sessions and the offline embedder.
+
+    After the questions of a set follows one line with the names and vectors of their candidates.
+    """
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch, gzip.open(file, "wt") as lines:
         embedder, space = embedder_of("offline", scratch)
         with opened_store(space, scratch) as (memories, server):
             owner = connection_factory(server.url(postgres.OWNER))()
-            for name, directory in OURS.items():
-                collection = Collection.read(name, directory)
+            for name in names:
+                collection = collection_of(name)
                 stored = Stored(collection, memories, embedder)
-                for question in collection.questions:
-                    lines.write(json.dumps({"collection": name} | _recorded(stored, question, owner)) + "\n")
+                ids: set[str] = set()
+                for question in collection.answerable:
+                    recorded = _recorded(stored, question)
+                    ids.update(row.id for row in recorded["candidates"]["rows"] if row.eligible)
+                    lines.write(json.dumps({"collection": name} | recorded) + "\n")
+                lines.write(json.dumps({"collection": name, "memories": _memories(stored, sorted(ids), owner)}) + "\n")
             owner.close()
 
 
-def _recorded(stored: Stored, question: Question, owner: Connection) -> dict[str, Any]:
+def _recorded(stored: Stored, question: Question) -> dict[str, Any]:
     query, found, lexical_weight = stored.candidates(question.text)
-    eligible = [row.id for row in found.rows if row.eligible]
-    vectors = {
-        str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
-        for row in owner.run(VECTORS, ids=eligible)
-    }
     return {
         "question": question.text,
         "kind": question.kind,
@@ -108,25 +113,43 @@ def _recorded(stored: Stored, question: Question, owner: Connection) -> dict[str
         ],
         "lexical_weight": lexical_weight,
         "candidates": vars(found),
-        "names": dict(zip(eligible, stored.names(eligible), strict=True)),
-        "vectors": vectors,
     }
+
+
+def _memories(stored: Stored, ids: Sequence[str], owner: Connection) -> dict[str, tuple[str, str]]:
+    """Return the name and the vector in base64 of each memory, by id."""
+    vectors = {
+        str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
+        for row in owner.run(VECTORS, ids=ids)
+    }
+    return {one: (name, vectors[one]) for one, name in zip(ids, stored.names(ids), strict=True)}
+
+
+def read(file: Path) -> dict[str, list[RecordedSearch]]:
+    """Return the recorded searches by collection."""
+    by_collection: dict[str, list[RecordedSearch]] = {}
+    questions: list[Mapping[str, Any]] = []
+    with gzip.open(file, "rt") as lines:
+        for line in map(json.loads, lines):
+            if "memories" in line:
+                by_collection[line["collection"]] = [RecordedSearch(one, line["memories"]) for one in questions]
+                questions = []
+            else:
+                questions.append(line)
+    return by_collection
 
 
 def try_weights(file: Path, changes: Mapping[str, float]) -> None:
     """Print the quality with the default weights and with the changed ones, by collection."""
-    by_collection: dict[str, list[RecordedSearch]] = {}
-    with gzip.open(file, "rt") as lines:
-        for line in map(json.loads, lines):
-            by_collection.setdefault(line["collection"], []).append(RecordedSearch(line))
-    for name, searches in by_collection.items():
+    for name, searches in read(file).items():
         before, after = (
             _quality(searches, weights) for weights in (DEFAULT_WEIGHTS, replace(DEFAULT_WEIGHTS, **changes))
         )
         print(f"{name}: {len(searches)} questions" + "".join(f"{metric:>12}" for metric in METRICS))
         for label, quality in (("default", before), ("changed", after)):
             print(f"  {label:10}" + "".join(f"{figure:12.3f}" for figure in quality.mean(axis=0)[:3]))
-        print(f"  difference in recall@10: {interval(before, after)}")
+        for metric in METRICS[1:]:
+            print(f"  difference in {metric}: {interval(before, after, metric)}")
 
 
 def _quality(searches: Sequence[RecordedSearch], weights: Weights) -> Rows:
@@ -147,10 +170,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("record", "try"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("changes", nargs="*", metavar="WEIGHT=NUMBER")
+    parser.add_argument("changes", nargs="*", metavar="SET or WEIGHT=NUMBER")
     arguments = parser.parse_args()
     if arguments.command == "record":
-        record(arguments.file)
+        record(arguments.file, arguments.changes or available())
     else:
         try_weights(
             arguments.file,

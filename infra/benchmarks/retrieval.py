@@ -67,9 +67,9 @@ def measure(questions: Sequence[Question], search: Search) -> Rows:
     return np.array(rows)
 
 
-def interval(before: Rows, after: Rows) -> str:
-    """Return the 95 % interval of the difference in recall@10."""
-    gains = (after - before)[:, 1]
+def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
+    """Return the 95 % interval of the difference in the metric."""
+    gains = (after - before)[:, METRICS.index(metric)]
     generator = np.random.default_rng(0)
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])
@@ -136,6 +136,11 @@ def figures() -> list[Figure]:
     ]
 
 
+def available() -> list[str]:
+    """Return the names of the test collections on this machine."""
+    return [*OURS, *(["cranfield"] if CRANFIELD.is_dir() else []), *SETS]
+
+
 def collection_of(name: str) -> Collection:
     """Return the test collection with this name."""
     if name in SETS:
@@ -145,7 +150,7 @@ def collection_of(name: str) -> Collection:
 
 def main() -> None:
     """Measure and print; the figures also go to infra/benchmarks/results/retrieval.json."""
-    names = [*OURS, *(["cranfield"] if CRANFIELD.is_dir() else []), *SETS]
+    names = available()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(names))
     parser.add_argument("--corpus", type=Path, help="your own corpus.jsonl, with --queries")

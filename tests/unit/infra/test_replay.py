@@ -19,7 +19,6 @@ def _recorded(question: str, relevant: str) -> dict[str, object]:
         ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True, 0, None],
         ["c", 0, None, 0.5, 0.1, 1.0, None, None, True, 0, None],
     ]
-    vector = base64.b64encode(np.ones(4, dtype=np.float16).tobytes()).decode()
     return {
         "collection": "tea",
         "question": question,
@@ -28,9 +27,15 @@ def _recorded(question: str, relevant: str) -> dict[str, object]:
         "preferred": [],
         "lexical_weight": 0.0,
         "candidates": {"rows": rows, "listed": 3, "neighbours": [], "strategy": "exact+fulltext", "full": False},
-        "names": {"a": "first", "b": "second", "c": "third"},
-        "vectors": dict.fromkeys("abc", vector),
     }
+
+
+def _write(file: Path, recorded: dict[str, object]) -> None:
+    vector = base64.b64encode(np.ones(4, dtype=np.float16).tobytes()).decode()
+    memories = {one: (name, vector) for one, name in (("a", "first"), ("b", "second"), ("c", "third"))}
+    with gzip.open(file, "wt") as lines:
+        lines.write(json.dumps(recorded) + "\n")
+        lines.write(json.dumps({"collection": recorded["collection"], "memories": memories}) + "\n")
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "first"), (0.2, "second")])
@@ -38,8 +43,7 @@ def test_a_changed_weight_changes_the_quality_that_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], weight: float, first: str
 ) -> None:
     file = tmp_path / "candidates.jsonl.gz"
-    with gzip.open(file, "wt") as lines:
-        lines.write(json.dumps(_recorded("What does Ada drink?", first)) + "\n")
+    _write(file, _recorded("What does Ada drink?", first))
     try_weights(file, {"speaker": weight})
     changed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  changed"))
     assert changed.split()[-1] == "1.000", "nDCG@10 is 1 if the relevant memory comes first"
@@ -49,15 +53,13 @@ def test_candidates_without_a_field_of_this_version_are_refused(tmp_path: Path) 
     file = tmp_path / "candidates.jsonl.gz"
     recorded: Any = _recorded("tea", "first")
     recorded["candidates"]["rows"] = [row[:-1] for row in recorded["candidates"]["rows"]]
-    with gzip.open(file, "wt") as lines:
-        lines.write(json.dumps(recorded) + "\n")
+    _write(file, recorded)
     with pytest.raises(SystemExit, match="record them again"):
         try_weights(file, {"speaker": 0.2})
 
 
 def test_an_unknown_weight_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "candidates.jsonl.gz"
-    with gzip.open(file, "wt") as lines:
-        lines.write(json.dumps(_recorded("tea", "first")) + "\n")
+    _write(file, _recorded("tea", "first"))
     with pytest.raises(TypeError, match="nearness"):
         try_weights(file, {"nearness": 1.0})
