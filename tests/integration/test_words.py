@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
@@ -85,6 +86,53 @@ def test_words_at_the_end_of_a_very_long_memory_are_close_together(
     assert [first.content, second.content] == contents[::-1]
 
 
+def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: PostgresMemories) -> None:
+    namespace = _stored(memories, "the meetings are long", "the meeting was long")
+    exact, inflected = _hits(memories, namespace, "meetings")
+    assert exact.content == "the meetings are long"
+    assert inflected.relevance == pytest.approx(0.5)
+
+
+def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: PostgresMemories) -> None:
+    namespace = _stored(memories, "the meetings are long", "the meeting was long")
+    found = store_of(memories, namespace).find_candidates(
+        SearchQuery(query="meetings"), None, model=FAKE_SPACE.model, count=100, excluded={}
+    )
+    exact, inflected = (found.words_share(row) for row in found.rows)
+    assert exact == inflected == 1.0
+
+
+@pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])
+def test_the_form_of_a_word_counts_in_passages_too(memories: PostgresMemories, ending: str) -> None:
+    contents = [f"we deployed the kettle {ending}", f"we deploy the kettle {ending}"]
+    exact, inflected = _hits(memories, _stored(memories, *contents), "deployed")
+    assert [exact.content, inflected.content] == contents
+    assert inflected.relevance == pytest.approx(0.5)
+
+
+def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: PostgresMemories, owner: Connection) -> None:
+    message = IngestMessage("ns", (request("deploy deploys deployed deploying"),))
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    (row,) = owner.run("SELECT cardinality(w.keys) AS keys, w.weights AS weights FROM memory_words w")
+    assert row["keys"] == 1
+    assert row["weights"].count(":") == 4
+
+
+@pytest.mark.parametrize(("query", "content", "words"), [
+    ("INC-4821", "INC-9999 is closed", ("inc",)),
+    ("INC-4821", "INC-4821 is closed", ("4821", "inc", "inc-4821")),
+    ("max_retry_count", "retry it again", ()),
+    ("deploying", "we deployed it", ("deploying",)),
+])  # fmt: skip
+def test_an_explained_compound_matches_only_with_all_its_parts(
+    memories: PostgresMemories, query: str, content: str, words: tuple[str, ...]
+) -> None:
+    store = store_of(memories, _stored(memories, content))
+    (hit,) = find(store, SearchQuery(query=query, explain=True), FakeEmbedder().embed_query(query)).hits
+    assert hit.why
+    assert hit.why.matched_words == words
+
+
 def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemories) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 20)
     contents = [f"{filler} parseHTTPResponse {filler}", f"{filler} http {filler} response"]
@@ -113,8 +161,11 @@ def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMem
     ("INC-4821", "INC-4821 is closed", "INC-9999 and order 4821 are closed"),
     ("max_retry", "max_retry is set here", "retry at max is set here"),
     ("v1.2.3", "v1.2.3 is here now", "v1.2.3-rc1 is here now"),
+    ("deployed", "we deployed it here", "we deploy it here"),
+    ("meetings", "the meetings are long", "the meeting was long"),
+    ("retries", "one of maxRetries is here", "one of maxRetry is here"),
 ])  # fmt: skip
-def test_a_word_with_the_same_accents_ranks_before_one_with_other_accents(
+def test_a_word_spelt_as_in_the_query_ranks_before_one_with_other_accents_or_another_ending(
     memories: PostgresMemories, query: str, best: str, other: str
 ) -> None:
     for contents in ((best, other), (other, best)):

@@ -31,6 +31,8 @@ class Candidate(NamedTuple):
     passage_score: float | None = None
     """Lexical score of the best passage of 100 words; None if the memory is one passage, or was not searched
     by words."""
+    words_score: float | None = None
+    """Lexical score without the forms of words: a word counts fully in any inflected form. None if not computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +57,9 @@ class Candidates:
 
     def words_share(self, candidate: Candidate) -> float | None:
         """Return the candidate's share of the query's words by weight, at most 1; None if not computed."""
-        if candidate.lexical_score is None or self.words_weight is None:
+        if candidate.words_score is None or self.words_weight is None:
             return None
-        return min(1.0, candidate.lexical_score / (self.words_weight or 1.0))
+        return min(1.0, candidate.words_score / (self.words_weight or 1.0))
 
 
 @dataclass(slots=True)

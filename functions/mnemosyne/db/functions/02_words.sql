@@ -5,7 +5,7 @@
 -- score a memory for a query, a search multiplies this frequency by a factor for the memory's length (lexical_score)
 -- and by a factor for the rarity of the word in the namespace (search_terms).
 --
--- The rows of memory_words depend on words_of, on the SQL functions that words_of calls, and on term_key, term_weights,
+-- The rows of memory_words depend on words_and_forms, on the SQL functions that it calls, and on term_key, term_weights,
 -- passage_weights and searched_text. A change to one of these functions needs a migration that fills the table again.
 
 -- Return the text without the accents and other marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Ligatures
@@ -58,6 +58,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
+-- Return the text with a space between the parts of each CamelCase word.
+CREATE OR REPLACE FUNCTION split_camel(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(p_text, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
+
 -- Return the words of a text, stemmed by the text search configuration p_stemmer, without the stop words of that
 -- configuration. A CamelCase word is returned as a whole and in its parts.
 CREATE OR REPLACE FUNCTION simple_words(p_text text, p_stemmer regconfig) RETURNS tsvector
@@ -66,9 +71,27 @@ AS $$
 DECLARE
     parts text := split_compounds(p_text);
     words tsvector := to_tsvector(p_stemmer, parts);
-    camel text := regexp_replace(parts, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
+    camel text := split_camel(parts);
 BEGIN
     RETURN CASE WHEN camel = parts THEN words ELSE add_words(words, to_tsvector(p_stemmer, camel)) END;
+END
+$$;
+
+-- Return the words of an English text, without the stop words: `stems` are the stemmed words, and `forms` the words as
+-- they are written. A CamelCase word is returned as a whole and in its parts.
+CREATE OR REPLACE FUNCTION english_words(p_text text, OUT stems tsvector, OUT forms tsvector)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    parts text := split_compounds(p_text);
+    camel text := split_camel(parts);
+BEGIN
+    stems := to_tsvector('english', parts);
+    forms := to_tsvector('english_forms', parts);
+    IF camel <> parts THEN
+        stems := add_words(stems, to_tsvector('english', camel));
+        forms := add_words(forms, to_tsvector('english_forms', camel));
+    END IF;
 END
 $$;
 
@@ -86,22 +109,26 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
     ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
 
--- Return the words by which a search finds a text in the language p_language: the stemmed words without accents, the
--- words with accents, and each compound as a whole. If the language is known and not English, the result also has the
--- unstemmed words. A query for an unstemmed word then finds the text even if the query is too short for detecting its
--- language.
-CREATE OR REPLACE FUNCTION words_of(p_text text, p_language text) RETURNS tsvector
+-- Return the words of a text in the language p_language: `words`, by which a search finds the text, and `forms`, which
+-- only add to the score of an English text.
+--
+-- The words are the stemmed words without accents, the words with accents, and each compound as a whole. If the
+-- language is known and not English, they also have the unstemmed words. A query for an unstemmed word then finds the
+-- text even if the query is too short for detecting its language.
+--
+-- The forms of an English text are its unstemmed words without accents. The forms of any other text are empty.
+CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     accented text := split_characters(p_text);
     plain text := without_accents(accented);
     configuration regconfig := stemmer(p_language);
-    words tsvector;
     unstemmed tsvector;
 BEGIN
+    forms := '';
     IF coalesce(p_language, 'en') = 'en' THEN
-        words := simple_words(plain, configuration);
+        SELECT e.stems, e.forms INTO words, forms FROM english_words(plain) AS e;
         IF plain <> accented THEN
             words := add_words(words, to_tsvector(configuration, split_compounds(accented)));
         END IF;
@@ -116,9 +143,14 @@ BEGIN
         END IF;
         words := add_words(words, unstemmed);
     END IF;
-    RETURN merge_words(words, array_to_tsvector(compound_words(plain)));
+    words := merge_words(words, array_to_tsvector(compound_words(plain)));
 END
 $$;
+
+-- Return the words by which a search finds a text in the language p_language.
+CREATE OR REPLACE FUNCTION words_of(p_text text, p_language text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT w.words FROM words_and_forms(p_text, p_language) AS w);
 
 -- Return the words by which a search finds a text, in the language that text_language detects.
 CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
@@ -141,13 +173,14 @@ BEGIN
 END
 $$;
 
--- Return the BM25 weight of each key of a set of words: (k1 + 1) n / (n + k1). Here n is the number of occurrences of
--- the word. For a compound as a whole, n is 1.
+-- Return the BM25 weight of each key of a set of words and their forms: (k1 + 1) n / (n + k1). Here n is the number of
+-- occurrences of the word. For a compound as a whole, n is 1. A form that equals a word has no weight of its own.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a content of
--- 100,000 characters may have more distinct words. Only the 16,000 most frequent words get a weight. A search still
--- finds the memory by the other words, because memory_words.keys contains the keys of all words.
-CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector) RETURNS sparsevec
+-- 100,000 characters may have more distinct words. If words and forms are more, the forms get no weight, and only the
+-- 16,000 most frequent words get one. A search still finds the memory by the other words, because memory_words.keys
+-- contains the keys of all words.
+CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector, p_forms tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
@@ -157,7 +190,8 @@ BEGIN
             AS sparsevec)
         FROM (
             SELECT term_key(p_namespace, lexeme) AS key, coalesce(max(cardinality(positions)), 1) AS n
-            FROM unnest(p_words) GROUP BY 1 ORDER BY n DESC, key LIMIT 16000
+            FROM unnest(CASE WHEN length(p_words) + length(p_forms) <= 16000 THEN add_words(p_words, p_forms) ELSE p_words END)
+            GROUP BY 1 ORDER BY n DESC, key LIMIT 16000
         ) AS counted
     );
 END
@@ -180,8 +214,9 @@ RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(
 -- too.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
--- scattered over the whole memory. Passages have only stems without accents, which have the largest weights in a query:
--- a match by a word with accents, an unstemmed word or a whole compound counts only in the score of the whole memory.
+-- scattered over the whole memory. Passages have only stems without accents, and the forms of English words, because
+-- these have the largest weights in a query. A match by a word with accents, an unstemmed word of another language or a
+-- whole compound counts only in the score of the whole memory.
 --
 -- The positions of a tsvector cannot tell the passage of a word, because a tsvector has no position above 16,383, and at
 -- most 255 positions of a word.
@@ -198,9 +233,12 @@ BEGIN
         RETURN NULL;
     END IF;
     RETURN ARRAY(
-        SELECT term_weights(
-            p_namespace, stemmed_words(array_to_string(words[first:first + passage_length - 1], ' '), p_language))
-        FROM generate_series(1, word_count, passage_length) AS first ORDER BY first
+        SELECT CASE WHEN coalesce(p_language, 'en') = 'en'
+            THEN (SELECT term_weights(p_namespace, e.stems, e.forms) FROM english_words(without_accents(passage.text)) AS e)
+            ELSE term_weights(p_namespace, stemmed_words(passage.text, p_language), '') END
+        FROM generate_series(1, word_count, passage_length) AS first
+        CROSS JOIN LATERAL (SELECT array_to_string(words[first:first + passage_length - 1], ' ')) AS passage (text)
+        ORDER BY first
     );
 END
 $$;
@@ -215,14 +253,14 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     INSERT INTO memory_words (memory_id, language, keys, weights, passages)
-    SELECT m.id, t.language, term_keys(m.namespace, words), term_weights(m.namespace, words),
+    SELECT m.id, t.language, term_keys(m.namespace, w.words), term_weights(m.namespace, w.words, w.forms),
         passage_weights(m.namespace, t.text, t.language)
     FROM stored AS m
     CROSS JOIN LATERAL (
         SELECT searched.text, text_language(searched.text) AS language
         FROM (SELECT searched_text(m.title, m.tags, m.content)) AS searched (text) OFFSET 0
     ) AS t
-    CROSS JOIN LATERAL words_of(t.text, t.language) AS words;
+    CROSS JOIN LATERAL words_and_forms(t.text, t.language) AS w;
     RETURN NULL;
 END
 $$;
@@ -234,10 +272,11 @@ AS $$
 DECLARE
     searched text := searched_text(NEW.title, NEW.tags, NEW.content);
     new_language text := text_language(searched);
-    words tsvector := words_of(searched, new_language);
 BEGIN
-    UPDATE memory_words SET language = new_language, keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words),
+    UPDATE memory_words SET language = new_language, keys = term_keys(NEW.namespace, w.words),
+        weights = term_weights(NEW.namespace, w.words, w.forms),
         passages = passage_weights(NEW.namespace, searched, new_language)
+    FROM words_and_forms(searched, new_language) AS w
     WHERE memory_id = NEW.id;
     RETURN NULL;
 END
@@ -248,6 +287,6 @@ CREATE OR REPLACE TRIGGER collect_words AFTER INSERT ON memories REFERENCING NEW
 CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, content ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
 
-REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, simple_words,
-    fold_words, stemmed_words, words_of(text, text), words_of(text), term_key, term_keys, term_weights, searched_text(text, text),
+REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, split_camel,
+    simple_words, english_words, fold_words, stemmed_words, words_and_forms, words_of(text, text), words_of(text), term_key, term_keys, term_weights, searched_text(text, text),
     searched_text(text, text[], text), passage_weights, collect_words, collect_changed_words FROM PUBLIC;

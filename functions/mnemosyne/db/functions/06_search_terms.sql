@@ -30,8 +30,25 @@ BEGIN
 END
 $$;
 
--- Return the words of a query, the rarest first. Each row has the key of a word (see term_key), the share of the
--- namespace's memories that contain the word, and the weight of the word.
+-- Return the forms of the stemmed words of an English query, with the share of the word's weight that each form gets.
+-- The forms of a word get half of its weight together. A form that equals its stem is left out.
+CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
+RETURNS TABLE (stem_key integer, form_key integer, share double precision)
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT term_key(p_namespace, stem), term_key(p_namespace, form),
+        CAST(0.5 AS double precision) / count(*) OVER (PARTITION BY stem)
+    FROM english_words(without_accents(split_characters(p_query))) AS e
+    CROSS JOIN LATERAL unnest(tsvector_to_array(ts_delete(e.forms, tsvector_to_array(e.stems)))) AS form
+    CROSS JOIN LATERAL unnest(ts_lexize('english_stem', form)) AS stem;
+END
+$$;
+
+-- Return the words of a query and their forms. Each row has a key (see term_key) and its weight in the lexical score.
+-- The row of a word also has the share of the namespace's memories that contain the word, and the weight of the word
+-- together with its forms, `word_weight`. For a form, both are null.
 --
 -- The weight is the square root of the inverse document frequency, which is computed from the share. In a comparison,
 -- the square root gave better recall than the inverse document frequency itself on conversations, and equal recall on
@@ -42,15 +59,17 @@ $$;
 -- 1/100,000 gives the same weight as 1/100,000.
 --
 -- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound have a
--- quarter of the weight of a stemmed word, because the stems of the same words count already.
+-- quarter of the weight of a stemmed word, because the stems of the same words count already. In an English query, half
+-- of the weight of a stemmed word goes to its forms, if the memories of the namespace are in English.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
-RETURNS TABLE (key integer, share double precision, weight double precision)
+RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     sample namespace_words;
     query_language text := text_language(p_query);
     languages text[];
+    english boolean;
     simple text[];
     words text[];
     factors double precision[];
@@ -61,7 +80,8 @@ BEGIN
     languages := ARRAY(
         SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled
     );
-    IF coalesce(query_language, 'en') = 'en' AND languages <@ '{en}' THEN
+    english := coalesce(query_language, 'en') = 'en' AND languages <@ '{en}';
+    IF english THEN
         simple := tsvector_to_array(stemmed_words(p_query, 'en'));
         words := tsvector_to_array(words_of(p_query, 'en'));
         factors := ARRAY(SELECT CASE WHEN word = ANY (simple) THEN 1.0 ELSE 0.25 END FROM unnest(words) AS word);
@@ -80,21 +100,31 @@ BEGIN
             0.001
         ) AS share
         FROM query_term
+    ), rarest AS MATERIALIZED (
+        SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight
+        FROM term_share w ORDER BY w.share, w.key
+        LIMIT 30  -- a query may be a whole page of text; its 30 rarest words are enough
+    ), form AS MATERIALIZED (
+        SELECT f.stem_key, f.form_key, f.share * r.weight AS weight
+        FROM query_forms(p_namespace, p_query) AS f JOIN rarest r ON r.key = f.stem_key WHERE english
     )
-    SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM term_share w ORDER BY w.share, w.key
-    LIMIT 30;  -- a query may be a whole page of text; its 30 rarest words are enough
+    SELECT r.key, r.share, r.weight - coalesce((SELECT sum(f.weight) FROM form f WHERE f.stem_key = r.key), 0), r.weight
+    FROM rarest r
+    UNION ALL
+    SELECT f.form_key, NULL, f.weight, NULL FROM form f;
 END
 $$;
 
 -- Return the weights of a query's words as a vector. The inner product of this vector and the vector of a memory's word
--- weights is the score of the memory before length normalization (see lexical_score).
+-- weights is the score of the memory before length normalization (see lexical_score). If a key occurs twice, because two
+-- words have the same hash, its weights are added.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE
 AS $$
 BEGIN
     RETURN (
         SELECT CAST('{' || coalesce(string_agg(t.key || ':' || CAST(t.weight AS real), ','), '') || '}/536870912' AS sparsevec)
-        FROM unnest(p_keys, p_weights) AS t (key, weight)
+        FROM (SELECT u.key, sum(u.weight) AS weight FROM unnest(p_keys, p_weights) AS u (key, weight) GROUP BY u.key) AS t
     );
 END
 $$;
@@ -115,4 +145,4 @@ LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
-REVOKE ALL ON FUNCTION words_in_languages, search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;
+REVOKE ALL ON FUNCTION words_in_languages, query_forms, search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;

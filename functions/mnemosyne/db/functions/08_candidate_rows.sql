@@ -43,7 +43,8 @@ $$;
 -- same wording as another row.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
-    p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_mean_length double precision, p_heads uuid[]
+    p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_terms sparsevec,
+    p_mean_length double precision, p_heads uuid[]
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -82,6 +83,9 @@ BEGIN
                         SELECT - min(passage <#> p_terms) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                         WHERE w.memory_id = m.id
                     ) END AS passage_score,
+                    CASE WHEN members.listed OR members.direct THEN (
+                        SELECT lexical_score(w, p_word_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
+                    ) END AS words_score,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
                     -- octet_length() does not read a content that is stored out of line
                     octet_length(m.content) AS length
@@ -104,7 +108,8 @@ BEGIN
                     THEN (SELECT statement_then(m, filters.as_of) FROM memories m WHERE m.id = k.id) END),
                 array_agg(k.eligible),
                 array_agg(k.length),
-                array_agg(CAST(k.passage_score AS real))) AS columns
+                array_agg(CAST(k.passage_score AS real)),
+                array_agg(CAST(k.words_score AS real))) AS columns
             FROM (SELECT * FROM scored s ORDER BY s.index) AS k
         )
         SELECT json_build_object(
@@ -123,7 +128,7 @@ $$;
 -- candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
-    p_statements boolean, p_as_of timestamptz
+    p_word_terms sparsevec, p_mean_length double precision, p_statements boolean, p_as_of timestamptz
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -144,6 +149,9 @@ BEGIN
             array_agg(CASE WHEN r.lexical_score IS NOT NULL AND r.length > 200 THEN (
                 SELECT CAST(- min(passage <#> p_terms) AS real) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                 WHERE w.memory_id = r.id
+            ) END),
+            array_agg(CASE WHEN r.lexical_score IS NOT NULL THEN (
+                SELECT CAST(lexical_score(w, p_word_terms, p_mean_length) AS real) FROM memory_words w WHERE w.memory_id = r.id
             ) END)))
         FROM (
             SELECT m.id, timestamp_then(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,

@@ -57,6 +57,7 @@ DECLARE
     strategy text;
     keys integer[];
     terms sparsevec;
+    word_terms sparsevec;
     terms_weight double precision;
     mean_length double precision;
     ids uuid[];
@@ -119,9 +120,11 @@ BEGIN
         END IF;
     END IF;
     IF by_words THEN
-        SELECT array_agg(t.key) FILTER (WHERE t.together * own_memories <= lexical_rows),
-            terms_vector(array_agg(t.key), array_agg(t.weight)), sum(t.weight) FILTER (WHERE t.place <= 8)
-        INTO keys, terms, terms_weight FROM (
+        SELECT array_agg(t.key) FILTER (WHERE t.share IS NOT NULL AND t.together * own_memories <= lexical_rows),
+            terms_vector(array_agg(t.key), array_agg(t.weight)),
+            terms_vector(array_agg(t.key) FILTER (WHERE t.share IS NOT NULL), array_agg(t.word_weight) FILTER (WHERE t.share IS NOT NULL)),
+            sum(t.word_weight) FILTER (WHERE t.place <= 8)
+        INTO keys, terms, word_terms, terms_weight FROM (
             SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
                 row_number() OVER (ORDER BY s.share, s.key) AS place
             FROM search_terms(p_namespace, p_query) AS s
@@ -151,9 +154,9 @@ BEGIN
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
-            query_vector, terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
+            query_vector, terms, word_terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
-            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, p_query IS NOT NULL AND p_mode <> 'exact',
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_terms, mean_length, p_query IS NOT NULL AND p_mode <> 'exact',
             filters.as_of)
         END);
 END

@@ -21,8 +21,22 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- Return the query words that the text of a memory contains. A compound of the query, such as "inc-4821", is in the
--- result if the text contains the parts of the compound.
+-- Whether a text with the words p_memory_words contains a word of a query. A compound, such as "inc-4821", is contained if
+-- the text contains all parts of the compound.
+CREATE OR REPLACE FUNCTION contains_word(p_memory_words text[], p_word text, p_language text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    parts text[] := tsvector_to_array(stemmed_words(p_word, p_language));
+BEGIN
+    IF compound_words(p_word) <> '{}' AND parts <> '{}' THEN
+        RETURN parts <@ p_memory_words;
+    END IF;
+    RETURN tsvector_to_array(words_of(p_word, p_language)) && p_memory_words;
+END
+$$;
+
+-- Return the query words that the text of a memory contains.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_memory text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -33,8 +47,7 @@ DECLARE
 BEGIN
     RETURN ARRAY(
         SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compound_words(literal_form(p_query))) AS w (word)
-        WHERE tsvector_to_array(words_of(w.word, query_language)) && memory_words
-            OR tsvector_to_array(words_of(w.word, memory_language)) && memory_words
+        WHERE contains_word(memory_words, w.word, query_language) OR contains_word(memory_words, w.word, memory_language)
         ORDER BY w.word LIMIT 100
     );
 END
@@ -152,5 +165,5 @@ BEGIN
     );
 END
 $$;
-REVOKE ALL ON FUNCTION plain_words, snippet, matched_words, characters_each, cut_record, read_hits, pairwise_cosines FROM PUBLIC;
+REVOKE ALL ON FUNCTION plain_words, snippet, contains_word, matched_words, characters_each, cut_record, read_hits, pairwise_cosines FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_hits, pairwise_cosines TO mnemosyne_runtime, mnemosyne_mcp;

@@ -112,7 +112,14 @@ $$;
 ALTER TABLE memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 
--- The BM25 weight of each word of a memory. A word is stored as a hash, called its key.
+-- The text search configuration english_forms leaves out the stop words of English and does not stem.
+CREATE TEXT SEARCH DICTIONARY english_forms (TEMPLATE = simple, STOPWORDS = english);
+CREATE TEXT SEARCH CONFIGURATION english_forms (COPY = simple);
+ALTER TEXT SEARCH CONFIGURATION english_forms ALTER MAPPING FOR asciiword, word, asciihword, hword, hword_asciipart, hword_part
+    WITH english_forms;
+
+-- The BM25 weight of each word of a memory, and of each form of an English word that differs from its stem. A word is
+-- stored as a hash, called its key. The keys of forms are not in `keys`, because the stems find the memory.
 --
 -- The weights are not in the table `memories` for two reasons. Ten times as many rows of this table fit on a page. And
 -- a change of the weights does not rewrite the embedding.
