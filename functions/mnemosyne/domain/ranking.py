@@ -8,12 +8,14 @@ The database returns candidates with their raw scores (`db/functions/09_find_can
 4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
 """
 
+import math
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
+from mnemosyne.domain.adjacency import adjacency
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.name_words import names_in
 from mnemosyne.domain.time.window import TimeWindow
@@ -37,14 +39,13 @@ class Weights:
     session_best: float = 0.3
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
-    long_content: float = 1_100
-    """Bytes up to which a content gets its whole context. For a longer content, the share is the ratio. A long message
-    is informative on its own, and its neighbours often have another topic.
-    """
-    mean_context: float = 0.5
+    long_content: float = 440
+    """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
+    informative on its own, so it gets only a share of its context: `context_share`."""
+    mean_context: float = 0.25
     """Fraction of the candidates' mean context that a memory gets in place of its own context. Without it, short
     memories would always win."""
-    long_lexical: float = 0.2
+    long_lexical: float = 0.3
     """Number that is added to the weight of the lexical score (by words) if the candidates are long: one vector
     represents a long text less well than a short text."""
     short_content: float = 400
@@ -93,7 +94,7 @@ def relevant(
     lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: candidates.listed], weights))
     fused = fuse(rows, candidates.listed, lexical_weight, weights)
     own = [score + time for score, time in zip(fused, times, strict=True)]
-    around = _adjacency(candidates.neighbours)
+    around = adjacency(candidates.neighbours)
     context = add_context(rows, own, around, weights)
     speakers_named = names_in(query, {row.speaker for row in rows if row.speaker})
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
@@ -158,8 +159,7 @@ def add_context(
 ) -> list[float]:
     """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
 
-    The longer a content, the less its own neighbours count, and the more the mean bonus of all rows with neighbours
-    counts.
+    A long content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
     """
     best: dict[int, float] = {}
     for row, score in zip(rows, own, strict=True):
@@ -172,25 +172,24 @@ def add_context(
         added[index] = sum(by_offset[offset] * own[neighbour] for offset, neighbour in neighbours.items())
         added[index] += weights.session_best * (best[session] if session is not None else 0.0)
     instead = weights.mean_context * sum(added) / max(1, len(around))
-    for index in around:
-        share = min(1.0, weights.long_content / max(1, rows[index].length))
+    for index, neighbours in around.items():
+        adjacent = [rows[neighbour].length for offset, neighbour in neighbours.items() if abs(offset) == 1]
+        share = context_share(rows[index].length, adjacent, weights)
         added[index] = share * added[index] + (1 - share) * instead
     return added
 
 
-def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
-    """Return the rows at offsets -2 to 2 of each row, by row and offset."""
-    runs: dict[int, dict[int, int]] = {}
-    for head, offset, row in neighbours:
-        runs.setdefault(head, {0: head})[offset] = row
-    around: dict[int, dict[int, int]] = {}
-    for run in runs.values():
-        for place, row in run.items():
-            by_offset = around.setdefault(row, {})
-            for offset in (-2, -1, 1, 2):
-                if (neighbour := run.get(place + offset)) is not None:
-                    by_offset[offset] = neighbour
-    return around
+def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
+    """Return the share of its context that a content of this length gets; `adjacent` are its neighbours' lengths.
+
+    A long answer between short requests gets little: what the requests are about is in the answer itself. A long text
+    among long texts, such as a paragraph of a report, gets more.
+    """
+    if length <= weights.long_content:
+        return 1.0
+    mean = math.exp(statistics.fmean(math.log(max(1, one)) for one in adjacent)) if adjacent else 1.0
+    contrast = min(1.0, weights.long_content / mean)
+    return math.pow(weights.long_content / length, contrast)
 
 
 def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:

@@ -44,7 +44,7 @@ def test_half_of_the_score_by_words_of_a_long_memory_is_that_of_its_best_passage
     assert ranking.fuse(rows, 3, 1.0) == pytest.approx([0.5, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.6), (4_000, 0.68)])
+@pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.65), (4_000, 0.77)])
 def test_words_weigh_more_among_long_memories(length: int, expected: float) -> None:
     rows = [_candidate("vector", 1.0, 0.0, length=length), _candidate("words", 0.0, 1.0, length=length)]
     ranked = ranking.relevant(_candidates(*rows), "", lexical_weight=0.5)
@@ -69,13 +69,25 @@ def test_context_weighs_earlier_neighbours_more_and_includes_the_best_memory_of_
     assert added == pytest.approx([0.05 * 0.5 + 0.3, 0.45 * 1.0 + 0.1 * 0.5 + 0.3, 0.25 * 1.0 + 0.3])
 
 
-@pytest.mark.parametrize(("length", "expected"), [(10, 0.6), (1_100, 0.6), (2_200, 0.45), (11_000, 0.33)])
+@pytest.mark.parametrize(("length", "expected"), [(10, 0.6), (440, 0.6), (880, 0.375), (4_400, 0.195)])
 def test_the_weight_of_neighbours_decreases_with_the_length_of_a_content(length: int, expected: float) -> None:
     rows = [_candidate("a", session=1), _candidate("b", session=1, length=length)]
     added = ranking.add_context(
         rows, [0.6667, 0.4], {1: {-1: 0}}, replace(DEFAULT_WEIGHTS, previous=0.6, session_best=0.3)
     )
     assert added[1] == pytest.approx(expected, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("adjacent", "share"),
+    [([], 0.25), ([100], 0.25), ([440, 440], 0.25), ([100, 1_936], 0.25), ([880], 0.5), ([440, 1_760], 0.5)],
+)
+def test_a_long_content_gets_more_of_its_context_among_long_contents(adjacent: list[int], share: float) -> None:
+    assert ranking.context_share(1_760, adjacent) == pytest.approx(share)
+
+
+def test_a_short_content_between_long_contents_gets_its_whole_context() -> None:
+    assert ranking.context_share(300, [4_000, 4_000]) == 1.0
 
 
 def test_a_memory_without_neighbours_gets_no_context() -> None:
