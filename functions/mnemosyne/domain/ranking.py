@@ -43,8 +43,8 @@ class Weights:
     """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
     informative on its own, so it gets only a share of its context: `context_share`."""
     mean_context: float = 0.25
-    """Fraction of the candidates' mean context that a memory gets in place of its own context. Without it, short
-    memories would always win."""
+    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0, long
+    abstracts would rank too low."""
     long_lexical: float = 0.3
     """Number that is added to the weight of the lexical score (by words) if the candidates are long: one vector
     represents a long text less well than a short text."""
@@ -182,8 +182,8 @@ def add_context(
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
     """Return the share of its context that a content of this length gets; `adjacent` are its neighbours' lengths.
 
-    A long answer between short requests gets little: what the requests are about is in the answer itself. A long text
-    among long texts, such as a paragraph of a report, gets more.
+    A long answer between short requests gets little, because its own words name its topic. A long text among long
+    texts, such as a paragraph of a report, gets more.
     """
     if length <= weights.long_content:
         return 1.0

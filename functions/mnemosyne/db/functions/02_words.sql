@@ -174,7 +174,7 @@ END
 $$;
 
 -- Return the BM25 weight of each key of a set of words and their forms: (k1 + 1) n / (n + k1). Here n is the number of
--- occurrences of the word. For a compound as a whole, n is 1. A form that equals a word has no weight of its own.
+-- occurrences of the word. For a compound as a whole, n is 1. A form that equals a word has no second weight.
 --
 -- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a content of
 -- 100,000 characters may have more distinct words. If words and forms are more, the forms get no weight, and only the

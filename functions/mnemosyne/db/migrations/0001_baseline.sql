@@ -129,7 +129,10 @@ CREATE TABLE memory_words (
     keys      integer[] NOT NULL,
     weights   sparsevec NOT NULL,
     passages  sparsevec[]  -- the weights of each passage of a long text; null if the text is one passage
-);
+)
+-- A hybrid search reads the passages of its candidates. With this setting, the passages of a text of up to about 500 words
+-- remain in its row.
+WITH (toast_tuple_target = 4080);
 -- MAIN moves the passages out of a long row before the weights, which every search by words reads.
 ALTER TABLE memory_words ALTER COLUMN weights SET STORAGE MAIN;
 
