@@ -48,6 +48,7 @@ BEGIN
             ADD CONSTRAINT memory_chunks_next_pkey PRIMARY KEY (memory_id, chunk_index),
             ADD CONSTRAINT memory_chunks_next_memory_id_fkey
                 FOREIGN KEY (memory_id) REFERENCES memories ON DELETE CASCADE;
+        CREATE INDEX memory_chunks_next_namespace ON memory_chunks_next (namespace);
         ALTER TABLE memory_chunks_next ENABLE ROW LEVEL SECURITY;
         CREATE POLICY namespace_isolation ON memory_chunks_next
             TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter
@@ -124,6 +125,7 @@ ALTER TABLE memory_chunks_next RENAME TO memory_chunks;
 ALTER TABLE memory_chunks RENAME CONSTRAINT memory_chunks_next_pkey TO memory_chunks_pkey;
 ALTER TABLE memory_chunks RENAME CONSTRAINT memory_chunks_next_memory_id_fkey TO memory_chunks_memory_id_fkey;
 ALTER INDEX memory_chunks_embedding_next RENAME TO memory_chunks_embedding;
+ALTER INDEX memory_chunks_next_namespace RENAME TO memory_chunks_namespace;
 SELECT fit_rows_to_pages((
     SELECT atttypmod FROM pg_attribute WHERE attrelid = CAST('memories' AS regclass) AND attname = 'embedding'
 ));

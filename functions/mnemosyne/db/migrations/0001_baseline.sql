@@ -618,6 +618,9 @@ CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
 CREATE INDEX memory_chunks_embedding ON memory_chunks
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
+-- Every search by vector asks whether its namespace has chunks. Without this index, it would read the chunks of all
+-- namespaces.
+CREATE INDEX memory_chunks_namespace ON memory_chunks (namespace);
 -- fastupdate is off, because with it every search would read the pending entries of all namespaces.
 -- https://www.postgresql.org/docs/current/gin.html#GIN-FAST-UPDATE
 CREATE INDEX memories_tags ON memories USING gin (namespaced_tags(namespace, tag_keys)) WITH (fastupdate = off);
