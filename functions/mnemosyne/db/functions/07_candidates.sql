@@ -21,27 +21,14 @@ BEGIN
 END
 $$;
 
--- Return the number of memories that match the filters, or p_limit + 1 if there are more than p_limit.
---
--- If the filters compare only tags, superseded memories are counted too. An index-only scan can then count the memories
--- on all pages that VACUUM has processed, without reading the table.
+-- Return the number of memories that match the filters, or p_limit + 1 if there are more than p_limit. Counting a memory
+-- takes as long as comparing its vector.
 CREATE OR REPLACE FUNCTION count_matching(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
     keyed boolean := narrows_by_keys(filters);
-    tags_alone boolean := keyed AND ROW (filters.after, filters.before, filters.session, filters.not_session,
-        filters.metadata) IS NULL;
 BEGIN
-    IF tags_alone AND filters.own_all IS NULL THEN
-        RETURN (SELECT count(*) FROM (
-            SELECT FROM memories m WHERE namespaced_tags(m.namespace, m.tag_keys) && filters.own_any LIMIT p_limit + 1
-        ) AS some_);
-    ELSIF tags_alone AND filters.own_any IS NULL THEN
-        RETURN (SELECT count(*) FROM (
-            SELECT FROM memories m WHERE namespaced_tags(m.namespace, m.tag_keys) @> filters.own_all LIMIT p_limit + 1
-        ) AS some_);
-    END IF;
     RETURN (SELECT count(*) FROM (
         SELECT FROM memories m
         WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND matches_filters(m, filters)
@@ -50,21 +37,61 @@ BEGIN
 END
 $$;
 
--- Return the memories nearest to a vector, among the memories that match the filters. The filters must contain tags, of
--- which a memory needs only one. The result is exact: the vectors of all these memories are compared.
+-- Return the share of the namespace's memories that match the filters, estimated from 400 of them. If the share is a
+-- tenth, the standard error of the estimate is .015.
 --
--- Call this function if at most a few hundred memories match, and knn_exact if more match. This function has a generic
--- plan, because planning takes as long as comparing fifty vectors. But it also compares the tags of each row, so it is
--- slower than knn_exact for many memories.
-CREATE OR REPLACE FUNCTION knn_tagged(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
-RETURNS TABLE (id uuid, vector_score double precision)
+-- The sample is the memories with the lowest content hashes. A content hash is a SHA-256, so it does not depend on the
+-- tags, times and metadata of a memory. Bitmap scans and sorting are disabled, so that the planner reads the unique
+-- index of content hashes in order and stops after the sample.
+CREATE OR REPLACE FUNCTION estimate_share(p_namespace text, filters memory_filters) RETURNS double precision
+LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN (
+        SELECT CAST(count(*) FILTER (WHERE matches_filters(s.memory, filters)) AS double precision) / greatest(count(*), 1)
+        FROM (
+            SELECT m AS memory FROM memories m WHERE m.namespace = p_namespace ORDER BY m.content_hash LIMIT 400
+        ) AS s
+    );
+END
+$$;
+
+-- Return the number of memories that match the filters, if it is known that more than p_few match. The result is an
+-- estimate. But if it is less than p_exactly, it is exact.
+CREATE OR REPLACE FUNCTION estimate_matching(
+    p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
+) RETURNS bigint
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    estimate bigint := greatest(p_few + 1, p_memories * estimate_share(p_namespace, filters));
+    counted bigint;
+BEGIN
+    IF estimate < 2 * p_exactly THEN
+        counted := count_matching(p_namespace, filters, p_exactly);
+        estimate := CASE WHEN counted > p_exactly THEN greatest(counted, estimate) ELSE counted END;
+    END IF;
+    RETURN estimate;
+END
+$$;
+
+-- Return the memories nearest to a vector, among the memories that match the filters, and the number of these memories.
+-- The filters must contain tags, and a memory needs only one of them. The result is exact: the vectors of all these
+-- memories are compared. But if more than p_rows memories match, the result is only a part of them, and p_rows + 1 is
+-- returned as their number.
+--
+-- This function has a generic plan, because planning takes as long as comparing fifty vectors. But it also compares the
+-- tags of each row, so it is slower than knn_exact for many memories.
+CREATE OR REPLACE FUNCTION knn_few_tagged(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_rows integer
+) RETURNS TABLE (id uuid, vector_score double precision, matching bigint)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
 BEGIN
     RETURN QUERY
-    SELECT s.id, s.score FROM (
+    SELECT s.id, s.score, count(*) OVER () FROM (
         SELECT m.id, m."timestamp", CASE WHEN chunked
                 THEN 1.0 - least(m.embedding <=> p_vector, (
                     SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
@@ -72,6 +99,7 @@ BEGIN
         FROM memories m
         WHERE m.namespace || '' = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) && filters.own_any
             AND matches_filters(m, filters)
+        LIMIT p_rows + 1
     ) AS s
     ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
     LIMIT p_limit;
@@ -119,6 +147,26 @@ BEGIN
 END
 $$;
 
+-- Return the long memories with the chunks nearest to a vector. The result is exact: all chunks of the namespace are
+-- compared. `OFFSET 0` stops the planner from scanning all memories before the chunks.
+CREATE OR REPLACE FUNCTION knn_all_chunks(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.memory_id, n.score FROM (
+        -- `+ 0` stops the planner from using the HNSW index, which is approximate.
+        SELECT c.memory_id, 1.0 - min((c.embedding <=> p_vector) + 0) AS score FROM memory_chunks c
+        WHERE c.namespace = p_namespace
+        GROUP BY c.memory_id
+        ORDER BY 2 DESC, 1
+    ) AS n
+    CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = n.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
+    LIMIT p_limit;
+END
+$$;
+
 -- Return the long memories with the chunks nearest to a vector. The result is approximate, because the function reads
 -- the HNSW index of chunks.
 --
@@ -149,6 +197,26 @@ BEGIN
         chunk_limit := 4 * chunk_limit;
     END LOOP;
     RETURN QUERY SELECT u.id, max(u.score) FROM unnest(ids, scores) AS u (id, score) GROUP BY u.id;
+END
+$$;
+
+-- Return the long memories with the chunks nearest to a vector. All namespaces share the HNSW index of chunks, so the
+-- function compares all chunks of the namespace if it has at most 4,000, which costs less than a search in the index.
+CREATE OR REPLACE FUNCTION knn_chunks(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
+) RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    few_chunks CONSTANT integer := 4000;
+    chunks integer := (SELECT count(*) FROM (
+        SELECT FROM memory_chunks c WHERE c.namespace = p_namespace LIMIT few_chunks + 1) AS some_);
+BEGIN
+    IF chunks > few_chunks THEN
+        RETURN QUERY SELECT * FROM knn_hnsw_chunks(p_namespace, filters, p_vector, p_limit, p_memories);
+    ELSIF chunks > 0 THEN
+        RETURN QUERY SELECT * FROM knn_all_chunks(p_namespace, filters, p_vector, p_limit);
+    END IF;
 END
 $$;
 
@@ -251,5 +319,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION narrows_by_keys, count_matching, knn_tagged, knn_exact, knn_hnsw, knn_hnsw_chunks, match_keys, match_memories,
-    match_newest, newest_memories FROM PUBLIC;
+REVOKE ALL ON FUNCTION narrows_by_keys, count_matching, estimate_share, estimate_matching, knn_few_tagged, knn_exact, knn_hnsw,
+    knn_all_chunks, knn_hnsw_chunks, knn_chunks, match_keys, match_memories, match_newest, newest_memories FROM PUBLIC;

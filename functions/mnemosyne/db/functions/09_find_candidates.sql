@@ -35,19 +35,21 @@ DECLARE
     -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
     -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
+    -- The maximum number of memories that the HNSW index returns. With filters, the search reads up to
+    -- all_memories / matching rows of the index for each of them, so fewer are enough.
+    nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
     -- Up to this number of matching memories, the search compares all vectors, because this is exact and as fast as the
     -- HNSW index.
     --
-    -- A search in the index must read about p_candidates * all_memories / matching rows to find p_candidates matching
-    -- rows. Reading one row of the index costs as much as 25 comparisons of vectors (256 dimensions: 9 to 45
-    -- microseconds for one row, 0.6 to 1.4 microseconds for one comparison). If vectors are stored out of line, one row
-    -- costs as much as 8 comparisons (3,072 dimensions: 42 to 104 microseconds for one row, 7.4 microseconds for one
-    -- comparison). If the compared rows are scattered in the table, as with a filter by tag, one row costs as much as 6
-    -- comparisons.
-    --
-    -- With filters, the matching rows must be counted first. The maximum is then 10,000 to bound the cost of counting.
-    exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
-        sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * all_memories)));
+    -- A search in the index must read about nearest * all_memories / matching rows to find enough matching rows. Reading
+    -- one row of the index costs as much as 36 comparisons of vectors (256 dimensions: 9 to 45 microseconds for one row,
+    -- 0.6 to 1.4 microseconds for one comparison). If the compared rows are scattered in the table, as with a filter by
+    -- tag, one row costs as much as 16 comparisons. If vectors are stored out of line, one row costs as much as 8
+    -- comparisons (3,072 dimensions: 42 to 104 microseconds for one row, 7.4 microseconds for one comparison).
+    exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
+        * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
+    -- Up to this number of matching memories, the search counts them. Above, it estimates their number.
+    few CONSTANT integer := 200;
     -- If the words of the query match more memories than this number, only the rarest words are looked up to find
     -- memories. The other words only add to the scores of the memories found.
     lexical_rows CONSTANT integer := 2000;
@@ -55,6 +57,7 @@ DECLARE
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
+    compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
     word_terms sparsevec;
@@ -76,10 +79,20 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
-    -- Count at most exact_up_to + 1 matching rows. The planner's estimate cannot replace the count, because the
-    -- estimate covers all namespaces.
     IF p_query IS NOT NULL AND filtered THEN
-        matching := least(own_memories, count_matching(p_namespace, filters, exact_up_to));
+        IF query_vector IS NOT NULL AND p_mode <> 'exact' AND filters.own_any IS NOT NULL AND filters.as_of IS NULL THEN
+            -- Read the few memories with a rare tag only once: this counts them and compares their vectors.
+            SELECT array_agg(t.id), array_agg(t.vector_score), coalesce(max(t.matching), 0)
+            INTO ids, vector_scores, matching
+            FROM knn_few_tagged(p_namespace, filters, query_vector, p_candidates, few) AS t;
+            compared := matching <= few;
+        ELSE
+            matching := count_matching(p_namespace, filters, few);
+        END IF;
+        IF matching > few THEN
+            matching := estimate_matching(p_namespace, filters, own_memories, few,
+                CASE WHEN by_words OR p_mode = 'exact' THEN lexical_rows ELSE 0 END);
+        END IF;
     END IF;
     IF p_query IS NULL THEN
         strategy := 'newest';
@@ -91,33 +104,31 @@ BEGIN
         strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
-        -- A higher hnsw.ef_search gives better recall at a higher cost. With 410,000 memories, the recall of the ten
-        -- nearest was 0.97 with the value 200, and 0.985 to 0.99 with the value 400, at 1.5 times the cost.
-        PERFORM set_config('hnsw.ef_search',
-            CASE WHEN all_memories < 50000 THEN '200' WHEN all_memories < 500000 THEN '400' ELSE '600' END, true);
+        -- The index first returns hnsw.ef_search rows, and then as many again until enough of them match. A higher value
+        -- gives better recall at a higher cost. With 410,000 memories, the recall of the ten nearest was 0.97 with the
+        -- value 200, and 0.985 to 0.99 with the value 400, at 1.5 times the cost. If only a share of the rows match, the
+        -- value is 1.4 times the expected number of rows, so that the first rows are usually enough.
+        PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
+            CASE WHEN all_memories < 50000 THEN 200 WHEN all_memories < 500000 THEN 400 ELSE 600 END,
+            1.4 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
-        FROM knn_hnsw(p_namespace, filters, query_vector, p_candidates) AS w;
-        -- If the index returns fewer rows than p_candidates, the index scan has ended early, because too many memories
+        FROM knn_hnsw(p_namespace, filters, query_vector, nearest) AS w;
+        -- If the index returns fewer rows than `nearest`, the index scan has ended early, because too many memories
         -- of other namespaces are nearer. In this case compare all vectors.
-        IF row_count < p_candidates THEN
+        IF row_count < nearest THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
             SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
                 SELECT u.id, max(u.score) AS score FROM (
                     SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
-                    UNION ALL SELECT * FROM knn_hnsw_chunks(p_namespace, filters, query_vector, p_candidates, p_limit)
-                ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT p_candidates
+                    UNION ALL SELECT * FROM knn_chunks(p_namespace, filters, query_vector, nearest, p_limit)
+                ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT nearest
             ) AS b;
         END IF;
     END IF;
-    IF strategy = 'exact' THEN
-        IF filters.own_any IS NOT NULL AND filters.as_of IS NULL AND matching <= 200 THEN
-            SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-            FROM knn_tagged(p_namespace, filters, query_vector, p_candidates) AS s;
-        ELSE
-            SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-            FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;
-        END IF;
+    IF strategy = 'exact' AND NOT compared THEN
+        SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+        FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.share IS NOT NULL AND t.together * own_memories <= lexical_rows),
@@ -133,7 +144,7 @@ BEGIN
         mean_length := coalesce(mean_length, 16);
         -- If few memories match the filters, compare the words of all these memories. If even the rarest word of the
         -- query is common, compare the words of the newest memories.
-        few_match := matching < least(own_memories, 2000);
+        few_match := matching < least(own_memories, lexical_rows);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)
             WHERE NOT few_match AND keys IS NOT NULL
@@ -149,7 +160,8 @@ BEGIN
     RETURN json_build_object(
         'strategy', concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END),
         'words_weight', terms_weight,
-        'full', coalesce(cardinality(ids), 0) + coalesce(cardinality(lexical_ids), 0) >= p_candidates,
+        'full', coalesce(cardinality(ids), 0) + coalesce(cardinality(lexical_ids), 0)
+            >= CASE WHEN strategy = 'hnsw' THEN nearest ELSE p_candidates END,
         'candidates', CASE WHEN by_words AND query_vector IS NOT NULL THEN candidate_rows(
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
