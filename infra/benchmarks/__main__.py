@@ -23,6 +23,7 @@ from infra.benchmarks import (  # noqa: E402
     isolation,
     retrieval,
     search,
+    tenants,
     throughput,
 )
 from infra.benchmarks.figures import Figure, regressions, table  # noqa: E402
@@ -51,6 +52,7 @@ FULL_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "calls": lambda full: calls.figures(200 if full else 40),
     "search": lambda full: search.figures(FULL_SIZES if full else FULL_SIZES[:2], 100 if full else 40),
+    "tenants": lambda full: tenants.figures(1_000_000 if full else 100_000, 100 if full else 40),
     "isolation": lambda full: isolation.figures(100_000 if full else 10_000),
     "expiry": lambda full: expiry.figures(1_000_000 if full else 50_000),
     "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),

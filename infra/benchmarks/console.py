@@ -78,11 +78,7 @@ def _fill(data: Path, contents: Sequence[str]) -> None:
         owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
         embedder = OfflineEmbedder(data / "words.bin")
         with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
-            fill(
-                Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2),
-                {"default": len(contents)},
-                contents,
-            )
+            fill(Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2), {"default": contents})
         owner.close()
     finally:
         server.stop()

@@ -101,8 +101,8 @@ def main() -> None:
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
                 bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, (), 2)
-                fill(bench, {"long": len(long)}, long)
-                fill(bench, {"short": len(long)}, paragraphs)
+                fill(bench, {"long": long})
+                fill(bench, {"short": paragraphs[: len(long)]})
                 owner.script("VACUUM ANALYZE")
                 measure(bench, asked)
             owner.close()

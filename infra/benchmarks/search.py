@@ -52,9 +52,18 @@ SELECT id FROM memories WHERE namespaced_tags(namespace, tag_keys) && namespaced
 ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
 """
 EXACT = """
-SELECT id FROM memories WHERE namespace = :namespace AND tag_keys @> CAST(:tags AS text[])
+SELECT id FROM memories
+WHERE namespace = :namespace AND tag_keys @> CAST(:tags AS text[]) AND "timestamp" >= CAST(:after AS timestamptz)
 ORDER BY (embedding <=> CAST(:vector AS halfvec)) + 0 LIMIT 10
 """
+GOALS = (
+    ("hybrid", "semantic"),
+    ("narrow", "bare narrow"),
+    ("a tenth", "semantic"),
+    ("a period", "semantic"),
+    ("hybrid, a tenth", "hybrid"),
+)
+"""Pairs of kinds of search. The first may cost twice as much as the second."""
 START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
@@ -95,11 +104,11 @@ class Bench:
         return [str(hit.id) for hit in memories.read_hits(query, ranked[: query.limit])]
 
 
-def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
-    """Store this many texts in each namespace, and build the vector index afterwards."""
+def fill(bench: Bench, contents: Mapping[str, Sequence[str]]) -> None:
+    """Store the texts of each namespace, and build the vector index afterwards."""
     bench.owner.script("DROP INDEX memories_embedding; SET maintenance_work_mem = '2GB'")
-    for namespace, size in sizes.items():
-        store(bench, namespace, corpus[:size])
+    for namespace, texts_ in contents.items():
+        store(bench, namespace, texts_)
     bench.owner.script(
         "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
         " WITH (m = 16, ef_construction = 200)"
@@ -128,16 +137,24 @@ def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestReque
     )
 
 
-def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
-    """Return the database's CPU time for a question in each kind of search."""
+def newest_tenth(size: int) -> datetime:
+    """Return the time from which on a tenth of a namespace's memories are."""
+    return START + timedelta(minutes=size - size // 10)
+
+
+def ask(bench: Bench, namespace: str, size: int, question: str) -> dict[str, float]:
+    """Return the database's CPU time for a question in each kind of search, in a namespace of `size` memories."""
     vector = bench.vector(namespace, question)
-    narrow, tenth, text = Filters(tags=("narrow",)), Filters(tags=("tenth",)), json.dumps(vector.tolist())
+    narrow, text = Filters(tags=("narrow",)), json.dumps(vector.tolist())
+    tag, period = Filters(tags=("tenth",)), Filters(after=newest_tenth(size))
     ways: dict[str, Callable[[], object]] = {
         "semantic": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC),
         "hybrid": lambda: bench.search(namespace, question, vector, mode=SearchMode.HYBRID),
         "words": lambda: bench.search(namespace, question, None, mode=SearchMode.HYBRID),
         "narrow": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=narrow),
-        "a tenth": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=tenth),
+        "a tenth": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=tag),
+        "a period": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=period),
+        "hybrid, a tenth": lambda: bench.search(namespace, question, vector, mode=SearchMode.HYBRID, filters=tag),
         "bare narrow": lambda: bench.owner.run(BARE, namespace=namespace, key="narrow", vector=text),
         "absent substring": lambda: bench.search(namespace, question[::-1], None, mode=SearchMode.EXACT),
         "statistics": lambda: bench.memories_of(namespace).stats(),
@@ -165,19 +182,25 @@ def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
     for question in [*asked[:3], *asked]:  # the first three warm the caches
-        costs = ask(bench, "sessions", question)
+        costs = ask(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
 
 
-def recall(bench: Bench, namespace: str, asked: Sequence[str], tags: tuple[str, ...] = ()) -> list[float]:
-    """Return for each question which share of the true ten nearest memories with the tags a search by meaning finds."""
-    shares, filters = [], Filters(tags=tags)
+def recall(bench: Bench, namespace: str, asked: Sequence[str], filters: Filters | None = None) -> list[float]:
+    """Return the share of the true ten nearest memories that a search by meaning finds, for each question.
+
+    The filters may have tags and `after`.
+    """
+    shares, filters = [], filters or Filters()
+    since = filters.after or START
     for question in asked:
-        vector = bench.vector(namespace, question)
-        rows = bench.owner.run(EXACT, namespace=namespace, tags=list(tags), vector=json.dumps(vector.tolist()))
+        vector = json.dumps(bench.vector(namespace, question).tolist())
+        rows = bench.owner.run(EXACT, namespace=namespace, tags=list(filters.tags), after=since, vector=vector)
         true = {str(row["id"]) for row in rows}
-        found = bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=filters)
+        found = bench.search(
+            namespace, question, bench.vector(namespace, question), mode=SearchMode.SEMANTIC, filters=filters
+        )
         shares.append(len(true & set(found)) / len(true))
     return shares
 
@@ -202,31 +225,35 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
             owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             with _writing(server, embedder, owner) as writing:
-                fill(writing, {f"n{size}": size for size in sizes}, corpus)
+                fill(writing, {f"n{size}": corpus[:size] for size in sizes})
             pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # a new connection to measure
             with pool.connection() as connection:
                 processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
             bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, processes)
             for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
                 for size in sizes:
-                    for way, cost in ask(bench, f"n{size}", question).items():
+                    for way, cost in ask(bench, f"n{size}", size, question).items():
                         if number >= 3:
                             costs[size, way].append(cost)
             shares = {
-                (size, name): recall(bench, f"n{size}", asked, tags)
+                (size, name): recall(bench, f"n{size}", asked, filters)
                 for size in sizes
-                for name, tags in (("", ()), (" and a tenth's tag", ("tenth",)))
+                for name, filters in (
+                    ("", Filters()),
+                    (" and a tenth's tag", Filters(tags=("tenth",))),
+                    (" and a tenth's period", Filters(after=newest_tenth(size))),
+                )
             }
             around = with_sessions(bench, corpus[-sizes[1] :], asked)
             with _writing(server, embedder, owner) as writing:
                 after = rates(writing, corpus[-sizes[0] :])
                 owner.script("TRUNCATE memories CASCADE")
-                fill(writing, {f"n{size}": size for size in sizes[:-1]}, corpus)
+                fill(writing, {f"n{size}": corpus[:size] for size in sizes[:-1]})
                 before = rates(writing, corpus[-sizes[0] :])
         finally:
             server.stop()
     _print(sizes, costs)
-    beside = Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around)
+    beside = Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around, 2.0)
     made = [*_ratios(sizes, costs), beside, *(_recall(*which, each) for which, each in shares.items())]
     made.append(
         Figure.of(
@@ -241,10 +268,10 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
 def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> list[Figure]:
     made = []
     for size in sizes:
-        for above, below, goal in (("hybrid", "semantic", 2.0), ("narrow", "bare narrow", 2.0)):
+        for above, below in GOALS:
             pairs = zip(costs[size, above], costs[size, below], strict=True)
-            made.append(Figure.of(f"{above} / {below}, {size:,}", [a / b for a, b in pairs], goal))
-        for above in ("a tenth", "words", "absent substring", "statistics"):
+            made.append(Figure.of(f"{above} / {below}, {size:,}", [a / b for a, b in pairs], 2.0))
+        for above in ("words", "absent substring", "statistics"):
             pairs = zip(costs[size, above], costs[size, "semantic"], strict=True)
             made.append(Figure.of(f"{above} / semantic, {size:,}", [a / b for a, b in pairs]))
     for smaller, larger in itertools.pairwise(sizes):
@@ -254,13 +281,15 @@ def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> 
     return made
 
 
-def _recall(size: int, name: str, shares: Sequence[float]) -> Figure:
+def share(name: str, shares: Sequence[float], goal: float) -> Figure:
+    """Return the figure for a recall: the mean, and twice its standard error on both sides."""
     mean = statistics.fmean(shares)
     spread = 2 * statistics.pstdev(shares) / len(shares) ** 0.5
-    goal = 0.99 if size < LARGE else 0.97
-    return Figure(
-        f"recall@10 by meaning{name}, {size:,}", mean, mean - spread, mean + spread, goal, more_is_better=True
-    )
+    return Figure(name, mean, mean - spread, mean + spread, goal, more_is_better=True)
+
+
+def _recall(size: int, name: str, shares: Sequence[float]) -> Figure:
+    return share(f"recall@10 by meaning{name}, {size:,}", shares, 0.99 if size < LARGE else 0.97)
 
 
 def _print(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> None:

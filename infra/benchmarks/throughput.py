@@ -189,7 +189,7 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
         embedder = OfflineEmbedder(running.directory.statistics)
         pool = Pool(connection_factory(running.database.url(postgres.RUNTIME_USER)), 1)
         bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, ())
-        fill(bench, {LOCAL.namespace: size}, corpus)
+        fill(bench, {LOCAL.namespace: corpus[:size]})
         pool.close()
         owner.close()
         with _apart(running.database.server.get_pid() or 0):

@@ -83,7 +83,8 @@ class Haystack:
                 INSERT INTO memories (id, namespace, "timestamp", content, title, tags, tag_keys, content_hash,
                     metadata, embedding_model, embedding)
                 SELECT CAST(lpad(to_hex(n), 32, '0') AS uuid), 'ns', CAST(:start AS timestamptz) + n * interval '1 s',
-                    'memory ' || n, 'memory ' || n, tags, tags, encode(sha256(convert_to('memory ' || n, 'UTF8')), 'hex'),
+                    'memory ' || n, 'memory ' || n, tags, tags,
+                    encode(sha256(convert_to('memory ' || n, 'UTF8')), 'hex'),
                     jsonb_build_object('project', jsonb_build_object('number', n % 200)), 'fake', CAST(e AS halfvec)
                 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (n integer, tags text[], e text)
                 """,

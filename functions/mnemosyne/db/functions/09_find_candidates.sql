@@ -25,9 +25,10 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- The number of memories in all namespaces at the last VACUUM. All namespaces share one HNSW index of vectors, so
-    -- the cost of a search in this index depends on this number.
-    all_memories double precision := (SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
+    -- The number of memories in the HNSW index of vectors, on which the cost of a search in this index depends. The
+    -- namespaces without their own index share one. The number of all memories is from the last VACUUM.
+    all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
+        SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
     -- Whether filters exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
     -- memories, so they do not count here.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])

@@ -1,0 +1,173 @@
+-- Find the candidates of a search by vector. 07_candidates.sql describes candidates and the planner settings of these
+-- functions.
+
+-- Return the memories nearest to a vector, among the memories that match the filters, and the number of these memories.
+-- The filters must contain tags, and a memory needs only one of them. The result is exact: the vectors of all these
+-- memories are compared. But if more than p_rows memories match, the result is only a part of them, and p_rows + 1 is
+-- returned as their number.
+--
+-- This function has a generic plan, because planning takes as long as comparing fifty vectors. But it also compares the
+-- tags of each row, so it is slower than knn_exact for many memories.
+CREATE OR REPLACE FUNCTION knn_few_tagged(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_rows integer
+) RETURNS TABLE (id uuid, vector_score double precision, matching bigint)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+BEGIN
+    RETURN QUERY
+    SELECT s.id, s.score, count(*) OVER () FROM (
+        SELECT m.id, m."timestamp", CASE WHEN chunked
+                THEN 1.0 - least(m.embedding <=> p_vector, (
+                    SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
+                ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
+        FROM memories m
+        WHERE m.namespace || '' = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) && filters.own_any
+            AND matches_filters(m, filters)
+        LIMIT p_rows + 1
+    ) AS s
+    ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
+    LIMIT p_limit;
+END
+$$;
+
+-- Return the memories nearest to a vector, among the memories that match the filters. The result is exact: the vectors
+-- of all matching memories are compared.
+CREATE OR REPLACE FUNCTION knn_exact(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+    keyed boolean := narrows_by_keys(filters);
+BEGIN
+    RETURN QUERY
+    SELECT s.id, s.score FROM (
+        -- `+ 0` stops the planner from using the HNSW index, which is approximate.
+        SELECT m.id, m."timestamp", CASE WHEN chunked
+                THEN 1.0 - least(m.embedding <=> p_vector, (
+                    SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
+                ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
+        FROM memories m
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND matches_filters(m, filters)
+    ) AS s
+    ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
+    LIMIT p_limit;
+END
+$$;
+
+-- Return the name of the namespace's own HNSW index. Most namespaces have none.
+CREATE OR REPLACE FUNCTION own_index_name(p_namespace text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN 'memories_embedding_' || md5(p_namespace);
+
+-- Return the statement that creates an HNSW index of the namespace's own memories. The owner of the schema runs it for a
+-- large namespace among many other memories: see "A large namespace" in docs/operations.md. CREATE INDEX CONCURRENTLY
+-- cannot run in a function.
+CREATE OR REPLACE FUNCTION own_index_statement(p_namespace text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN format('CREATE INDEX CONCURRENTLY %I ON memories USING hnsw (embedding halfvec_cosine_ops) '
+    'WITH (m = 16, ef_construction = 200) WHERE namespace = %L', own_index_name(p_namespace), p_namespace);
+
+-- Whether the namespace has its own HNSW index. While the index is built, the result is false.
+CREATE OR REPLACE FUNCTION has_own_index(p_namespace text) RETURNS boolean
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM pg_index i WHERE i.indexrelid = to_regclass(own_index_name(p_namespace)) AND i.indisvalid);
+END
+$$;
+
+-- Return the memories nearest to a vector, among the memories that match the filters. The result is approximate: the
+-- function reads the HNSW index until p_limit memories match the filters. Sorting is disabled, so that the planner uses
+-- this index even if the planner's estimates are wrong. Only a custom plan can use the namespace's own index.
+CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_custom_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, 1.0 - (m.embedding <=> p_vector) FROM memories m
+    WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+    ORDER BY m.embedding <=> p_vector
+    LIMIT p_limit;
+END
+$$;
+
+-- Return the long memories with the chunks nearest to a vector. The result is exact: all chunks of the namespace are
+-- compared. `OFFSET 0` stops the planner from scanning all memories before the chunks.
+CREATE OR REPLACE FUNCTION knn_all_chunks(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT n.memory_id, n.score FROM (
+        -- `+ 0` stops the planner from using the HNSW index, which is approximate.
+        SELECT c.memory_id, 1.0 - min((c.embedding <=> p_vector) + 0) AS score FROM memory_chunks c
+        WHERE c.namespace = p_namespace
+        GROUP BY c.memory_id
+        ORDER BY 2 DESC, 1
+    ) AS n
+    CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = n.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
+    LIMIT p_limit;
+END
+$$;
+
+-- Return the long memories with the chunks nearest to a vector. The result is approximate, because the function reads
+-- the HNSW index of chunks.
+--
+-- All of the nearest p_limit chunks may belong to one memory. If the chunks belong to fewer than p_memories memories,
+-- the function reads the index again for four times as many chunks, up to 64 * p_limit chunks.
+CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
+) RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    ids uuid[];
+    scores double precision[];
+    memory_count integer;
+    chunk_limit integer := p_limit;
+BEGIN
+    LOOP
+        SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
+            SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
+            -- `OFFSET 0` makes the planner look up the memory of each chunk. Without it, the planner expects only one
+            -- memory to match the filters, and scans all memories to find this memory first.
+            CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
+            WHERE c.namespace = p_namespace
+            ORDER BY c.embedding <=> p_vector
+            LIMIT chunk_limit
+        ) AS w;
+        EXIT WHEN memory_count >= p_memories OR coalesce(cardinality(ids), 0) < chunk_limit OR chunk_limit >= 64 * p_limit;
+        chunk_limit := 4 * chunk_limit;
+    END LOOP;
+    RETURN QUERY SELECT u.id, max(u.score) FROM unnest(ids, scores) AS u (id, score) GROUP BY u.id;
+END
+$$;
+
+-- Return the long memories with the chunks nearest to a vector. All namespaces share the HNSW index of chunks, so the
+-- function compares all chunks of the namespace if it has at most 4,000, which costs less than a search in the index.
+CREATE OR REPLACE FUNCTION knn_chunks(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
+) RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    few_chunks CONSTANT integer := 4000;
+    chunks integer := (SELECT count(*) FROM (
+        SELECT FROM memory_chunks c WHERE c.namespace = p_namespace LIMIT few_chunks + 1) AS some_);
+BEGIN
+    IF chunks > few_chunks THEN
+        RETURN QUERY SELECT * FROM knn_hnsw_chunks(p_namespace, filters, p_vector, p_limit, p_memories);
+    ELSIF chunks > 0 THEN
+        RETURN QUERY SELECT * FROM knn_all_chunks(p_namespace, filters, p_vector, p_limit);
+    END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION knn_few_tagged, knn_exact, own_index_name, own_index_statement, has_own_index, knn_hnsw,
+    knn_all_chunks, knn_hnsw_chunks, knn_chunks FROM PUBLIC;

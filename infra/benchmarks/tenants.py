@@ -1,0 +1,98 @@
+"""Compare searches of a tenant beside other tenants with searches of the same tenant alone: CPU time and recall.
+
+One database has all tenants, and two further databases have one tenant each. Each round asks one question in each
+database, one after the other, so that changes in the machine's speed affect all equally. The searches are measured
+again after the tenants get their own vector indexes.
+"""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.figures import Figure
+from infra.benchmarks.search import WRITERS, Bench, fill, recall, share
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.search import SearchMode
+
+PARTS = {"tenth": 10, "third": 3}
+"""Each measured tenant has this part of all memories."""
+WARM_UP = 3
+
+
+def filled(
+    server: postgres.EmbeddedPostgres, database: str, embedder: OfflineEmbedder, contents: Mapping[str, Sequence[str]]
+) -> Bench:
+    """Store the contents of each namespace in a database, and return it with new connections to measure."""
+    owner = connection_factory(server.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
+    writers = Pool(connection_factory(server.url(postgres.RUNTIME_USER, database)), WRITERS)
+    fill(Bench(MemoryDatabase(writers, SPACE), embedder, owner, (), WRITERS), contents)
+    writers.close()
+    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER, database)), 1)
+    with pool.connection() as connection:
+        process = int(connection.run("SELECT pg_backend_pid()")[0][0])
+    return Bench(MemoryDatabase(pool, SPACE), embedder, owner, (process,))
+
+
+def compared(
+    shared: Bench, alone: Mapping[str, Bench], asked: Sequence[str], suffix: str, beside: Mapping[str, str]
+) -> list[Figure]:
+    """Measure each tenant in both databases; `beside` describes each tenant."""
+    ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for number, question in enumerate([*asked[:WARM_UP], *asked]):
+        for tenant, mode in ((tenant, mode) for tenant in alone for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID)):
+            vector = shared.vector(tenant, question)
+            order = [shared, alone[tenant]] if number % 2 else [alone[tenant], shared]
+            costs = {
+                id(bench): bench.cost(lambda bench=bench: bench.search(tenant, question, vector, mode=mode))  # type: ignore[misc]  # noqa: B023
+                for bench in order
+            }
+            if number >= WARM_UP:
+                ratios[tenant, mode.value].append(costs[id(shared)] / costs[id(alone[tenant])])
+    figures = [
+        Figure.of(f"{mode}, {beside[tenant]}{suffix} / alone", values, 1.5) for (tenant, mode), values in ratios.items()
+    ]
+    return figures + [
+        share(f"recall@10 by meaning, {beside[tenant]}{suffix}", recall(shared, tenant, asked), 0.98)
+        for tenant in alone
+    ]
+
+
+def figures(rows: int, rounds: int) -> list[Figure]:
+    """Measure among this many memories: a tenant with a tenth and a tenant with a third of them."""
+    corpus = texts(rows + rounds)
+    asked = questions(corpus[rows:], rounds)
+    contents: dict[str, list[str]] = {}
+    used = 0
+    for tenant, part in PARTS.items():
+        contents[tenant] = corpus[used : used + rows // part]
+        used += rows // part
+    beside = {name: f"tenant of {len(own):,} beside {rows - len(own):,}" for name, own in contents.items()}
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            owner = connection_factory(server.url(postgres.OWNER, postgres.OWNER))()
+            for tenant in PARTS:
+                owner.script(f"CREATE DATABASE alone_{tenant} TEMPLATE {postgres.DATABASE}")
+            owner.close()
+            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
+            alone = {name: filled(server, f"alone_{name}", embedder, {name: own}) for name, own in contents.items()}
+            shared = filled(server, postgres.DATABASE, embedder, contents | {"others": corpus[used:rows]})
+            made = compared(shared, alone, asked, "", beside)
+            for tenant in PARTS:
+                ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
+                shared.owner.script(statement)
+            made += compared(shared, alone, asked, ", own index", beside)
+            for bench in (shared, *alone.values()):
+                bench.database.pool.close()
+                bench.owner.close()
+            return made
+        finally:
+            server.stop()

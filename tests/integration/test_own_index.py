@@ -1,0 +1,99 @@
+"""A large namespace gets its own vector index, and only its searches use the index."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+import orjson
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from tests.database_errors import permission_denied
+from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.searching import find
+
+ROWS = 4_000
+"""Memories of each namespace: more than a search compares without an index."""
+FILL = """
+INSERT INTO memories (id, namespace, "timestamp", content, title, content_hash, embedding_model, embedding)
+SELECT gen_random_uuid(), :namespace, CAST(:start AS timestamptz) + n * interval '1 s', 'memory ' || n, 'memory',
+    encode(sha256(convert_to(:namespace || n, 'UTF8')), 'hex'), 'fake', CAST(e AS halfvec)
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (n integer, e text)
+"""
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database), statement_seconds=0)()
+    vectors = np.random.default_rng(3).normal(size=(ROWS, FakeEmbedder.dimension))
+    rows = [{"n": n, "e": orjson.dumps(vector.tolist()).decode()} for n, vector in enumerate(vectors)]
+    connection.script("DROP INDEX memories_embedding")
+    for namespace in ("large", "it's other"):
+        connection.run(
+            FILL, namespace=namespace, start=datetime(2025, 1, 1, tzinfo=UTC), rows=orjson.dumps(rows).decode()
+        )
+    yield connection
+    connection.close()
+
+
+def index(owner: Connection, namespace: str) -> str:
+    """Create the index of a namespace as docs/operations.md describes, and return its name."""
+    ((statement, name),) = owner.run(
+        "SELECT own_index_statement(:namespace), own_index_name(:namespace)", namespace=namespace
+    )
+    owner.script(statement)
+    return str(name)
+
+
+def search(cluster: postgres.EmbeddedPostgres, database: str, namespace: str) -> tuple[str, int]:
+    """Return the strategy and the number of hits of a search by meaning."""
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
+    store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), namespace)
+    vector = np.ones(FakeEmbedder.dimension, dtype=np.float32)
+    found = find(store, SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector, model="fake", lexical_weight=0.5)
+    with pool.connection() as connection:
+        connection.run("SELECT pg_stat_force_next_flush()")
+    pool.close()
+    return found.strategy, len(found.hits)
+
+
+def scans(owner: Connection, name: str) -> int:
+    owner.script("SELECT pg_stat_clear_snapshot()")
+    ((count,),) = owner.run("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = :name", name=name)
+    return int(count)
+
+
+def test_a_search_in_a_namespace_with_its_own_index_reads_only_that_index(
+    owner: Connection, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    names = {namespace: index(owner, namespace) for namespace in ("large", "it's other")}
+    assert search(cluster, database, "large") == ("hnsw", 10)
+    assert scans(owner, names["large"]) == 1
+    assert scans(owner, names["it's other"]) == 0
+
+
+def test_a_namespace_without_its_own_index_uses_the_index_of_all_memories(
+    owner: Connection, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    name = index(owner, "large")
+    owner.script(
+        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops) "
+        "WITH (m = 16, ef_construction = 200)"
+    )
+    search(cluster, database, "it's other")
+    assert scans(owner, name) == 0
+    assert owner.run("SELECT has_own_index('large'), has_own_index('it''s other')") == [[True, False]]
+
+
+def test_only_the_owner_of_the_schema_can_read_the_statement_that_creates_an_index(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    service = connection_factory(cluster.url("mcp", database))()
+    with permission_denied("own_index_statement"):
+        service.run("SELECT own_index_statement('large')")
+    service.close()
