@@ -77,43 +77,40 @@ def build(shared: Path) -> Path:
     return _once(shared / "wheels", pip_wheel)
 
 
-def install_alone(shared: Path) -> Installed:
-    """Return an environment in which the wheel was installed without an extra.
+def install_with(extra: str, shared: Path) -> Installed:
+    """Return an environment in which the wheel was installed with an extra.
 
-    No other package, not even pip, was installed before.
+    The dependencies without the extra are hard links to those of one environment, made once. pip installs the wheel,
+    its commands and the packages of the extra, and checks that all versions are compatible.
     """
-    (wheel,) = build(shared).glob("mnemosyne_serverless-*.whl")
+    without = _install_without_extra(shared)
 
     def install(home: Path) -> None:
         venv.create(home / "venv", symlinks=True)
-        Installed(wheel, home).pip("install", "--quiet", "--no-compile", wheel)
-
-    return Installed(wheel, _once(shared / "alone", install))
-
-
-def install_with_local(shared: Path) -> Installed:
-    """Return an environment in which the wheel was installed with the extra `local`.
-
-    The dependencies without the extra are hard links to those in the environment of `install_alone`. pip installs the
-    wheel, its commands and the packages of the extra, and checks that all versions are compatible.
-    """
-    alone = install_alone(shared)
-
-    def install(home: Path) -> None:
-        venv.create(home / "venv", symlinks=True)
-        made = Installed(alone.wheel, home)
+        made = Installed(without.wheel, home)
         shutil.copytree(
-            alone.packages,
+            without.packages,
             made.packages,
             symlinks=True,
             ignore=shutil.ignore_patterns("mnemosyne*", "__pycache__"),
             copy_function=os.link,
             dirs_exist_ok=True,
         )
-        made.pip("install", "--quiet", "--no-compile", f"{made.wheel}[local]")
+        made.pip("install", "--quiet", "--no-compile", f"{made.wheel}[{extra}]")
         made.pip("check")
 
-    return Installed(alone.wheel, _once(shared / "with-local", install))
+    return Installed(without.wheel, _once(shared / f"with-{extra}", install))
+
+
+def _install_without_extra(shared: Path) -> Installed:
+    """Return an environment with the wheel and its dependencies, without another package, not even pip."""
+    (wheel,) = build(shared).glob("mnemosyne_serverless-*.whl")
+
+    def install(home: Path) -> None:
+        venv.create(home / "venv", symlinks=True)
+        Installed(wheel, home).pip("install", "--quiet", "--no-compile", wheel)
+
+    return Installed(wheel, _once(shared / "without-extra", install))
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:

