@@ -80,8 +80,8 @@ def build(shared: Path) -> Path:
 def install_with(extra: str, shared: Path) -> Installed:
     """Return an environment in which the wheel was installed with an extra.
 
-    The dependencies without the extra are hard links to those of one environment, made once. pip installs the wheel,
-    its commands and the packages of the extra, and checks that all versions are compatible.
+    The dependencies without the extra are hard links to the files of one environment, which is made once. pip installs
+    the wheel, its commands and the packages of the extra, and checks that all versions are compatible.
     """
     without = _install_without_extra(shared)
 
