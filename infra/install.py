@@ -124,7 +124,7 @@ def _run(progress: Progress, *command: str | Path) -> None:
 
 
 def main() -> None:
-    """Install what the arguments name; print the output of a command only if it fails."""
+    """Install the packages that the arguments name. Print the output of a command only if it fails."""
     lock, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
     progress = Progress(len(names) or len(entries(lock)))
     shutil.rmtree(CACHE, ignore_errors=True)
