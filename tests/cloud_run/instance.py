@@ -10,7 +10,8 @@ from pathlib import Path
 import psutil
 
 from mnemosyne.cli.local.data_dir import DataDir
-from mnemosyne.cli.local.functions import FunctionProcess, free_port
+from mnemosyne.cli.local.functions import free_port
+from tests.cloud_run.forks import ForkedFunction
 
 HOST = "127.0.0.1"
 START_SECONDS = 240.0
@@ -51,12 +52,9 @@ class Instance:
     ) -> None:
         self.port = free_port()
         shifted = {} if clock is None else {"CLOCK_AHEAD_FILE": str(clock), "PYTHONPATH": str(CLOCK)}
-        self._process = FunctionProcess(
-            target,
-            host=HOST,
-            port=self.port,
-            environment={**environment, **runtime_environment(service, target, self.port), **shifted},
-            directory=directory,
+        self.environment = {**environment, **runtime_environment(service, target, self.port), **shifted}
+        self._process = ForkedFunction(
+            target, host=HOST, port=self.port, environment=self.environment, directory=directory
         )
         self._lock = threading.Lock()
         self.in_flight = 0

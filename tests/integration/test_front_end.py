@@ -134,7 +134,7 @@ def test_a_request_that_is_too_large_does_not_reach_the_instance(service: Servic
 
 def test_the_environment_variables_of_cloud_run_are_set(service: Service) -> None:
     assert _list(service).status_code == 200
-    environment = service.instances[0].process.environ()
+    environment = service.instances[0].environment
     assert (environment["K_SERVICE"], environment["FUNCTION_TARGET"]) == ("mnemosyne-mcp", "mcp")
     assert environment["LOG_EXECUTION_ID"] == "true"
     assert environment["PORT"] == str(service.instances[0].port)

@@ -72,12 +72,27 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     yield from planned({**EVERYTHING, "source_dir": str(source)})
 
 
-@pytest.fixture(scope="module")
-def deployed() -> Iterator[Workspace]:
-    """A deployment with the default of every variable, applied once, for tests that only plan."""
+@pytest.fixture(scope="session")
+def empty() -> Iterator[Workspace]:
+    """A project without a deployment, for tests that only plan."""
     with workspace() as made:
-        made.apply()
         yield made
+
+
+@pytest.fixture(scope="session")
+def _applied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, bytes]]:
+    """A deployment, and its state. It was applied without another program than terraform."""
+    with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as made:
+        made.apply()
+        yield made, (made.directory / "terraform.tfstate").read_bytes()
+
+
+@pytest.fixture
+def deployed(_applied: tuple[Workspace, bytes]) -> Workspace:
+    """A deployment with the default of every variable, in the state after its first apply."""
+    made, state = _applied
+    made.restore(state)
+    return made
 
 
 @pytest.fixture(scope="session")

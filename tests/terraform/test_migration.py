@@ -1,6 +1,5 @@
 """The migration in an apply: it runs before serving functions are changed, and again after a failure."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +18,19 @@ cat {answer}
 """
 
 
-@pytest.fixture
-def empty() -> Iterator[Workspace]:
-    with workspace() as own:
-        yield own
-
-
 def _source(own: Workspace, function: str) -> str:
     build = own.values()[SERVING.format(function)]["build_config"]
     source: str = build[0]["source"][0]["storage_source"][0]["object"]
     return source
 
 
-def test_an_apply_needs_no_other_program_than_terraform(tmp_path: Path) -> None:
-    with workspace(environment={"PATH": str(tmp_path)}) as own:
-        own.apply()
-        assert SERVING.format("mcp") in own.values()
+def test_an_apply_needs_no_other_program_than_terraform(deployed: Workspace) -> None:
+    assert list(Path(deployed.environment["PATH"]).iterdir()) == []
+    assert SERVING.format("mcp") in deployed.values()
 
 
-def test_the_job_has_the_image_and_settings_of_the_function_migrate(empty: Workspace) -> None:
-    empty.apply()
-    values = empty.values()
+def test_the_job_has_the_image_and_settings_of_the_function_migrate(deployed: Workspace) -> None:
+    values = deployed.values()
     job = values[JOB]
     (task,) = job["template"][0]["template"]
     (container,) = task["containers"]
@@ -60,31 +51,31 @@ def test_the_job_has_the_image_and_settings_of_the_function_migrate(empty: Works
     assert len(f"{job['name']}-{job['run_execution_token']}") < 63
 
 
-def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function(empty: Workspace) -> None:
-    empty.fail(google_cloud_run_v2_job=FAILURE)
-    failed = empty.try_apply()
-    assert failed.status == 1
-    assert "42P07" in failed.printed
-    assert not [address for address in empty.addresses() if "function.serving" in address]
-    empty.fail()
-    empty.apply()
-    assert SERVING.format("auth") not in empty.values()
-    assert SERVING.format("mcp") in empty.values()
+def test_a_failed_migration_in_a_first_apply_leaves_no_serving_function() -> None:
+    with workspace() as own:
+        own.fail(google_cloud_run_v2_job=FAILURE)
+        failed = own.try_apply()
+        assert failed.status == 1
+        assert "42P07" in failed.printed
+        assert not [address for address in own.addresses() if "function.serving" in address]
+        own.fail()
+        own.apply()
+        assert SERVING.format("auth") not in own.values()
+        assert SERVING.format("mcp") in own.values()
 
 
-def test_a_failed_migration_in_an_upgrade_changes_no_function_and_runs_again(empty: Workspace) -> None:
-    empty.apply()
-    before = _source(empty, "mcp")
-    empty.change_source("a new version")
-    empty.fail(google_cloud_run_v2_job=FAILURE)
-    assert empty.try_apply().status == 1
-    assert {_source(empty, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
+def test_a_failed_migration_in_an_upgrade_changes_no_function_and_runs_again(deployed: Workspace) -> None:
+    before = _source(deployed, "mcp")
+    deployed.change_source("a new version")
+    deployed.fail(google_cloud_run_v2_job=FAILURE)
+    assert deployed.try_apply().status == 1
+    assert {_source(deployed, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
     # The migration runs again although nothing else changes.
-    assert empty.try_apply().status == 1
-    empty.fail()
-    empty.apply()
-    assert _source(empty, "mcp") != before
-    assert empty.plan().status == 0
+    assert deployed.try_apply().status == 1
+    deployed.fail()
+    deployed.apply()
+    assert _source(deployed, "mcp") != before
+    assert deployed.plan().status == 0
 
 
 @pytest.mark.parametrize(
@@ -112,16 +103,15 @@ def test_the_migration_does_not_run_for_other_changes(deployed: Workspace, varia
     assert IN_ROOT not in deployed.changes()
 
 
-def test_a_new_image_of_the_same_source_does_not_run_the_migration(empty: Workspace) -> None:
-    empty.apply()
+def test_a_new_image_of_the_same_source_does_not_run_the_migration(deployed: Workspace) -> None:
     container = {"image": "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"}
     service = "data.google_cloud_run_v2_service mnemosyne-migrate"
-    empty.drift({service: {"template": {"containers": container}}})
-    assert empty.plan().status == 0
+    deployed.drift({service: {"template": {"containers": container}}})
+    assert deployed.plan().status == 0
     # The next migration uses the new image.
-    empty.change_source("a new version")
-    empty.apply()
-    assert empty.values()[JOB]["template"][0]["template"][0]["containers"][0]["image"] == container["image"]
+    deployed.change_source("a new version")
+    deployed.apply()
+    assert deployed.values()[JOB]["template"][0]["template"][0]["containers"][0]["image"] == container["image"]
 
 
 def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(tmp_path: Path) -> None:
@@ -142,9 +132,8 @@ def test_with_gcloud_the_workflow_migrates_and_runs_again_after_a_failure(tmp_pa
     assert '"path": ""' in first
 
 
-def test_the_url_of_migrate_for_operators_is_also_its_audience(empty: Workspace) -> None:
-    empty.apply()
-    values = empty.values()
+def test_the_url_of_migrate_for_operators_is_also_its_audience(deployed: Workspace) -> None:
+    values = deployed.values()
     steps = yaml.safe_load(values["google_workflows_workflow.operate"]["source_contents"])
     call = steps["main"]["steps"][0]["call_migrate"]["try"]["args"]
     audience = call["auth"]["audience"]

@@ -11,10 +11,10 @@ Resources = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def resources(deployed: Workspace) -> Resources:
+def resources(empty: Workspace) -> Resources:
     """The module's resources as they are configured, by address."""
-    deployed.plan()
-    module = deployed.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
+    empty.plan()
+    module = empty.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
     return {resource["address"]: resource for resource in module["resources"]}
 
 

@@ -1,7 +1,6 @@
 """A plan refuses variables that cannot work, with a sentence that says what to do."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,25 +12,16 @@ LONG_PROJECT = "a-project-id-of-thirty-letters"
 ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
 
 
-@pytest.fixture(scope="module")
-def empty() -> Iterator[Workspace]:
-    """A project without a deployment."""
-    with workspace() as made:
-        yield made
-
-
 @pytest.mark.parametrize(
     "given",
     [
-        {"project": LONG_PROJECT, "name": "fourteen-chars"},
-        {"project": "short1", "name": "sixteen-letters1"},
-        {"embedding_dimension": 128},
-        {"embedding_dimension": 3072, "embedding_model": "gemini-embedding-001"},
-        {"postgres_version": "POSTGRES_18"},
-    ],
+        {"project": LONG_PROJECT, "name": "fourteen-chars", "embedding_dimension": 128},
+        {"project": "short1", "name": "sixteen-letters1", "postgres_version": "POSTGRES_18",
+         "embedding_dimension": 3072, "embedding_model": "gemini-embedding-001"},
+    ],  # fmt: skip
     ids=lambda given: ",".join(given),
 )
-def test_a_variable_at_its_limit_is_accepted(empty: Workspace, given: dict[str, object]) -> None:
+def test_variables_at_their_limits_are_accepted(empty: Workspace, given: dict[str, object]) -> None:
     assert empty.plan(**given).status == 2
 
 

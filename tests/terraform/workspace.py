@@ -100,6 +100,15 @@ class Workspace:
         """Change what the cloud returns for reads, by resource type and name; None removes the resource."""
         Path(self.environment["TFCHECK_DRIFT"]).write_text(json.dumps(changes))
 
+    def restore(self, state: bytes) -> None:
+        """Return to a state of the deployment, without faults, drift and changes of the source."""
+        file = self.directory / "terraform.tfstate"
+        if file.read_bytes() != state:
+            file.write_bytes(state)
+        self.fail()
+        self.drift({})
+        self.change_source(str(TERRAFORM))
+
     def change_source(self, comment: str) -> None:
         """Change the functions' source, which changes the archive."""
         (self._functions / "main.py").write_text(f"# {comment}\n")
