@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,13 +13,14 @@ import httpx
 
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.functions import free_port, keep_port
+from tests import forks
 from tests.cloud_run.attached import FrontEnd
 from tests.cloud_run.identity import Google
 from tests.cloud_run.service import Deployment
 from tests.mcp_client import ToolClient
 from tests.waiting import wait_until
 
-COMMAND = Path(sys.executable).with_name("mnemosyne")
+COMMAND = forks.command()
 
 
 class DevServer(ToolClient):

@@ -17,6 +17,7 @@ from mnemosyne.cli.local.data_dir import is_root
 from mnemosyne.cli.local.functions import free_port
 from tests.dev import COMMAND, DevServer, processes_of
 from tests.fakes_wire.gemini import GeminiServer
+from tests.forks import REAL
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
@@ -118,7 +119,8 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
 
 def test_mnemosyne_dev_works_with_an_unusual_path_and_locale() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
-        server = DevServer(Path(directory), environment={"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"})
+        environment = {"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"}
+        server = DevServer(Path(directory), environment=environment, command=REAL)
         server.client.close()
         server.client = httpx.Client(timeout=30, trust_env=False)
         server.start()

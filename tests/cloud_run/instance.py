@@ -11,7 +11,7 @@ import psutil
 
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.functions import free_port
-from tests.cloud_run.forks import ForkedFunction
+from tests.forks import ForkedFunction
 
 HOST = "127.0.0.1"
 START_SECONDS = 240.0

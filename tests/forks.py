@@ -1,0 +1,155 @@
+"""Start commands and functions as forks of `fork_server`, which has imported Mnemosyne."""
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from mnemosyne.cli.local.functions import FunctionProcess
+
+REAL = Path(sys.executable).with_name("mnemosyne")
+"""The installed command, for tests that need its process id or command line, or an unusual interpreter."""
+ADDRESS = "TEST_FORK_SERVER"
+"""Environment variable with the server's socket. Without it the command of `command` is the installed one."""
+FORKS = sys.platform == "linux"
+"""Elsewhere a fork without a new program is not safe."""
+_CLIENT = '''#!{python} -ISE
+"""`mnemosyne`, as a fork of the tests' server."""
+import array, json, os, signal, socket, sys
+if {address!r} not in os.environ:
+    os.execv({real!r}, [{real!r}, *sys.argv[1:]])
+server = socket.socket(socket.AF_UNIX)
+server.connect(os.environ[{address!r}])
+request = {{"program": "command", "arguments": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd(),
+            "session": False}}
+data = json.dumps(request).encode() + b"\\n"
+sent = server.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+server.sendall(data[sent:])
+answers = server.makefile()
+pid = int(answers.readline())
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is not signal.SIG_IGN:
+        signal.signal(number, lambda number, frame: os.kill(pid, number))
+for number in (0, 1, 2):
+    os.close(number)
+code = int(answers.readline())
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
+'''
+
+
+class ForkServer:
+    """The server of this test process, which ends with it, and the command that clients run."""
+
+    def __init__(self) -> None:
+        home = Path(tempfile.mkdtemp(prefix="forks-"))
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(home / "socket"))
+            listener.listen(64)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fork_server", str(listener.fileno()), str(home), " " * 8192],
+                stdin=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                pass_fds=[listener.fileno()],
+                start_new_session=True,
+            )
+        atexit.register(self._end)
+        os.environ[ADDRESS] = str(home / "socket")
+        self.command = home / "mnemosyne"
+        self.command.write_text(_CLIENT.format(python=sys.executable, real=str(REAL), address=ADDRESS))
+        self.command.chmod(0o755)
+
+    def _end(self) -> None:
+        with self._process as process:
+            assert process.stdin
+            process.stdin.close()
+
+
+@lru_cache(maxsize=1)
+def fork_server() -> ForkServer:
+    """Return the server, started at the first call."""
+    return ForkServer()
+
+
+class Forked:
+    """A function whose process the server has forked, with the methods of Popen that FunctionProcess uses."""
+
+    def __init__(self, arguments: list[str], environment: Mapping[str, str], log: int) -> None:
+        self.returncode: int | None = None
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(os.environ[ADDRESS])
+        request = {
+            "program": "function",
+            "arguments": arguments,
+            "environment": dict(environment),
+            "directory": str(Path.cwd()),
+            "session": True,
+        }
+        data = json.dumps(request).encode() + b"\n"
+        with Path(os.devnull).open() as nothing:
+            sent = socket.send_fds(self._server, [data], [nothing.fileno(), log, log])
+        self._server.sendall(data[sent:])
+        self._answers = self._server.makefile()
+        self.pid = int(self._answers.readline())
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the process runs."""
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until the process has ended, and return its exit code. Raises TimeoutExpired."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("function", timeout or 0)
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def _ended(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._server], [], [], seconds)[0]:
+            self.returncode = int(self._answers.readline() or -signal.SIGKILL)
+            self._answers.close()
+            self._server.close()
+        return self.returncode
+
+
+_start = FunctionProcess.start
+
+
+def fork_function(function: FunctionProcess) -> None:
+    """Start the process of a function by a fork, if there is a server: replaces FunctionProcess.start."""
+    if ADDRESS not in os.environ:
+        _start(function)
+        return
+    with function._log.open("ab") as log:
+        function._logged_before = log.tell()
+        arguments = function._command[function._command.index("--source") :]
+        function._process = Forked(arguments, function._environment, log.fileno())  # type: ignore[assignment]
+
+
+class ForkedFunction(FunctionProcess):
+    """A function whose process is forked."""
+
+    def start(self) -> None:
+        """Start the process in a new session."""
+        if FORKS:
+            fork_server()
+        fork_function(self)
+
+
+def command() -> Path:
+    """Return the path of the command `mnemosyne`."""
+    return fork_server().command if FORKS else REAL
