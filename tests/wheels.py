@@ -8,12 +8,16 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import Distribution, PathDistribution, distribution
 from pathlib import Path
 
 import fasteners
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -77,40 +81,60 @@ def build(shared: Path) -> Path:
     return _once(shared / "wheels", pip_wheel)
 
 
-def install_with(extra: str, shared: Path) -> Installed:
-    """Return an environment in which the wheel was installed with an extra.
+def install(shared: Path, extra: str) -> Installed:
+    """Return an environment with the wheel and exactly the distributions that it and the extra require.
 
-    The dependencies without the extra are hard links to the files of one environment, which is made once. pip installs
-    the wheel, its commands and the packages of the extra, and checks that all versions are compatible.
+    The distributions are hard links to those of the tests' environment; pip installs the wheel and checks all versions.
+    At night test_install.py resolves them from the index instead.
     """
-    without = _install_without_extra(shared)
-
-    def install(home: Path) -> None:
-        venv.create(home / "venv", symlinks=True)
-        made = Installed(without.wheel, home)
-        shutil.copytree(
-            without.packages,
-            made.packages,
-            symlinks=True,
-            ignore=shutil.ignore_patterns("mnemosyne*", "__pycache__"),
-            copy_function=os.link,
-            dirs_exist_ok=True,
-        )
-        made.pip("install", "--quiet", "--no-compile", f"{made.wheel}[{extra}]")
-        made.pip("check")
-
-    return Installed(without.wheel, _once(shared / f"with-{extra}", install))
-
-
-def _install_without_extra(shared: Path) -> Installed:
-    """Return an environment with the wheel and its dependencies, without another package, not even pip."""
     (wheel,) = build(shared).glob("mnemosyne_serverless-*.whl")
 
-    def install(home: Path) -> None:
+    def make(home: Path) -> None:
         venv.create(home / "venv", symlinks=True)
-        Installed(wheel, home).pip("install", "--quiet", "--no-compile", wheel)
+        made = Installed(wheel, home)
+        for one in _required(wheel, extra):
+            _link(one, made)
+        made.pip("install", "--quiet", "--no-compile", "--no-deps", wheel)
+        made.pip("check")
 
-    return Installed(wheel, _once(shared / "without-extra", install))
+    return Installed(wheel, _once(shared / f"installed-{extra}", make))
+
+
+def _required(wheel: Path, extra: str) -> list[Distribution]:
+    """Return the installed distributions that the wheel requires, directly or not."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        waiting = [(PathDistribution(zipfile.Path(archive, f"{name.partition('/')[0]}/")), extra)]
+        found: dict[tuple[str, str], Distribution] = {}
+        while waiting:
+            one, chosen = waiting.pop()
+            for requirement in map(Requirement, one.requires or ()):
+                if requirement.marker is None or requirement.marker.evaluate({"extra": chosen}):
+                    for other in ("", *requirement.extras):
+                        key = (canonicalize_name(requirement.name), other)
+                        if key not in found:
+                            found[key] = distribution(requirement.name)
+                            waiting.append((found[key], other))
+    return list({name: one for (name, _), one in found.items()}.values())
+
+
+def _link(one: Distribution, made: Installed) -> None:
+    """Make hard links to the files of a distribution, and its commands."""
+    for file in one.files or ():
+        if ".." not in file.parts and file.suffix != ".pyc":
+            place = made.packages / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                place.hardlink_to(one.locate_file(file))
+            except OSError:  # on another file system
+                shutil.copy2(str(one.locate_file(file)), place)
+    for command in one.entry_points.select(group="console_scripts"):
+        module, _, function = command.value.partition(":")
+        path = made.bin / command.name
+        path.write_text(
+            f"#!{made.bin / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+        )
+        path.chmod(0o755)
 
 
 def _once(directory: Path, make: Callable[[Path], None]) -> Path:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheels import Installed, build, install_with, session_directory
+from tests.wheels import Installed, build, install, session_directory
 
 
 @pytest.fixture(scope="session")
@@ -16,10 +16,10 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def for_cloud(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel in an empty environment, with the extra `cloud`."""
-    return install_with("cloud", session_directory(tmp_path_factory))
+    return install(session_directory(tmp_path_factory), "cloud")
 
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel in an empty environment, with the extra `local`."""
-    return install_with("local", session_directory(tmp_path_factory))
+    return install(session_directory(tmp_path_factory), "local")

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import mnemosyne
-from tests.wheels import ROOT, Installed
+from tests.wheels import ROOT
 
 EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 TESTED = {
-    "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # tested below; test_wheel.py installs and runs it
+    "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # resolved below; test_wheel.py installs and runs it
     "./infra/adk",  # installed and run by tests/conformance/test_adk.py
     "dist/mnemosyne_adk-*.whl",  # below
 }
@@ -45,27 +45,22 @@ def _contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-# The fixture `installed` installs `local`. pip takes ten seconds to resolve the packages of `dev`.
-@pytest.mark.parametrize(
-    "extra", [pytest.param(name, marks=pytest.mark.nightly) if name == "dev" else name for name in EXTRAS]
-)
-def test_an_extra_can_be_installed_together_with_the_wheel_s_dependencies(installed: Installed, extra: str) -> None:
-    installed.pip("install", "--dry-run", "--quiet", f"{installed.wheel}[{extra}]")
+@pytest.mark.nightly
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_the_wheel_and_an_extra_resolve_in_an_empty_environment(wheels: Path, extra: str) -> None:
+    (wheel,) = wheels.glob("mnemosyne_serverless-*.whl")
+    _resolve(f"{wheel}[{extra}]")
 
 
 @pytest.mark.nightly
 def test_the_memory_service_for_adk_resolves_in_an_empty_environment(wheels: Path) -> None:
     (wheel,) = wheels.glob("mnemosyne_adk-*.whl")
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--dry-run",
-        "--ignore-installed",
-        "--quiet",
-        wheel,
-    ]
+    _resolve(wheel)
+
+
+def _resolve(requirement: str | Path) -> None:
+    options = ("--dry-run", "--ignore-installed", "--quiet", "--disable-pip-version-check")
+    command: list[str | Path] = [sys.executable, "-m", "pip", "install", *options, requirement]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2_000:]
 
