@@ -100,4 +100,4 @@ def monitoring() -> Monitoring:
     """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
     with workspace() as made:
         made.apply(name="mem", **NOTIFIED, **ENTRIES)
-        return Monitoring(made)
+        return Monitoring(made.shown())

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.terraform.workspace import Workspace
-
 Fields = Mapping[str, Any]
 """The fields of a log entry or of a point, by their full names such as `jsonPayload.event`."""
 NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
@@ -149,11 +147,10 @@ def fires(condition: Fields, entries: Iterable[Fields], given: Iterable[Point]) 
 
 
 class Monitoring:
-    """The monitoring resources of one applied deployment, by type."""
+    """The monitoring resources of one deployment, by type, from the values in Terraform's state or plan."""
 
-    def __init__(self, made: Workspace) -> None:
-        shown = json.loads(made.run("show", "-json").printed)
-        (module,) = shown["values"]["root_module"]["child_modules"]
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        (module,) = values["root_module"]["child_modules"]
         self.resources = module["resources"]
 
     def of(self, kind: str) -> list[dict[str, Any]]:

@@ -1,14 +1,13 @@
 """Alerts, the metric of log events, and the dashboard of a deployment."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring, selects
-from tests.terraform.workspace import ROOT, workspace
+from tests.terraform.monitoring import NOTIFIED, Monitoring, selects
+from tests.terraform.workspace import ROOT, Workspace, workspace
 
 FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
 MANUAL = (ROOT / "docs" / "runbook.md").read_text()
@@ -25,12 +24,10 @@ def as_if_domain_only(directory: Path) -> None:
     file.write_text(text.replace(" && var.domain_only", ""))
 
 
-def applied(edit: Callable[[Path], None] | None = None, /, **variables: object) -> Monitoring:
-    with workspace() as made:
-        if edit:
-            edit(made.directory)
-        made.apply(**variables)
-        return Monitoring(made)
+def planned(empty: Workspace, **variables: object) -> Monitoring:
+    """The monitoring resources of a planned deployment, without values that are known only after an apply."""
+    assert empty.plan("-refresh=false", **variables).status == 2
+    return Monitoring(empty.planned()["planned_values"])
 
 
 @pytest.mark.parametrize("other", ["mem-x", "mem-mcp", "me", "mem-dead", "memory"])
@@ -169,8 +166,8 @@ def test_a_failed_background_job_fires_an_alert_of_its_own_deployment_only(monit
     assert alerts("other-migrate") == set()
 
 
-def test_without_recipients_no_alert_condition_is_created() -> None:
-    made = applied(**ENTRIES)
+def test_without_recipients_no_alert_condition_is_created(deployed: Workspace) -> None:
+    made = Monitoring(deployed.shown())
     assert made.conditions == []
     assert made.of("google_monitoring_uptime_check_config") == []
     assert len(made.charts) == 15
@@ -183,12 +180,18 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("variables", PRIVATE.values(), ids=PRIVATE)
-def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers(variables: dict[str, object]) -> None:
-    made = applied(**NOTIFIED, **variables)
-    assert made.of("google_monitoring_uptime_check_config") == []
-    assert not [
-        threshold for threshold in made.thresholds if "uptime_check" in threshold["condition_threshold"][0]["filter"]
+def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers(
+    empty: Workspace, monitoring: Monitoring, variables: dict[str, object]
+) -> None:
+    (alert,) = [
+        threshold["display_name"]
+        for threshold in monitoring.thresholds
+        if "uptime_check" in threshold["condition_threshold"][0]["filter"]
     ]
+    made = planned(empty, **NOTIFIED, **variables)
+    assert made.of("google_monitoring_uptime_check_config") == []
+    assert made.thresholds
+    assert alert not in [threshold["display_name"] for threshold in made.thresholds]
 
 
 def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
@@ -214,9 +217,8 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
 
 
 @pytest.mark.parametrize("channel", ["ada@example.com", "notificationChannels/1", "projects/p/notificationChannels/x"])
-def test_an_invalid_name_of_a_notification_channel_is_refused(channel: str) -> None:
-    with workspace() as own:
-        planned = own.plan(notification_channels=[channel])
+def test_an_invalid_name_of_a_notification_channel_is_refused(empty: Workspace, channel: str) -> None:
+    planned = empty.plan(notification_channels=[channel])
     assert planned.status == 1
     assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())
 
@@ -226,7 +228,10 @@ def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitorin
     assert not [
         threshold for threshold in monitoring.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
     ]
-    made = applied(as_if_domain_only, **NOTIFIED)
+    with workspace() as own:
+        as_if_domain_only(own.directory)
+        own.apply(**NOTIFIED)
+        made = Monitoring(own.shown())
     (condition,) = [
         threshold for threshold in made.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
     ]
@@ -241,8 +246,10 @@ def test_every_topic_keeps_its_messages_for_a_replay(monitoring: Monitoring) -> 
 
 
 def test_budget_notifications_go_to_the_same_recipients() -> None:
-    made = applied(alert_emails=[f"{name}@example.com" for name in "abcdef"], billing_account="000000-000000-000000")
-    (budget,) = made.of("google_billing_budget")
+    with workspace() as own:
+        emails = [f"{name}@example.com" for name in "abcdef"]
+        own.apply(alert_emails=emails, billing_account="000000-000000-000000")
+        (budget,) = Monitoring(own.shown()).of("google_billing_budget")
     assert len(budget["all_updates_rule"][0]["monitoring_notification_channels"]) == 5
 
 

@@ -16,9 +16,14 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
     "given",
     [
         {"project": LONG_PROJECT, "name": "fourteen-chars", "embedding_dimension": 128},
-        {"project": "short1", "name": "sixteen-letters1", "postgres_version": "POSTGRES_18",
-         "embedding_dimension": 3072, "embedding_model": "gemini-embedding-001"},
-    ],  # fmt: skip
+        {
+            "project": "short1",
+            "name": "sixteen-letters1",
+            "postgres_version": "POSTGRES_18",
+            "embedding_dimension": 3072,
+            "embedding_model": "gemini-embedding-001",
+        },
+    ],
     ids=lambda given: ",".join(given),
 )
 def test_variables_at_their_limits_are_accepted(empty: Workspace, given: dict[str, object]) -> None:

@@ -129,10 +129,14 @@ class Workspace:
         """The addresses in the state."""
         return set(self._run.terraform("state", "list")[1].split())
 
+    def shown(self) -> dict[str, Any]:
+        """The values in the state."""
+        values: dict[str, Any] = json.loads(self.run("show", "-json").printed)["values"]
+        return values
+
     def values(self) -> dict[str, dict[str, Any]]:
         """The attributes of the module's resources in the state, by address in the module."""
-        shown = json.loads(self.run("show", "-json").printed)
-        (module,) = shown["values"]["root_module"]["child_modules"]
+        (module,) = self.shown()["root_module"]["child_modules"]
         return {
             resource["address"].removeprefix(f"{module['address']}."): resource["values"]
             for resource in module["resources"]

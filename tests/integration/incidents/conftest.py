@@ -51,7 +51,7 @@ def monitoring() -> Iterator[Monitoring]:
     with workspace() as made:
         as_if_domain_only(made.directory)
         made.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
-        yield Monitoring(made)
+        yield Monitoring(made.shown())
 
 
 @pytest.fixture
