@@ -106,9 +106,9 @@ def _short_facts(store: PostgresMemories) -> None:
 
 def _long_documents(store: PostgresMemories) -> None:
     pick = random.Random(7)
-    for number in range(12):
-        words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(15_000))
-        store_content(store, f"document {number}: {words}"[:99_000], title=f"Document {number}")
+    for number in range(6):
+        words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(8_000))
+        store_content(store, f"document {number}: {words}"[:40_000], title=f"Document {number}")
 
 
 def _versions_and_ratings(store: PostgresMemories) -> None:

@@ -39,7 +39,7 @@ class Hurried(OverPubSub):
 @pytest.mark.parametrize(
     ("count", "calls_per_failure", "kills", "restarts"),
     [
-        (1_500, 3, (100, 800), (400,)),
+        (400, 3, (50, 250), (120,)),
         pytest.param(10_000, 20, (500, 3_500, 7_000), (2_000, 5_000), marks=pytest.mark.nightly),
     ],
 )

@@ -33,7 +33,7 @@ from tests.integration.faults.traffic import (
 )
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # a killed process takes seconds to start again
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly]  # test_chaos.py has fewer kills
 
 KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 KILL_SEED = int(os.environ.get("KILL_SEED", "1"))
