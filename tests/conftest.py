@@ -10,10 +10,11 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
@@ -30,9 +31,36 @@ if TYPE_CHECKING:
 
 __all__ = ["clock"]
 
-settings.register_profile("machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("unit", settings.get_profile("machine"), max_examples=5)
-settings.load_profile("machine")
+settings.register_profile("nightly", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("day", settings.get_profile("nightly"), max_examples=25)
+settings.register_profile("unit", settings.get_profile("nightly"), max_examples=5)
+settings.load_profile("day")
+
+
+TOGETHER = {
+    "tests/console/": "console",
+    "tests/conformance/oauth/": "oauth",
+    "tests/integration/faults/": "faults",
+    "tests/integration/incidents/": "incidents",
+    **{
+        f"tests/terraform/test_{name}.py": "terraform"
+        for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
+    },
+}
+"""Beginnings of paths whose tests run in one worker, because they share a browser, applications or a deployment."""
+
+
+class SharedScheduling(LoadFileScheduling):
+    """Run all tests of a file in one worker, and all files that share fixtures."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return next((group for start, group in TOGETHER.items() if file.startswith(start)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedScheduling | None:
+    """Use SharedScheduling for `--dist loadfile`."""
+    return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

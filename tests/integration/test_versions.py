@@ -13,7 +13,7 @@ from mnemosyne.domain.memory import Deletion, IngestRequest
 from tests.fakes import NOW
 from tests.records import deletion, records_in, version
 
-SMALL = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def _covered(one: IngestRequest, deletions: Iterable[Deletion]) -> bool:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.time import question, window
@@ -40,7 +40,6 @@ def _questions(name: str) -> list[str]:
     return [json.loads(line)["query"] for line in lines]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 def test_a_question_of_random_time_words_needs_a_bounded_number_of_readings(text: str) -> None:
     readings = Readings(question.QUESTION_READINGS)

@@ -42,7 +42,6 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
 @given(data=st.data())
 @settings(
-    max_examples=min(60, settings.default.max_examples if settings.default else 60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_a_tool_returns_a_result_or_an_error_of_the_caller(

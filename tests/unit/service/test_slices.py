@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.chunking import ChunkLimit, chunks
@@ -14,7 +14,6 @@ LIMIT = ChunkLimit(characters=100)
 TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / "functions.tf"
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 20_000)), max_size=40))
 def test_slices_keep_the_order_and_only_a_slice_of_one_request_may_exceed_the_chunk_limit(words: list[int]) -> None:
     requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
@@ -25,7 +24,6 @@ def test_slices_keep_the_order_and_only_a_slice_of_one_request_may_exceed_the_ch
         assert len(part.requests) == 1 or count <= 1.5 * SLICE_CHUNKS
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 500))
 def test_small_requests_share_a_slice(count: int) -> None:
     divided = list(slices([request(f"word {n}") for n in range(count)], LIMIT))
