@@ -9,10 +9,11 @@ MARKED ?= not nightly
 # and starts its own servers.
 WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
-# Run all tests of a file in one worker, in the order of the directories: the slowest come first.
+# Run all tests of a file in one worker, and files that share fixtures (TOGETHER in tests/conftest.py). The slowest
+# directories come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
+.PHONY: help install install-cloud install-multilingual install-dev dev unit integration test coverage nightly lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
 # List the targets, each with the comment above it.
 help:
@@ -82,14 +83,19 @@ integration: install-dev
 
 # All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
 test: install-dev
-	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/terraform tests/acceptance tests/console tests/conformance tests/integration tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
 # twice as long.
 #
-# All tests, also the nightly ones, with branch coverage.
+# All tests, also the nightly ones and with more random examples, with branch coverage.
 coverage:
-	$(MAKE) test MARKED= PYTEST_ARGS="$(PYTEST_ARGS) --cov"
+	$(MAKE) test MARKED= PYTEST_ARGS="$(PYTEST_ARGS) --hypothesis-profile=nightly --cov"
+
+# Everything that runs every night: all tests with coverage, much random input, ten minutes of kills.
+nightly:
+	.ci/run coverage
+	.ci/run noise
 
 # Test every client of docs/clients.md with the same steps, and update the table there.
 clients: install-dev

@@ -208,6 +208,7 @@ def test_pip_refuses_a_package_without_the_right_hash(
     assert said in refused.stderr
 
 
+@pytest.mark.nightly  # the installation takes longer than the check
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -232,18 +233,42 @@ def _changed_requirements(source: Path, directory: Path, changed: Callable[[str]
     return file
 
 
-def test_the_installed_packages_are_compatible(built: Built, built_by_uv: BuiltByUv) -> None:
+def test_the_installed_packages_are_compatible(built: Built) -> None:
     checked = built.run("-m", "pip", "check")
     assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.nightly
+def test_the_packages_installed_by_uv_are_compatible(built_by_uv: BuiltByUv) -> None:
     checked = built_by_uv.run("pip", "check")
     assert checked.returncode == 0, checked.stderr
 
 
+@pytest.mark.nightly
 def test_an_entry_point_works_with_the_packages_installed_by_uv(built_by_uv: BuiltByUv) -> None:
     assert _answer(built_by_uv, "ingest", SETTINGS, "/health").status_code == 200
 
 
-@pytest.mark.parametrize("target", ENTRY_POINTS)
+APPS = """
+import asyncio
+import main
+for target in {targets}:
+    asyncio.run(getattr(main, target)(None))._build()
+    print(target)
+"""
+
+
+def test_the_app_of_each_entry_point_is_built_with_the_installed_packages(built: Built) -> None:
+    environment = {"PATH": os.environ["PATH"], "PYTHONUSERBASE": str(built.layer), **SETTINGS, **OAUTH}
+    done = _run([built.python, "-c", APPS.format(targets=ENTRY_POINTS)], built.source, environment)
+    assert tuple(done.stdout.split()) == ENTRY_POINTS, done.stderr
+
+
+# Each starts a process; mcp imports the most packages.
+@pytest.mark.parametrize(
+    "target",
+    [target if target == "mcp" else pytest.param(target, marks=pytest.mark.nightly) for target in ENTRY_POINTS],
+)
 def test_each_entry_point_of_the_archive_answers(built: Built, target: str) -> None:
     answer = _answer(built, target, SETTINGS | (OAUTH if target == "auth" else {}), "/health")
     assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
