@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,15 @@ CLOUD_SQL: dict[str, Callable[[], Path]] = {
     "Cloud SQL 17": programs.postgresql_17,
     "Cloud SQL 18": programs.postgresql_18,
 }
-SERVERS = [*EMBEDDED, *CLOUD_SQL]
-OTHERS = SERVERS[1:]
-"""The servers that tests in other folders do not use."""
 DEFAULT = "Cloud SQL 17"
 """The version of a new deployment."""
-DEFAULT_BY_DAY = [other if other == DEFAULT else pytest.param(other, marks=pytest.mark.nightly) for other in OTHERS]
-"""The other servers, of which `make test` uses one: for claims that hardly depend on the version."""
+
+
+def by_day(*names: str) -> list[Any]:
+    """Return all servers as parameters, of which `make test` uses the named ones."""
+    return [
+        name if name in names else pytest.param(name, marks=pytest.mark.nightly) for name in (*EMBEDDED, *CLOUD_SQL)
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +62,7 @@ def _made(name: str, directory: Path) -> Server:
     return CloudServer(name, CLOUD_SQL[name](), directory, programs.american_english())
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=by_day(DEFAULT))
 def server(request: pytest.FixtureRequest, started: Callable[[str], Server]) -> Server:
     """A running PostgreSQL server that has the users but not the schema."""
     return started(request.param)

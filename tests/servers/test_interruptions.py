@@ -13,7 +13,6 @@ from mnemosyne.errors import Unavailable
 from tests.fakes import FAKE_SPACE
 from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
-from tests.servers.conftest import DEFAULT_BY_DAY
 from tests.servers.server import Server
 
 
@@ -33,9 +32,6 @@ class Interrupted(Connection):
             assert self._other.run("SELECT pg_terminate_backend(:process, 60000)", process=self._process) == [[True]]
         return rows
 
-
-BY_DAY = [pytest.param("embedded", marks=pytest.mark.nightly), *DEFAULT_BY_DAY]
-pytestmark = pytest.mark.parametrize("server", BY_DAY, indirect=True)
 
 FILES = len(migrations.bundled())
 BEFORE_FILES = 2  # bookkeeping and BEGIN

@@ -4,9 +4,6 @@ import pytest
 
 from tests.abuse.test_isolation import *  # noqa: F403
 from tests.integration.test_isolation import *  # noqa: F403
-from tests.servers.conftest import DEFAULT_BY_DAY
-
-pytestmark = pytest.mark.parametrize("server", DEFAULT_BY_DAY, indirect=True)
 
 # Two of these tests need no database, and the third measures durations.
 del test_every_tool_was_tried  # noqa: F821

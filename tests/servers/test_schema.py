@@ -11,8 +11,10 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from tests.fakes import FAKE_SPACE
 from tests.servers import catalog
+from tests.servers.conftest import DEFAULT, by_day
 from tests.servers.server import CloudServer, Server
 
+pytestmark = pytest.mark.parametrize("server", by_day("embedded", DEFAULT), indirect=True)
 NewDatabase = Callable[..., str]
 
 
