@@ -121,7 +121,7 @@ def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, Ing
 @pytest.fixture
 def pairs() -> int:
     """The number of pairs of stores to compare."""
-    return int(os.environ.get("ISOLATION_PAIRS", "6"))
+    return int(os.environ.get("ISOLATION_PAIRS", "2"))
 
 
 class Pair:

@@ -15,7 +15,7 @@ from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
-MEMORIES = int(os.environ.get("MEMORIES_AT_ONCE", "200"))
+MEMORIES = int(os.environ.get("MEMORIES_AT_ONCE", "80"))
 
 
 def test_a_memory_is_ingested_found_and_deleted(dev: DevServer) -> None:

@@ -16,7 +16,7 @@ import psutil
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.dev import DevServer
 
-REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "2000"))
+REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "1000"))
 WORKERS = 4
 GROWTH = 1.2
 METHODS = ["initialize", "tools/list", "tools/call", "ping", "server/discover", "resources/list", "x", "", "../etc"]

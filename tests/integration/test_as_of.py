@@ -26,7 +26,7 @@ from tests.memories import rate, search, store, store_content
 from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, error_of
 
-SEQUENCES = int(os.environ.get("AS_OF_SEQUENCES", "3"))
+SEQUENCES = int(os.environ.get("AS_OF_SEQUENCES", "1"))
 STEPS = 25
 SEARCHES: tuple[Mapping[str, Any], ...] = (
     {"query": None},

@@ -24,7 +24,7 @@ from tests.fakes import request
 from tests.memories import rate, store
 from tests.shared_database import SharedDatabase
 
-SEQUENCES = int(os.environ.get("FEED_SEQUENCES", "5"))
+SEQUENCES = int(os.environ.get("FEED_SEQUENCES", "2"))
 STEPS = 40
 CONTENTS = ("oolong", "sencha", "assam", "keemun")
 RATERS = ("ada", "bob")

@@ -25,7 +25,7 @@ from tests.integration.test_forgetting import Letters, forget, push
 from tests.memories import list_memories, status_of, store
 from tests.shared_database import SharedDatabase
 
-SEQUENCES = int(os.environ.get("LIFE_SEQUENCES", "20"))
+SEQUENCES = int(os.environ.get("LIFE_SEQUENCES", "6"))
 STEPS = 25
 CONTENTS = ("oolong", "sencha", "assam")
 EXPIRIES = (None, timedelta(days=1), timedelta(days=2))

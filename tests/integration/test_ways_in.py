@@ -46,7 +46,7 @@ from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
 from tests.varied_records import Records, Sample
 
-COUNT = int(os.environ.get("RECORDS_BY_EACH_WAY", "400"))
+COUNT = int(os.environ.get("RECORDS_BY_EACH_WAY", "100"))
 NAMESPACE = LOCAL.namespace
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
