@@ -120,44 +120,50 @@ async def _over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], se
     async def search(number: int) -> None:
         reader, writer = await asyncio.open_connection(host, port)
         while (since := time.perf_counter()) < begin + seconds:
-            writer.write(bodies[number % len(bodies)])
+            await exchange(reader, writer, bodies[number % len(bodies)])
             number += searchers
-            head = await reader.readuntil(b"\r\n\r\n")
-            if not head.startswith(b"HTTP/1.1 200 "):
-                raise RuntimeError(head.decode())
-            length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
-            answer = await reader.readexactly(length)
-            if b'"isError":true' in answer:
-                raise RuntimeError(answer.decode())
             if begin < time.perf_counter() < begin + seconds:
                 took.append(time.perf_counter() - since)
         writer.close()
 
     async def cpu() -> float:
         await asyncio.sleep(WARM_SECONDS)
-        before = _cpu(mcp.pid)
+        before = cpu_seconds(mcp.pid)
         await asyncio.sleep(seconds)
-        return _cpu(mcp.pid) - before
+        return cpu_seconds(mcp.pid) - before
 
     spent = asyncio.create_task(cpu())
     await asyncio.gather(*(search(n) for n in range(searchers)))
     return Load.of(took, seconds, await spent)
 
 
-def _cpu(pid: int) -> float:
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
+    """Send a request and read its answer. Raises RuntimeError if the answer is an error."""
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200 "):
+        raise RuntimeError(head.decode())
+    length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    answer = await reader.readexactly(length)
+    if b'"isError":true' in answer:
+        raise RuntimeError(answer.decode())
+
+
+def cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of a process and its descendants."""
     one = psutil.Process(pid)
     return sum(sum(process.cpu_times()[:2]) for process in (one, *one.children(recursive=True)))
 
 
-def call(question: str, mode: SearchMode) -> bytes:
-    """Return the HTTP request of one search."""
+def call(question: str, mode: SearchMode, token: str = "") -> bytes:
+    """Return the HTTP request of one search, with an API key's token if there is one."""
     params = {"name": "memory_search", "arguments": {"query": question, "mode": mode.value}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    credential = f"Authorization: Bearer {token}\r\n" if token else ""
     head = (
         "POST /mcp HTTP/1.1\r\nHost: localhost:8000\r\nContent-Type: application/json\r\n"
         "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
+        f"{credential}Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 

@@ -1,0 +1,300 @@
+"""The phases of the benchmark of a million memories after the import, and the machines that the figures require."""
+
+import asyncio
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import psutil
+
+from infra.benchmarks.corpus import questions
+from infra.benchmarks.throughput import call, cpu_seconds, exchange
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE
+from mnemosyne.cli.local import functions, postgres, stack
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.principal import Scope
+from mnemosyne.domain.search import SearchMode
+from mnemosyne.service.api_keys import new_key
+
+SERVER_SETTINGS = "\nshared_buffers = '2GB'\nmax_wal_size = '4GB'\n"
+"""Settings of a database server with 8 GB of memory. The other settings are those of a local system."""
+SEARCHES = 300
+"""Number of measured searches of each kind; four times as many with several searchers."""
+WARM_UP = 30
+LOADS = {
+    "hybrid": ("large", 1),
+    "hybrid with sessions": ("sessions", 1),
+    "hybrid among long messages": ("long", 1),
+    "hybrid in 10,000": ("ten thousand", 1),
+    "hybrid in 1,000": ("thousand", 1),
+    "hybrid, 64 searchers": ("large", 64),
+}
+"""Namespace and number of concurrent searchers of each load."""
+PAGE_BYTES = 8_192
+# The transaction of a killed run may still be active.
+END_OTHERS: Final = """
+SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+SIZES: Final = """
+SELECT relname AS name, pg_relation_size(oid) AS bytes,
+    CASE WHEN reltoastrelid <> 0 THEN pg_total_relation_size(reltoastrelid) ELSE 0 END AS toast
+FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
+"""
+COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
+# The minutes of the timestamp are the number of the memory.
+CHOSEN: Final = """
+SELECT id FROM memories
+WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
+    AND NOT tag_keys @> ARRAY['changed']
+"""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A data directory, and a function that returns the paragraphs of its memories."""
+
+    directory: DataDir
+    corpus: Callable[[], list[str]]
+
+
+@contextmanager
+def opened(directory: DataDir) -> Iterator[tuple[postgres.EmbeddedPostgres, Connection]]:
+    """Yield the database with SERVER_SETTINGS, and a connection of the owner."""
+    file = directory.postgres / "postgresql.auto.conf"
+    if not file.exists():
+        with stack.database(directory, SPACE):
+            pass
+    if SERVER_SETTINGS not in file.read_text():
+        with file.open("a") as settings:
+            settings.write(SERVER_SETTINGS)
+    with (
+        stack.database(directory, SPACE) as server,
+        closing(connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()) as owner,
+    ):
+        owner.script(END_OTHERS)
+        yield server, owner
+
+
+def sizes(store: Store) -> dict[str, Any]:
+    """Return the number of rows, and the bytes of each table and index, after VACUUM ANALYZE."""
+    with opened(store.directory) as (_, owner):
+        owner.script("VACUUM ANALYZE")
+        return _sizes(owner)
+
+
+def _sizes(owner: Connection) -> dict[str, Any]:
+    relations: dict[str, int] = {}
+    for row in owner.run(SIZES):
+        relations[row["name"]] = row["bytes"]
+        if row["toast"]:
+            relations[f"{row['name']}, TOAST"] = row["toast"]
+    total = sum(relations.values())
+    largest = {name: size for name, size in sorted(relations.items(), key=lambda one: -one[1]) if size > total / 1000}
+    return {**owner.one(COUNT).named, "bytes": total, "relations": largest}
+
+
+def searches(store: Store) -> dict[str, Any]:
+    """Return the milliseconds of searches over HTTP, the CPU time of a search, and the memory of all processes."""
+    asked = questions(store.corpus(), SEARCHES + WARM_UP)
+    figures: dict[str, Any] = {}
+    with _running(store) as running:
+        mcp = running.functions[0]
+        server = running.database.server.get_pid() or 0
+        for name, (namespace, searchers) in LOADS.items():
+            token = _token(running, namespace)
+            bodies = [call(question, SearchMode.HYBRID, token) for question in asked]
+            asyncio.run(_search(mcp, bodies[:WARM_UP], 1))
+            measured = bodies[WARM_UP:] * (1 if searchers == 1 else 4)
+            before, began = (cpu_seconds(mcp.pid), cpu_seconds(server)), time.perf_counter()
+            took = asyncio.run(_search(mcp, measured, searchers))
+            figures[name] = {
+                "p50_ms": 1e3 * statistics.median(took),
+                "p95_ms": 1e3 * statistics.quantiles(took, n=20)[-1],
+                "per_second": len(took) / (time.perf_counter() - began),
+                "errors": len(measured) - len(took),
+                "python_cpu_ms": 1e3 * (cpu_seconds(mcp.pid) - before[0]) / len(took),
+                "database_cpu_ms": 1e3 * (cpu_seconds(server) - before[1]) / len(took),
+            }
+        figures["memory_mb"] = {"database": _memory(server), "mcp": _memory(mcp.pid)}
+    return figures
+
+
+def _running(store: Store) -> AbstractContextManager[stack.Stack]:
+    return stack.full_stack(store.directory, host=stack.LOOPBACK, port=functions.free_port(), auth_mode="api_key")
+
+
+def _token(running: stack.Stack, namespace: str) -> str:
+    now, scopes = datetime.now(UTC), frozenset({Scope.READ})
+    key, token = new_key(name="benchmark", namespace=namespace, scopes=scopes, created_at=now, expires_at=None)
+    PostgresApiKeyStore(connection_factory(running.database.url(postgres.OWNER))).create(key)
+    return token
+
+
+async def _search(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int) -> list[float]:
+    """Return the seconds of each search that was not answered with an error."""
+    address, waiting = urlsplit(mcp.url), iter(bodies)
+    took: list[float] = []
+
+    async def search() -> None:
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        for body in waiting:
+            since = time.perf_counter()
+            try:
+                await exchange(reader, writer, body)
+                took.append(time.perf_counter() - since)
+            except RuntimeError:
+                writer.close()
+                await asyncio.sleep(1)  # the answer to too many requests has Retry-After: 1
+                reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.close()
+
+    await asyncio.gather(*(search() for _ in range(searchers)))
+    return took
+
+
+def _memory(pid: int) -> float:
+    """Return the megabytes of a process and its descendants. A shared page counts once (PSS)."""
+    kilobytes = 0
+    for process in ((one := psutil.Process(pid)), *one.children(recursive=True)):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+            kilobytes += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kilobytes / 1e3
+
+
+def restart(store: Store) -> dict[str, Any]:
+    """Return the seconds until the system has stopped, until it is ready again, and of the first search.
+
+    The operating system's cache of files remains, so this is not the time after a start of the machine.
+    """
+    (question,) = questions(store.corpus(), 1)
+    with ExitStack() as exits:
+        token = _token(exits.enter_context(_running(store)), "large")
+        times = [time.perf_counter()]
+        exits.close()
+        times.append(time.perf_counter())
+        mcp = exits.enter_context(_running(store)).functions[0]
+        times.append(time.perf_counter())
+        (first,) = asyncio.run(_search(mcp, [call(question, SearchMode.HYBRID, token)], 1))
+    return {"stop_seconds": times[1] - times[0], "start_seconds": times[2] - times[1], "first_search_seconds": first}
+
+
+def rebuild(store: Store, memory: str) -> dict[str, Any]:
+    """Return the seconds of building the index of embeddings again with this much memory, and its bytes."""
+    with opened(store.directory) as (_, owner):
+        owner.run_file(f"SET maintenance_work_mem = '{memory}'")
+        began = time.perf_counter()
+        owner.script("REINDEX INDEX memories_embedding")
+        return {"seconds": time.perf_counter() - began, "bytes": _sizes(owner)["relations"]["memories_embedding"]}
+
+
+def changes(store: Store) -> dict[str, Any]:
+    """Add a tag to 5 % of the largest namespace and delete 5 %, and return the rates and the sizes afterwards.
+
+    A run that was interrupted changes only the rest, and its figures are those of the rest.
+    """
+    figures: dict[str, Any] = {}
+    with (
+        opened(store.directory) as (server, owner),
+        closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)) as pool,
+    ):
+        memories = PostgresMemories(MemoryDatabase(pool, SPACE), "large")
+        for name, remainder in (("updated", 3), ("deleted", 7)):
+            ids = [row["id"] for row in owner.run(CHOSEN, remainder=remainder)]
+            began = time.perf_counter()
+            for start in range(0, len(ids), 100):
+                part = ids[start : start + 100]
+                if name == "updated":
+                    memories.change_tags(part, added=["changed"], removed=[])
+                else:
+                    memories.delete_many(part)
+            figures |= {name: len(ids), f"{name}_per_second": len(ids) / (time.perf_counter() - began)}
+        return {**figures, "sizes": _sizes(owner)}
+
+
+def vacuum(store: Store) -> dict[str, Any]:
+    """Return the seconds of VACUUM for each table, and the sizes afterwards."""
+    with opened(store.directory) as (_, owner):
+        taken = {}
+        for table in ("memories", "memory_chunks", "memory_words"):
+            began = time.perf_counter()
+            owner.run_file(f"VACUUM {table}")
+            taken[table] = time.perf_counter() - began
+        return {"seconds": taken, "sizes": _sizes(owner)}
+
+
+PHASES: Mapping[str, Callable[[Store], object]] = {
+    "sizes": sizes,
+    "searches": searches,
+    "restart": restart,
+    "rebuild": lambda store: rebuild(store, "2GB"),
+    "changes": changes,
+    "vacuum": vacuum,
+    "searches after the changes": searches,
+    "rebuild in the memory of a local system": lambda store: rebuild(store, "256MB"),
+}
+"""The phases after the import, in order."""
+PEAK = 10 * 100_000 / 86_400
+"""Searches in the busiest second: ten times the mean of a hundred thousand calls a day."""
+BUSY = 0.6
+"""Share of the processors that searches use in the busiest second."""
+SEARCHED = ("memories_embedding", "memory_chunks_embedding", "memory_words", "memory_words_keys", "memories_session")
+"""Tables and indexes that hybrid searches read at random, so that they must fit in memory."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A Cloud SQL machine: processors, gigabytes of memory and of SSD."""
+
+    processors: int
+    memory: int
+    disk: int
+
+    @property
+    def price(self) -> float:
+        """US dollars a month: Enterprise edition in europe-west1, the prices of docs/deployment.md (Cost)."""
+        return self.processors * 30.15 + self.memory * 5.11 + self.disk * 0.17
+
+
+def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.dimension) -> Machine:
+    """Return the smallest machine for this many memories with the bytes and the CPU time of the figures.
+
+    Memory: 1.2 times what searches read at random, and 2 GB. Cloud SQL offers even numbers of processors, with at most
+    6.5 GB of memory each. Disk: one and a half times the data, for the WAL and the rebuild of an index.
+
+    For another dimension than the measured one, up to 1,000, the bytes of the embeddings follow from the layout of
+    pages: two rows of `memories` on a page (01_storage.sql), and whole elements of the HNSW index.
+    """
+    sizes, relations = figures["sizes"], figures["sizes"]["relations"]
+    data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)
+    if dimension != SPACE.dimension:
+        index = (_element(dimension) - _element(SPACE.dimension)) * (sizes["memories"] + sizes["chunks"])
+        data += sizes["memories"] * PAGE_BYTES / 2 - relations["memories"] + index
+        searched += index
+    factor = memories / sizes["memories"]
+    memory = max(8, math.ceil(factor * searched * 1.2 / 1e9 + 2))
+    searching = PEAK / BUSY * figures["searches"]["hybrid"]["database_cpu_ms"] / 1e3
+    processors = max(2, 2 * math.ceil(max(searching, memory / 6.5) / 2))
+    return Machine(processors, memory, max(10, math.ceil(factor * data * 1.5 / 1e9)))
+
+
+def _element(dimension: int) -> float:
+    """Return the bytes of an element of the HNSW index with m = 16, and of its neighbours on layer 0.
+
+    https://github.com/pgvector/pgvector/blob/master/src/hnsw.h: both tuples are on one page.
+    """
+    element = math.ceil((80 + 2 * dimension) / 8) * 8
+    return PAGE_BYTES / ((PAGE_BYTES - 32) // (element + 208))
