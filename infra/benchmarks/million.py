@@ -217,7 +217,7 @@ def progress(rows: int, every: float) -> Callable[[int], None]:
 
     def show(count: int) -> None:
         nonlocal printed, before
-        if (now := time.monotonic()) - printed >= every:
+        if (now := time.monotonic()) - printed > every:
             print(f"import: {count:,} of {rows:,}, {(count - before) / (now - printed):.0f} a second", flush=True)
             printed, before = now, count
 

@@ -77,7 +77,7 @@ def opened(directory: DataDir) -> Iterator[tuple[postgres.EmbeddedPostgres, Conn
     if not file.exists():
         with stack.database(directory, SPACE):
             pass
-    if SERVER_SETTINGS not in file.read_text():
+    if not file.read_text().endswith(SERVER_SETTINGS):
         with file.open("a") as settings:
             settings.write(SERVER_SETTINGS)
     with (
