@@ -38,8 +38,6 @@ BATCH = 250
 WRITERS = 4
 PARAGRAPHS = 20_000
 """Maximum number of different paragraphs. A memory is one or two of them, a long memory twenty."""
-SESSION = 25
-"""Number of memories per session."""
 PREPARE: Final = """
 CREATE SCHEMA IF NOT EXISTS benchmark;
 CREATE TABLE IF NOT EXISTS benchmark.batches (
@@ -100,7 +98,7 @@ def requests(batch: Batch, corpus: Sequence[str]) -> list[IngestRequest]:
             timestamp=START + timedelta(minutes=n),
             tags=[f"topic {n % 100}"],
             metadata={"page": n % 1_000},
-            session=f"session {n // SESSION}" if batch.namespace == "sessions" else None,
+            session=f"session {n // 25}" if batch.namespace == "sessions" else None,
         )
         for n in range(batch.first, batch.first + batch.memories)
     ]
@@ -280,10 +278,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="number of memories [1000000]")
     parser.add_argument("--directory", required=True, help="data directory; it is created, and kept at the end")
+    parser.add_argument("--searches", type=int, default=300, help="number of searches of each kind [300]")
     parser.add_argument("--every", type=float, default=60, help="seconds between two lines of progress [60]")
     arguments = parser.parse_args()
     directory, rows = DataDir.at(arguments.directory), arguments.rows
-    store = measures.Store(directory, partial(_corpus, directory, rows))
+    store = measures.Store(directory, partial(_corpus, directory, rows), arguments.searches)
     phases: dict[str, Callable[[], object]] = {
         "import": lambda: import_memories(directory, rows, progress(rows, arguments.every)),
         **{name: partial(phase, store) for name, phase in measures.PHASES.items()},

@@ -30,8 +30,6 @@ from mnemosyne.service.api_keys import new_key
 
 SERVER_SETTINGS = "\nshared_buffers = '2GB'\nmax_wal_size = '4GB'\n"
 """Settings of a database server with 8 GB of memory. The other settings are those of a local system."""
-SEARCHES = 300
-"""Number of measured searches of each kind; four times as many with several searchers."""
 WARM_UP = 30
 LOADS = {
     "hybrid": ("large", 1),
@@ -64,10 +62,11 @@ WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS b
 
 @dataclass(frozen=True)
 class Store:
-    """A data directory, and a function that returns the paragraphs of its memories."""
+    """A data directory, a function that returns the paragraphs of its memories, and the number of measured searches."""
 
     directory: DataDir
     corpus: Callable[[], list[str]]
+    searches: int
 
 
 @contextmanager
@@ -108,7 +107,7 @@ def _sizes(owner: Connection) -> dict[str, Any]:
 
 def searches(store: Store) -> dict[str, Any]:
     """Return the milliseconds of searches over HTTP, the CPU time of a search, and the memory of all processes."""
-    asked = questions(store.corpus(), SEARCHES + WARM_UP)
+    asked = questions(store.corpus(), store.searches + WARM_UP)
     figures: dict[str, Any] = {}
     with _running(store) as running:
         mcp = running.functions[0]

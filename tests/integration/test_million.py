@@ -15,7 +15,7 @@ ROWS = 2_000
 
 
 def _start(directory: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "infra.benchmarks.million", "--every", "0"]
+    command = [sys.executable, "-m", "infra.benchmarks.million", "--every", "0", "--searches", "40"]
     return subprocess.Popen(
         [*command, "--rows", str(ROWS), "--directory", str(directory)], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
