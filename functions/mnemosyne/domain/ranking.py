@@ -43,8 +43,8 @@ class Weights:
     """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
     informative on its own, so it gets only a share of its context: `context_share`."""
     mean_context: float = 0.25
-    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0, long
-    abstracts would rank too low."""
+    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0,
+    long abstracts would rank too low."""
     long_lexical: float = 0.3
     """Number that is added to the weight of the lexical score (by words) if the candidates are long: one vector
     represents a long text less well than a short text."""
