@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadFileScheduling
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
@@ -50,7 +50,7 @@ TOGETHER = {
 """Beginnings of paths whose tests run in one worker, because they share a browser, applications or a deployment."""
 
 
-class SharedScheduling(LoadFileScheduling):
+class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
     """Run all tests of a file in one worker, and all files that share fixtures."""
 
     def _split_scope(self, nodeid: str) -> str:

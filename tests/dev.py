@@ -110,7 +110,8 @@ class DevServer(ToolClient):
     def post(self, body: Any, **headers: str) -> httpx.Response:
         """POST JSON to the endpoint through Cloud Run's front end."""
         if not self._fronted:
-            deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
+            google = self._serving.enter_context(Google().serving())
+            deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), google, host=f"127.0.0.1:{self.port}")
             self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
         return self.client.post(f"{self._fronted}/mcp", json=body, headers=headers)
 

@@ -67,7 +67,7 @@ def load() -> None:
     from mnemosyne.cli.local.functions import FunctionProcess
     from tests.forks import fork_function
 
-    FunctionProcess.start = fork_function  # type: ignore[method-assign]
+    FunctionProcess.start = fork_function  # type: ignore[assignment,method-assign]
     gc.collect()
     gc.freeze()
 
@@ -87,7 +87,7 @@ def run_command(arguments: list[str]) -> None:
     """Run `mnemosyne`."""
     from mnemosyne.cli.main import main
 
-    sys.argv = ["mnemosyne", *arguments]
+    sys.argv = [str(Path(sys.executable).with_name("mnemosyne")), *arguments]  # commands that are printed begin with it
     main()
 
 
@@ -115,10 +115,9 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.update(request["environment"])
     time.tzset()
     random.seed()
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        buffering = 1 if number == 2 or os.isatty(number) else -1
-        setattr(sys, name, os.fdopen(number, mode, buffering, encoding="utf-8", closefd=False))
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        buffering = 1 if descriptor == 2 or os.isatty(descriptor) else -1
+        setattr(sys, name, os.fdopen(descriptor, mode, buffering, encoding="utf-8", closefd=False))
     code = 1
     try:
         PROGRAMS[request["program"]](request["arguments"])
@@ -133,9 +132,9 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
         traceback.print_exc()
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
+    for output in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            output.flush()
         except OSError:
             code = code or 120
     os._exit(code)

@@ -104,7 +104,9 @@ def _required(wheel: Path, extra: str) -> list[Distribution]:
     """Return the installed distributions that the wheel requires, directly or not."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        waiting = [(PathDistribution(zipfile.Path(archive, f"{name.partition('/')[0]}/")), extra)]
+        waiting: list[tuple[Distribution, str]] = [
+            (PathDistribution(zipfile.Path(archive, f"{name.partition('/')[0]}/")), extra)
+        ]
         found: dict[tuple[str, str], Distribution] = {}
         while waiting:
             one, chosen = waiting.pop()
@@ -125,7 +127,7 @@ def _link(one: Distribution, made: Installed) -> None:
             place = made.packages / file
             place.parent.mkdir(parents=True, exist_ok=True)
             try:
-                place.hardlink_to(one.locate_file(file))
+                place.hardlink_to(str(one.locate_file(file)))
             except OSError:  # on another file system
                 shutil.copy2(str(one.locate_file(file)), place)
     for command in one.entry_points.select(group="console_scripts"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dev import DevServer
+from tests.dev import COMMAND, DevServer
 from tests.documented_commands import DOCUMENTS, ROOT, blocks, commands
 from tests.publisher import Publisher
 from tests.waiting import wait_until
@@ -95,7 +95,12 @@ def clone(tmp_path: Path) -> Path:
     """A directory with the files of a clone that the commands need, and a reader's own files."""
     for name in ("docs", "infra"):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / ".venv").symlink_to(sys.prefix)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for link in (*Path(sys.prefix).iterdir(), *(Path(sys.prefix) / "bin").iterdir()):
+        if link.name not in ("bin", "mnemosyne"):
+            (tmp_path / ".venv" / link.relative_to(sys.prefix)).symlink_to(link)
+    (programs / "mnemosyne").symlink_to(COMMAND)
     (tmp_path / "terraform").mkdir()
     shutil.copy(ROOT / "terraform" / "terraform.tfvars.example", tmp_path / "terraform")
     (tmp_path / "notes").mkdir()

@@ -154,8 +154,9 @@ def test_two_commands_that_start_at_once_on_a_new_directory_both_work() -> None:
             answers = [json.loads(process.stdout.readline()) for _ in range(2)]
             assert answers[1]["result"]["structuredContent"]["memories"] == 0, answers
         for process in started:
-            process.terminate()
-            process.wait(30)
+            with process:
+                process.terminate()
+                process.wait(30)
         wait_until(lambda: not processes_of(Path(home)), "no process of theirs is left")
 
 

@@ -37,6 +37,15 @@ def _emulate(browser: Chromium, **features: str) -> None:
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", asked)
 
 
+# In forced colours the system chooses the colours of both themes, and a size does not depend on the theme.
+BY_NIGHT_IN_DARK = pytest.mark.parametrize(
+    "themed",
+    [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)],
+    indirect=True,
+)
+
+
+@BY_NIGHT_IN_DARK
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str], picture: Keep
@@ -57,6 +66,18 @@ def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     assert found == {1280: [], 375: []}
     assert overflow == dict.fromkeys(overflow, 0)
     assert [said for said in browser.console() if "favicon" not in said] == []
+
+
+@pytest.mark.parametrize("themed", [pytest.param(True, id="dark")], indirect=True)
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_reports_no_problem_in_the_dark_theme(
+    system: DevServer, site: str, axe: str, path: str, themed: tuple[Chromium, str]
+) -> None:
+    browser, _ = themed
+    set_width(browser, 1280)
+    open_page(browser, site, system, path)
+    browser.driver.execute_script(axe)
+    assert browser.driver.execute_async_script(AXE) == []
 
 
 @pytest.mark.parametrize("path", DIALOGS)
@@ -93,14 +114,6 @@ const states = "[aria-current=page], [aria-current=true], .picked, .row.at, .hit
 return [...document.querySelectorAll(states)].filter((one) => one.checkVisibility() && !isMarked(one))
   .map((one) => one.outerHTML);
 """
-
-
-# In forced colours the system chooses the colours of both themes, and a size does not depend on the theme.
-BY_NIGHT_IN_DARK = pytest.mark.parametrize(
-    "themed",
-    [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.nightly)],
-    indirect=True,
-)
 
 
 @BY_NIGHT_IN_DARK

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,13 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.settings import Settings
+from tests.dev import COMMAND
 from tests.fakes import NOW, request
 from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.memories import store_contents
 from tests.operations import workflow
 
-COMMAND = Path(sys.executable).with_name("mnemosyne")
 CHOSEN = ("--project", PROJECT, "--deployment", "memory")
 
 

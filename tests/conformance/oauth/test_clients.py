@@ -27,6 +27,8 @@ from tests.waiting import wait_until
 
 JS = Path(__file__).parents[1] / "js"
 ASKS = 60
+MIDDLE = ("2025-06-18", "2025-11-25")
+"""Revisions of the protocol between the oldest and the newest."""
 # For a name with two addresses Node.js waits 250 ms for each, which is too short on a busy machine.
 PATIENCE = {"NODE_OPTIONS": "--network-family-autoselection-attempt-timeout=30000"}
 
@@ -126,7 +128,7 @@ def _next_address(process: "subprocess.Popen[str]", pattern: str) -> str:
     raise AssertionError("".join(printed))
 
 
-@pytest.mark.parametrize("major", ["1", "2"])
+@pytest.mark.parametrize("major", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_the_typescript_sdk_logs_in_refreshes_and_is_revoked(place: Place, javascript: str, major: str) -> None:
     environment = {**os.environ, **place.environment, **PATIENCE, "PATH": javascript}
     command = ["node", str(JS / "oauth.mjs"), major, place.url]
@@ -186,7 +188,9 @@ def test_mcp_remote_logs_in_refreshes_and_is_revoked(place: Place, javascript: s
 SCENARIOS = ["authorization-server-metadata-endpoint", "authorization-code-grant"]
 
 
-@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize(
+    "version", ["2025-03-26", *(pytest.param(name, marks=pytest.mark.nightly) for name in MIDDLE), "2026-07-28"]
+)
 def test_the_authorization_server_passes_the_suite(place: Place, javascript: str, version: str) -> None:
     """All scenarios in one run, because the second uses the metadata that the first has read."""
     port = free_port()
