@@ -2,13 +2,16 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, failed
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed
+from tests.fakes_wire.google.environment import gcloud_environment
 from tests.fakes_wire.google.errors import refused
 from tests.terraform.gcloud_operator import BUCKET, Operator
 from tests.terraform.workspace import ROOT
@@ -118,6 +121,27 @@ def test_make_destroy_needs_the_project_s_name_as_confirmation(operator: Operato
     assert operator.apis.calls == []
 
 
+def test_the_cause_of_a_failed_migration_is_that_of_the_deployment_s_last_run(tmp_path: Path) -> None:
+    script = (ROOT / "infra/deploy/deploy").read_text()
+    function = re.search(r"^explain_failed_migration\(\) \{.*?^\}", script, re.MULTILINE | re.DOTALL)
+    assert function
+    with GoogleApis().serving() as apis:
+        apis.log = [
+            migration_failure("mnemosyne", "2000-01-01T00:00:00Z", "earlier"),
+            migration_failure("mnemosyne", "2999-01-01T00:00:00Z", "42P07"),
+            migration_failure("mnemosyne-2", "2999-01-01T00:00:01Z", "another deployment"),
+        ]
+        done = subprocess.run(
+            ["bash", "-c", f"{function[0]}\nexplain_failed_migration 2026-01-01T00:00:00Z"],
+            env=gcloud_environment(apis.host, tmp_path) | {"PROJECT": PROJECT, "DEPLOYMENT": "mnemosyne"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stderr == "The migration failed: 42P07\n"
+
+
+@pytest.mark.nightly  # test_migration.py tests such an apply without gcloud
 def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(operator: Operator) -> None:
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")
     operator.apis.log = [

@@ -1,6 +1,7 @@
 """Checks of `make deploy` before it builds anything, with the real gcloud on a fake of Google's APIs."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -104,6 +105,15 @@ def test_if_the_state_bucket_cannot_be_created_the_error_names_the_missing_role(
     assert "roles/storage.admin" in done.stderr
 
 
+def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_before_terraform_runs() -> None:
+    for name in ("deploy", "key", "destroy"):
+        lines = (ROOT / "infra" / "deploy" / name).read_text().splitlines()
+        (runs, *_) = [number for number, line in enumerate(lines) if re.search(r"\bterraform -chdir", line)]
+        assert lines.index("check_owner_of_state") < runs
+        assert name != "deploy" or lines.index("check_public_access") < runs
+
+
+@pytest.mark.nightly
 def test_a_policy_against_public_access_stops_the_deployment_before_the_build(operator: Operator) -> None:
     operator.apis.org_policies |= REFUSALS["managed constraint"]
     done = operator.deploy()
@@ -162,7 +172,13 @@ HARMLESS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("policies", HARMLESS.values(), ids=HARMLESS)
+@pytest.mark.parametrize(
+    "policies",
+    [
+        pytest.param(each, id=name, marks=[pytest.mark.nightly] * (not number))
+        for number, (name, each) in enumerate(HARMLESS.items())
+    ],
+)
 def test_a_policy_that_allows_public_access_does_not_stop_the_deployment(
     checks: Checks, policies: dict[str, Any]
 ) -> None:
@@ -199,7 +215,9 @@ def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part:
     assert "roles/orgpolicy.policyViewer" in done.stderr
 
 
-@pytest.mark.parametrize("target", ["deploy", "key", "destroy"])
+@pytest.mark.parametrize(
+    "target", ["deploy", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("key", "destroy"))]
+)
 def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target: str) -> None:
     """Bucket names are global, so another person may have created a public bucket with this name."""
     operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
@@ -208,12 +226,6 @@ def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target
     assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in done.stderr
     assert operator.apis.buckets.known[BUCKET].objects == {}
     assert not operator.apis.buckets.known[BUCKET].versioned
-
-
-def test_the_state_can_be_kept_in_another_bucket(operator: Operator) -> None:
-    operator.environment["STATE_BUCKET"] = "acme-states"
-    assert operator.preflight().returncode == 0
-    assert set(operator.apis.buckets.known) == {"acme-states"}
 
 
 @pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
@@ -225,15 +237,18 @@ def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
     assert (f"ask Google's support for builds in {region}" in done.stderr) is noted
 
 
-def test_an_environment_is_deployed_with_its_own_variables_and_state(operator: Operator) -> None:
+def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_bucket(operator: Operator) -> None:
+    operator.environment["STATE_BUCKET"] = "acme-states"
     (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
     (operator.clone / "terraform/environments/staging.tfvars").write_text('name = "stage"\nregion = "us-east1"\n')
     operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
     done = operator.deploy("ENV=staging")
     assert done.returncode == 0, done.stderr
-    assert list(operator.apis.buckets.known[BUCKET].objects) == ["stage/default.tfstate"]
-    assert operator.state_of("stage")["outputs"]["region"]["value"] == "us-east1"
-    assert '"team": "memory"' in json.dumps(operator.state_of("stage"))  # terraform.tfvars is for all environments
+    assert set(operator.apis.buckets.known) == {"acme-states"}
+    ((name, state),) = operator.apis.buckets.known["acme-states"].objects.items()
+    assert name == "stage/default.tfstate"
+    assert json.loads(state)["outputs"]["region"]["value"] == "us-east1"
+    assert '"team": "memory"' in json.dumps(json.loads(state))  # terraform.tfvars is for all environments
 
 
 @pytest.mark.nightly
