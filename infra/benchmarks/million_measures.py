@@ -29,7 +29,7 @@ from mnemosyne.domain.search import SearchMode
 from mnemosyne.service.api_keys import new_key
 
 SERVER_SETTINGS = "\nshared_buffers = '2GB'\nmax_wal_size = '4GB'\n"
-"""Settings of a database server with 8 GB of memory. The other settings are those of a local system."""
+"""Settings for a machine with 8 GB of memory. All other settings are as in a local system."""
 WARM_UP = 30
 LOADS = {
     "hybrid": ("large", 1),
@@ -203,7 +203,7 @@ def rebuild(store: Store, memory: str) -> dict[str, Any]:
 def changes(store: Store) -> dict[str, Any]:
     """Add a tag to 5 % of the largest namespace and delete 5 %, and return the rates and the sizes afterwards.
 
-    A run that was interrupted changes only the rest, and its figures are those of the rest.
+    After an interruption, only the remaining memories are changed, and the rates are computed from these.
     """
     figures: dict[str, Any] = {}
     with (

@@ -1,4 +1,4 @@
-"""The benchmark of a million memories: what it stores, how it continues, and which machine its figures require."""
+"""The benchmark of a million memories: the stored memories, the continued run, and the machine for the figures."""
 
 import json
 from collections import Counter
