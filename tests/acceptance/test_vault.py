@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.dev import COMMAND, DevServer
+from tests.forks import REAL
 from tests.vault import Note, notes
 
 
@@ -130,7 +131,7 @@ def test_notes_in_a_read_only_folder_are_imported_and_failures_are_listed_in_ano
     # Root can write to read-only folders, unless the process drops this capability.
     unprivileged = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
     environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
-    command: list[str | Path] = [*unprivileged, COMMAND, "import", source, "--url", dev.url]
+    command: list[str | Path] = [*unprivileged, REAL, "import", source, "--url", dev.url]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert (done.returncode, done.stdout) == (1, "0 stored, 0 duplicate, 1 failed.\n"), done.stderr
     (failures,) = (home / "state" / "mnemosyne" / "imports").iterdir()

@@ -39,7 +39,7 @@ class Hurried(OverPubSub):
 @pytest.mark.parametrize(
     ("count", "calls_per_failure", "kills", "restarts"),
     [
-        (400, 3, (50, 250), (120,)),
+        (800, 2, (100, 500), (250,)),
         pytest.param(10_000, 20, (500, 3_500, 7_000), (2_000, 5_000), marks=pytest.mark.nightly),
     ],
 )
