@@ -70,10 +70,10 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     esbuild = str(JS / "node_modules/.bin/esbuild")
     arguments = [esbuild, "apps_host.mjs", "--bundle", "--format=esm", f"--outfile={script}"]
     subprocess.run(arguments, cwd=JS, check=True, capture_output=True)
-    serve = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, Path(script).read_bytes()))
-    Thread(target=serve.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{serve.server_port}"
-    serve.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, Path(script).read_bytes())) as serve:
+        Thread(target=serve.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{serve.server_port}"
+        serve.shutdown()
 
 
 def _open(
