@@ -1,4 +1,4 @@
-"""Compare searches of a tenant beside other tenants with searches of the same tenant alone: CPU time and recall.
+"""Compare searches of a tenant among other tenants with searches of the same tenant alone: CPU time and recall.
 
 One database has all tenants, and two further databases have one tenant each. Each round asks one question in each
 database, one after the other, so that changes in the machine's speed affect all equally. The searches are measured
@@ -41,9 +41,9 @@ def filled(
 
 
 def compared(
-    shared: Bench, alone: Mapping[str, Bench], asked: Sequence[str], suffix: str, beside: Mapping[str, str]
+    shared: Bench, alone: Mapping[str, Bench], asked: Sequence[str], suffix: str, names: Mapping[str, str]
 ) -> list[Figure]:
-    """Measure each tenant in both databases; `beside` describes each tenant."""
+    """Measure each tenant in both databases; `names` describes each tenant."""
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*asked[:WARM_UP], *asked]):
         for tenant, mode in ((tenant, mode) for tenant in alone for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID)):
@@ -56,11 +56,10 @@ def compared(
             if number >= WARM_UP:
                 ratios[tenant, mode.value].append(costs[id(shared)] / costs[id(alone[tenant])])
     figures = [
-        Figure.of(f"{mode}, {beside[tenant]}{suffix} / alone", values, 1.5) for (tenant, mode), values in ratios.items()
+        Figure.of(f"{mode}, {names[tenant]}{suffix} / alone", values, 1.5) for (tenant, mode), values in ratios.items()
     ]
     return figures + [
-        share(f"recall@10 by meaning, {beside[tenant]}{suffix}", recall(shared, tenant, asked), 0.98)
-        for tenant in alone
+        share(f"recall@10 by meaning, {names[tenant]}{suffix}", recall(shared, tenant, asked), 0.98) for tenant in alone
     ]
 
 
@@ -73,7 +72,7 @@ def figures(rows: int, rounds: int) -> list[Figure]:
     for tenant, part in PARTS.items():
         contents[tenant] = corpus[used : used + rows // part]
         used += rows // part
-    beside = {name: f"tenant of {len(own):,} beside {rows - len(own):,}" for name, own in contents.items()}
+    names = {name: f"tenant of {len(own):,} among {rows:,}" for name, own in contents.items()}
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
         try:
@@ -85,11 +84,11 @@ def figures(rows: int, rounds: int) -> list[Figure]:
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             alone = {name: filled(server, f"alone_{name}", embedder, {name: own}) for name, own in contents.items()}
             shared = filled(server, postgres.DATABASE, embedder, contents | {"others": corpus[used:rows]})
-            made = compared(shared, alone, asked, "", beside)
+            made = compared(shared, alone, asked, "", names)
             for tenant in PARTS:
                 ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
                 shared.owner.script(statement)
-            made += compared(shared, alone, asked, ", own index", beside)
+            made += compared(shared, alone, asked, ", own index", names)
             for bench in (shared, *alone.values()):
                 bench.database.pool.close()
                 bench.owner.close()
