@@ -197,13 +197,13 @@ BEGIN
 END
 $$;
 
--- Return the text of a memory that a search by words covers: the title and the content. The title is left out if the
--- content contains it.
+-- Return the text in which a search by words looks for a memory's words: the title and the content. If the content
+-- contains the title, the result is only the content.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
 
--- This overload with the parameter p_tags also adds the tags.
+-- Return the text of the function above, followed by the tags.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));

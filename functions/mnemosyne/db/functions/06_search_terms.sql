@@ -46,9 +46,12 @@ BEGIN
 END
 $$;
 
--- Return the words of a query and their forms. Each row has a key (see term_key) and its weight in the lexical score.
--- The row of a word also has the share of the namespace's memories that contain the word, and the weight of the word
--- together with its forms, `word_weight`. For a form, both are null.
+-- Return the 30 rarest words of a query, and the forms of these words. A form is an English word as it is written, if
+-- it differs from its stem. Each word and each form is one row:
+--   key          the hash of the word or form (see term_key)
+--   weight       its weight in the lexical score
+--   share        the share of the namespace's memories that contain the word; null for a form
+--   word_weight  the weight of the word and its forms together; null for a form
 --
 -- The weight is the square root of the inverse document frequency, which is computed from the share. In a comparison,
 -- the square root gave better recall than the inverse document frequency itself on conversations, and equal recall on
@@ -58,9 +61,9 @@ $$;
 -- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/1000. A share below
 -- 1/100,000 gives the same weight as 1/100,000.
 --
--- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound have a
--- quarter of the weight of a stemmed word, because the stems of the same words count already. In an English query, half
--- of the weight of a stemmed word goes to its forms, if the memories of the namespace are in English.
+-- Words are stemmed. Stop words and question words are left out. A word with accents, and a compound as a whole, are
+-- further words with a quarter of the weight, because their stems count already. If the query and the memories of the
+-- namespace are in English, the forms of a stemmed word get half of its weight.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan

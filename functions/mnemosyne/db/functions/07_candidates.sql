@@ -156,9 +156,9 @@ BEGIN
 END
 $$;
 
--- Return the ids of the newest memories that match the filters, at most p_limit. If p_text is not null, the memories
--- also contain that text. With the filter `as_of`, the memories are ordered by the timestamps that they had at the time
--- of `as_of`.
+-- Return the ids of the newest memories that match the filters, at most p_limit. If p_text is not null, the result has
+-- only memories that contain this text. With the filter `as_of`, the memories are ordered by the timestamps that they
+-- had at that time.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan

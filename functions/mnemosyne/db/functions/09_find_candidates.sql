@@ -25,8 +25,10 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- The number of memories in the HNSW index of vectors, on which the cost of a search in this index depends. The
-    -- namespaces without their own index share one. The number of all memories is from the last VACUUM.
+    -- The number of memories in the HNSW index that this search can read. The cost of a search in an index depends on
+    -- this number. If the namespace has its own index, the index has only the memories of the namespace. Otherwise the
+    -- search uses the shared index, which has the memories of all namespaces. Their number is the estimate of the last
+    -- VACUUM or ANALYZE.
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
     -- Whether filters exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
@@ -73,7 +75,8 @@ DECLARE
     few_match boolean;
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    -- With this lock, a change of the embedding space waits until the search has ended.
+    -- Until the end of this transaction, the lock stops `reembed` from replacing the column `embedding`. Without the
+    -- lock, the column could be replaced after the following check.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
         SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a

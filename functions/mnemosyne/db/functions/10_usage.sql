@@ -4,8 +4,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
     + octet_length(CAST(metadata AS text));
 
--- Add numbers to the usage of a namespace. A transaction that began before midnight may commit after a transaction that
--- began on the new day. `day` never goes back, so the embedded texts of such a transaction count for the new day.
+-- Add numbers to the usage of a namespace: memories, bytes, and texts embedded today (UTC). A number may be negative.
+--
+-- `day` is the day for which the row counts embedded texts. `day` never goes back. A transaction that began before
+-- midnight may run this function after a transaction that began after midnight. Its texts then count for the new day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -21,9 +23,10 @@ $$;
 -- Compute the word statistics of a namespace (namespace_words) again, if the number of memories has changed by at least
 -- a tenth since the last computation. Every insert of memories calls this function.
 --
--- The statistics come from the newest 3,000 memories, or from fewer if the hashes of their words take more than two
--- megabytes. They are computed again as the namespace grows, so each memory is read about ten times until the namespace
--- has 3,000 memories. A word disappears from the statistics when all memories with this word are deleted.
+-- The statistics come from a sample: the newest 3,000 memories, or fewer if the hashes of their words take more than
+-- two megabytes. They have the 5,000 most frequent words of the sample. While a namespace grows to 3,000 memories, each
+-- memory is read about ten times on average. A word leaves the statistics at the next computation in which no sampled
+-- memory contains the word.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -81,8 +81,11 @@ BEGIN
 END
 $$;
 
--- Lock requests in the order of their ids, until the end of the transaction. Deliveries lock requests in the same
--- order. An UPDATE alone would lock the rows in the order of its plan, and could deadlock with a delivery.
+-- Lock the rows of requests in the order of their ids, until the end of the transaction. Deliveries record outcomes in
+-- the same order. An UPDATE alone would lock the rows in the order of its plan, and could deadlock with a delivery.
+--
+-- These are row locks, and a transaction waits for them. They are independent of the advisory locks of claim_requests,
+-- for which no delivery waits.
 CREATE OR REPLACE FUNCTION lock_requests(p_namespace text, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$

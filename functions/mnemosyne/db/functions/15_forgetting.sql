@@ -170,8 +170,8 @@ BEGIN
 END
 $$;
 
--- Delete at most p_limit memories of a forgetting, and return the number of these memories. The result is 0 if no
--- memory is left.
+-- Delete the next memories of a forgetting, at most p_limit, and return their number. The result is 0 if all memories
+-- of the forgetting are deleted already.
 CREATE OR REPLACE FUNCTION forget_some(p_namespace text, p_id uuid, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
