@@ -161,7 +161,10 @@ class CloudSqlInstance(JsonServer):
 
 
 def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
-    """Answer the start-up message: https://www.postgresql.org/docs/current/protocol-message-formats.html."""
+    """Refuse the connection: answer the driver's start-up message with an ErrorResponse.
+
+    https://www.postgresql.org/docs/current/protocol-message-formats.html
+    """
     if client.recv(65536) == SSL_REQUEST:  # the driver does not use TLS itself
         client.sendall(b"N")
         client.recv(65536)

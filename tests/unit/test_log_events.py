@@ -115,7 +115,10 @@ def test_the_runbook_lists_each_event_of_a_fault() -> None:
 
 
 def _next_steps() -> dict[str, str]:
-    """Next steps in the product by their place: error tables, dead letters and constants in the code."""
+    """Return the texts in the code that tell an operator what to do, by the place of each text.
+
+    The texts are in the error tables, in the kinds of dead letters, and in arguments of calls.
+    """
     rules = [(table, rule) for table, rules in TABLES.items() for rule in rules]
     steps = {f"{table} {rule.codes} {rule.message}": rule.next_step for table, rule in rules}
     steps |= {f"dead letter {kind}": kind.next_step for kind in DeadLetterKind}

@@ -37,7 +37,11 @@ class Probe:
 
 
 def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
-    """Sample memories that were stored by a time. The sample is the same at each call while no memory changes."""
+    """Return a sample of the current memories, each with a query: words from the middle of the content.
+
+    The sample has only memories that were stored until `stored_by`. While no memory changes, each call returns the same
+    sample.
+    """
     found = []
     for row in connection.run(_SAMPLE, stored_by=stored_by, limit=SAMPLE):
         words = row["content"].split()
@@ -49,7 +53,7 @@ def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
 def recall(
     sample: Sequence[Probe], connection_factory: Callable[[], Connection], space: EmbeddingSpace, embedder: Embedder
 ) -> float | None:
-    """Return the share of probes with their memory among the ten nearest by meaning; None without probes."""
+    """Return the share of probes whose memory is among the ten hits of a semantic search; None without probes."""
     if not sample:
         return None
     pool = Pool(connection_factory, 1)

@@ -283,7 +283,11 @@ def _first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
 
 
 def identity(reading: Reading) -> object:
-    """Return the parts of a reading that must be equal in two readings with the same request id."""
+    """Return the identity of a record in a message. Records with the same request id must have the same identity.
+
+    A memory is identified by its content hash, a deletion by the external id and timestamp. A record that failed has no
+    identity (None).
+    """
     match reading:
         case IngestRequest():
             return reading.content_hash

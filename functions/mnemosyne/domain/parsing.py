@@ -200,7 +200,10 @@ def parse_json(body: bytes, *, of: str) -> Any:
 
 
 def read_json(data: bytes, *, of: str) -> Any:
-    """Parse JSON, and accept invalid strings and numbers in it, so that errors can name their fields.
+    """Parse JSON that may contain invalid values: NaN, Infinity, lone surrogates, or invalid UTF-8 in strings.
+
+    The caller validates the result, and can name the field of an invalid value in its error. An integer with too many
+    digits becomes infinity.
 
     Raises InvalidRequest if the text is not JSON.
     """

@@ -140,9 +140,12 @@ def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
 
 
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
-    """Scale scores to [0, 1] by the least and largest listed score.
+    """Scale scores so that the least listed score becomes 0 and the largest listed score becomes 1.
 
-    If the listed scores are equal, a score above `flat` becomes 1, or, without `flat`, a score that is not below them.
+    The first `listed` scores are the listed ones. A score below the least of them becomes 0 too.
+
+    If all listed scores are equal, each score becomes 1 or 0. With `flat`, a score above `flat` becomes 1, and any
+    other score 0. Without `flat`, a score below the listed scores becomes 0, and any other score 1.
     """
     if not listed:
         return [0.0] * len(scores)

@@ -41,12 +41,12 @@ class RetentionCursor:
 
     @property
     def fields(self) -> list[str | None]:
-        """The position in its JSON form."""
+        """The cursor as a JSON array: the namespace, and the id of the last memory or null."""
         return [self.namespace, None if self.memory_id is None else str(self.memory_id)]
 
     @classmethod
     def read(cls, fields: Sequence[object]) -> "RetentionCursor":
-        """Read the position from JSON. Raises InvalidRequest."""
+        """Read a cursor from its JSON array (`fields`). Raises InvalidRequest."""
         try:
             namespace, memory_id = fields
             return cls(str(namespace), None if memory_id is None else UUID(str(memory_id)))

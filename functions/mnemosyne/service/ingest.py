@@ -40,7 +40,7 @@ def accept(namespace: str, readings: Sequence[Reading], services: Services, by: 
 
 @dataclass
 class Stored:
-    """The results of storing the requests of a message in one delivery."""
+    """The results of one delivery of a message, for each request of the message."""
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: set[UUID] = field(default_factory=set)

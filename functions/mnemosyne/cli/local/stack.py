@@ -229,14 +229,14 @@ def is_served(directory: DataDir) -> bool:
 
 
 def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
-    """Return the database setting of a function, with its own login and rights."""
+    """Return the setting with the database URL of a service. Each service has its own database user and rights."""
     return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
 
 
 def subscribers(
     directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> tuple[FunctionProcess, FunctionProcess]:
-    """Return the functions that receive queued messages, `ingest` and `dead_letter`, not yet started."""
+    """Return the services that receive queued messages, `ingest` and `dead_letter`. They are not started yet."""
 
     def process(target: str) -> FunctionProcess:
         port, settings = functions.free_port(), variables | login(target, database)
@@ -253,7 +253,7 @@ def serve(
     settings: dict[str, str],
     exits: ExitStack,
 ) -> None:
-    """Start the functions, then start to push messages to them. At the end, stop the pushes before the functions."""
+    """Start the services, then start to push messages to them. At the end, stop the pushes before the services."""
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
     if delivery:
