@@ -31,7 +31,8 @@ ALLOWED = {
     "http.push": {"http.common", "service", "ports.services", "domain"},
     "db": set(),
     "settings": {"domain"},
-    "adapters": {"db", "settings", "ports", "domain"},
+    "extras": set(),
+    "adapters": {"db", "extras", "settings", "ports", "domain"},
     "app.container": {"settings", "adapters", "ports", "domain"},
     "app.doctor": {"app.container", "settings", "adapters", "ports", "domain"},
     "app.migrate": {"app.container", "settings", "adapters", "domain"},
@@ -67,7 +68,7 @@ ALLOWED = {
         "domain",
     },
     "app.functions": {"app.entry_points", "http.common"},
-    "cli": {"app", "adapters", "service", "formats", "settings", "ports", "domain"},
+    "cli": {"app", "adapters", "service", "formats", "settings", "extras", "ports", "domain"},
 }
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 
