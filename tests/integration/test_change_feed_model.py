@@ -219,7 +219,7 @@ def test_each_change_is_listed_once_and_published_in_order(
         if dice.random() < 0.3:
             listed += follower.read()
         if dice.random() < 0.3:
-            operator.announce(feeds, topic)
+            announce(feeds, topic)
     listed += follower.read()
     announce(feeds, topic, until_done=True)
     expected = {memory_id: kinds for memory_id, kinds in world.expected.items() if kinds}
@@ -253,7 +253,7 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
             number = dice.randrange(len(sessions))
             if dice.random() < 0.2:
                 listed += follower.read()
-                operator.announce(feeds, topic)
+                announce(feeds, topic)
             elif number in changed and dice.random() < 0.4:
                 _end(sessions[number], changed.pop(number), expected, commits=dice.random() < 0.8)
             else:
