@@ -133,10 +133,10 @@ def processes_of(directory: Path) -> list[int]:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[DevServer]:
+def serving(*arguments: str, command: Path = COMMAND) -> Iterator[DevServer]:
     """Run `mnemosyne dev` with these arguments in a new directory, until the context ends."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory))
+        server = DevServer(Path(directory), command=command)
         server.arguments = arguments
         try:
             server.start()

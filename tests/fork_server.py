@@ -6,6 +6,7 @@ the child's process id and later its exit code, negative for a signal. When the 
 is killed. The server ends with its standard input.
 """
 
+import atexit
 import ctypes
 import gc
 import importlib
@@ -18,7 +19,9 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -99,7 +102,7 @@ PROGRAMS: dict[str, Callable[[list[str]], None]] = {"function": run_function, "c
 
 
 def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
-    """Become the child: run the program, and end the interpreter."""
+    """Become the child: run the program, and exit as an interpreter does."""
     if request["session"]:
         os.setsid()
     for number, stream in enumerate(streams):
@@ -115,8 +118,26 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         buffering = 1 if descriptor == 2 or os.isatty(descriptor) else -1
         setattr(sys, name, os.fdopen(descriptor, mode, buffering, encoding="utf-8", closefd=False))
-    PROGRAMS[request["program"]](request["arguments"])
-    sys.exit()
+    code = 1
+    try:
+        PROGRAMS[request["program"]](request["arguments"])
+        code = 0
+    except SystemExit as exc:
+        if isinstance(exc.code, str):
+            print(exc.code, file=sys.stderr)
+        code = exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:  # noqa: BLE001 - printed, as by the interpreter
+        traceback.print_exc()
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for output in (sys.stdout, sys.stderr):
+        try:
+            output.flush()
+        except OSError:
+            code = code or 120
+    os._exit(code)
 
 
 class Server:
@@ -161,7 +182,10 @@ class Server:
             for one in (self._listener, self._woken, self._wakes, client, *self._clients.values()):
                 one.close()
             self._selector.close()
-            become(json.loads(text), streams)
+            try:
+                become(json.loads(text), streams)
+            finally:
+                os._exit(1)
         for stream in streams:
             os.close(stream)
         self._clients[pid] = client

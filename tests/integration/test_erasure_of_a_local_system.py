@@ -6,7 +6,8 @@ from pathlib import Path
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir
-from tests.dev import COMMAND, DevServer, serving
+from tests.dev import DevServer, serving
+from tests.forks import REAL
 from tests.integration.test_erasure import CANARY, files_with_the_canary
 from tests.mcp_client import TIMESTAMP
 
@@ -14,7 +15,7 @@ NOTE = f"---\ntags: [zoo]\n---\n# {CANARY} note\n\nA note about a {CANARY}.\n"
 
 
 def _run(server: DevServer, *command: str) -> str:
-    arguments = [str(COMMAND), *command, "--data-dir", str(server.directory / "data")]
+    arguments = [str(REAL), *command, "--data-dir", str(server.directory / "data")]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -49,7 +50,8 @@ def _rewrite(directory: Path) -> None:
 
 
 def test_no_file_has_a_forgotten_text(tmp_path: Path) -> None:
-    with serving() as server:
+    # A fork ends without closing the files of its queue, so `queue.db-wal` would remain.
+    with serving(command=REAL) as server:
         data = server.directory / "data"
         _store_in_every_way(server, tmp_path)
         assert server.call("memory_facets", {"prefix": "zoo"})["tags"][0]["memories"] == 5
