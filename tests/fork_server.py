@@ -130,8 +130,11 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
         code = 130
     except BaseException:  # noqa: BLE001 - printed, as by the interpreter
         traceback.print_exc()
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
+    for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+        try:
+            end()
+        except BaseException:  # noqa: BLE001 - printed, as by the interpreter
+            traceback.print_exc()
     for output in (sys.stdout, sys.stderr):
         try:
             output.flush()

@@ -108,7 +108,7 @@ def test_an_edited_note_with_an_earlier_date_is_reported(
     assert _import(note, *where[way]).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     note.write_text(earlier.format(f"The heron came earlier, {way} {name}."))
     done = _import(note, *where[way])
-    assert (done.returncode, done.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n")
+    assert (done.returncode, done.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n"), done.stderr
     failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
     assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
     assert "1 failure with causes" in done.stderr
