@@ -1,7 +1,6 @@
 """The authorization server behind Cloud Run's front end, with two instances and with killed instances."""
 
 import secrets
-import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -33,8 +32,8 @@ def web(deployment: OAuthDeployment) -> Iterator[httpx.Client]:
         yield opened
 
 
-def _browser(deployment: OAuthDeployment, trust: ssl.SSLContext | None = None) -> httpx.Client:
-    return httpx.Client(base_url=deployment.issuer, verify=trust or deployment.trust, timeout=120)
+def _browser(deployment: OAuthDeployment) -> httpx.Client:
+    return httpx.Client(base_url=deployment.issuer, verify=deployment.trust, timeout=120)
 
 
 def _another_address(deployment: OAuthDeployment) -> None:
@@ -126,8 +125,7 @@ def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
             deployment.auth.add_instance()
         _another_address(deployment)
         with ThreadPoolExecutor(8) as pool:
-            trust = deployment.trust
-            browsers = [_browser(deployment, trust) for _ in range(8)]
+            browsers = [_browser(deployment) for _ in range(8)]
             tried = [
                 pool.submit(exchange, browsers[n % 8], way.client, way.code, resource=deployment.url)
                 for n in range(100)
