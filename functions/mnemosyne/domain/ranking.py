@@ -142,10 +142,9 @@ def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores so that the least listed score becomes 0 and the largest listed score becomes 1.
 
-    The first `listed` scores are the listed ones. A score below the least of them becomes 0 too.
-
-    If all listed scores are equal, each score becomes 1 or 0. With `flat`, a score above `flat` becomes 1, and any
-    other score 0. Without `flat`, a score below the listed scores becomes 0, and any other score 1.
+    The first `listed` scores are the listed ones. A score below the least of them becomes 0 too. If all listed scores
+    are equal, each score becomes 1 or 0. With `flat`, a score above `flat` becomes 1, and any other score 0. Without
+    `flat`, a score below the listed scores becomes 0, and any other score 1.
     """
     if not listed:
         return [0.0] * len(scores)
