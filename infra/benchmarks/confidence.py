@@ -3,12 +3,13 @@
     python -m infra.benchmarks.confidence [--embedder gemini]
 
 Each tuning set is searched for its unanswerable questions, and each of the two collections of conversations for the
-questions of the other. The columns are the ROC AUC of the best hit's sum of cosine and share of words, and of either
-alone; then the error rates at the thresholds of `mnemosyne.domain.confidence`: answerable questions whose hits are
-weak, and unanswerable ones with a strong hit.
+questions of the other: those about strangers, and those that name a person of this collection. The columns are the ROC
+AUC of the best hit's sum of cosine and share of words, and of either alone; then the error rates at the thresholds of
+`mnemosyne.domain.confidence`: answerable questions whose hits are weak, and unanswerable ones with a strong hit.
 """
 
 import argparse
+import re
 import tempfile
 from collections.abc import Sequence
 
@@ -41,24 +42,44 @@ def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[
     """Return the values of each question's best hits, and the best confidence."""
     rows, best = [], []
     for question in questions:
-        ranked, found = stored.rank(question.text, SearchMode.HYBRID)
-        pairs = [(one.candidate.vector_score or 0.0, found.words_share(one.candidate) or 0.0) for one in ranked[:HITS]]
-        pairs = pairs or [(0.0, 0.0)]
-        rows.append([max(a for a, _ in pairs), max(b for _, b in pairs), max(a + b for a, b in pairs)])
+        ranked, _ = stored.rank(question.text, SearchMode.HYBRID)
+        hits = [(hit.candidate.vector_score or 0.0, hit.candidate.words_share or 0.0) for hit in ranked[:HITS]]
+        hits = hits or [(0.0, 0.0)]
+        rows.append([*map(max, zip(*hits, strict=True)), max(cosine + share for cosine, share in hits)])
         order = list(Confidence)
-        best.append(max((confidence(stored.model, a, b) for a, b in pairs), key=order.index))
+        best.append(max((confidence(stored.model, cosine, share) for cosine, share in hits), key=order.index))
     return np.array(rows), best
 
 
-def measure(stored: Stored, kind: str, others: Sequence[Question]) -> None:
+def people(collection: Collection) -> set[str]:
+    """Return the names that contents of the collection begin with."""
+    return {
+        name for document in collection.documents.values() if (name := document["text"].partition(": ")[0]).isalpha()
+    }
+
+
+def unanswerable(stored: Stored, others: Collection | None) -> dict[str, list[Question]]:
+    """Return questions without an answer, by kind. `others` are conversations of other people."""
+    by_kind: dict[str, list[Question]] = {}
+    known = people(stored.collection)
+    for question in stored.collection.unanswerable if others is None else others.answerable:
+        kind = question.kind
+        if others is not None:
+            named = any(re.search(rf"\b{name}\b", question.text) for name in known)
+            kind = "known people" if named else "strangers"
+        by_kind.setdefault(kind, []).append(question)
+    return by_kind
+
+
+def measure(stored: Stored, kind: str, questions: Sequence[Question]) -> None:
     """Print a row."""
     answerable, near = values(stored, stored.collection.answerable[:QUESTIONS])
-    unanswerable, far = values(stored, others[:QUESTIONS])
-    areas = [auc(answerable[:, column], unanswerable[:, column]) for column in (2, 0, 1)]
+    without, far = values(stored, questions[:QUESTIONS])
+    areas = [auc(answerable[:, column], without[:, column]) for column in (2, 0, 1)]
     missed = np.mean([one is Confidence.WEAK for one in near])
     wrong = np.mean([one is Confidence.STRONG for one in far])
     name = f"{stored.collection.name}, {kind}"
-    print(f"| {name[:50]:50} |" + "".join(f" {one:.2f} |" for one in (*areas, missed, wrong)))
+    print(f"| {name:36} |" + "".join(f" {figure:.2f} |" for figure in (*areas, missed, wrong)), flush=True)
 
 
 def main() -> None:
@@ -72,13 +93,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         embedder, space = embedder_of(arguments.embedder, scratch)
         with opened_store(space, scratch) as (memories, _):
-            for one, other in zip(ours, reversed(ours), strict=True):
-                stored = Stored(one, memories, embedder)
-                measure(stored, f"questions of {other.name}", other.answerable)
-            for collection in (make() for make in SETS.values()):
+            collections: list[tuple[Collection, Collection | None]] = [*zip(ours, reversed(ours), strict=True)]
+            for collection, others in [*collections, *((make(), None) for make in SETS.values())]:
                 stored = Stored(collection, memories, embedder)
-                for kind in sorted({one.kind for one in collection.unanswerable}):
-                    measure(stored, kind, [one for one in collection.unanswerable if one.kind == kind])
+                for kind, questions in unanswerable(stored, others).items():
+                    measure(stored, kind, questions)
 
 
 if __name__ == "__main__":

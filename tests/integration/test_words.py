@@ -8,6 +8,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain import ranking
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
@@ -31,6 +32,15 @@ def _hits(memories: PostgresMemories, namespace: str, query: str, mode: SearchMo
     """Search by words alone."""
     asked = SearchQuery(query=query, mode=mode)
     return list(find(store_of(memories, namespace), asked, None, model=FAKE_SPACE.model).hits)
+
+
+def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dict[str, float | None]:
+    """Search by words alone, and return the share of the query's words in each content."""
+    store, asked = store_of(memories, namespace), SearchQuery(query=query)
+    candidates = store.find_candidates(asked, None, model=FAKE_SPACE.model, count=100, excluded={})
+    ranked = ranking.plain(candidates)
+    shares = [entry.candidate.words_share for entry in ranked]
+    return dict(zip((hit.content for hit in store.read_hits(asked, ranked)), shares, strict=True))
 
 
 def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: PostgresMemories) -> None:
@@ -95,11 +105,29 @@ def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: Postgre
 
 def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: PostgresMemories) -> None:
     namespace = _stored(memories, "the meetings are long", "the meeting was long")
-    found = store_of(memories, namespace).find_candidates(
-        SearchQuery(query="meetings"), None, model=FAKE_SPACE.model, count=100, excluded={}
-    )
-    exact, inflected = (found.words_share(row) for row in found.rows)
-    assert exact == inflected == 1.0
+    assert list(_words_shares(memories, namespace, "meetings").values()) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("the kettle is blue", "the kettle kettle kettle is a kettle"),  # two words of the query, one word four times
+        ("the kettle is blue", "the kettle is red"),
+        ("the kettle is blue", " ".join(f"word{n}" for n in range(200)) + " kettle blue"),  # in a long memory by chance
+    ],
+)
+def test_a_memory_with_more_words_of_the_query_in_a_shorter_text_has_a_larger_share(
+    memories: PostgresMemories, more: str, less: str
+) -> None:
+    namespace = _stored(memories, more, less, "tea", "coffee")
+    shares = _words_shares(memories, namespace, "blue kettle")
+    assert 0 < shares[less] < shares[more] <= 1
+
+
+def test_a_word_that_no_memory_contains_lowers_the_share(memories: PostgresMemories) -> None:
+    namespace = _stored(memories, "the kettle is blue", "tea", "coffee")
+    (share,) = _words_shares(memories, namespace, "blue kettle zeppelin").values()
+    assert 0 < share < 0.8
 
 
 @pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])

@@ -31,8 +31,9 @@ class Candidate(NamedTuple):
     passage_score: float | None = None
     """Lexical score of the best passage of 100 words; None if the memory is one passage, or was not searched
     by words."""
-    words_score: float | None = None
-    """Lexical score without the forms of words: a word counts fully in any inflected form. None if not computed."""
+    words_share: float | None = None
+    """Share of the query's words that the memory contains, in any inflected form, at most 1. Rare words count more, and
+    a long memory has a lower share. None if not computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +50,6 @@ class Candidates:
     neighbours: Sequence[tuple[int, int, int]] = ()
     strategy: str
     full: bool
-    words_weight: float | None = None
-    """Sum of the weights of the query's eight rarest words; None for a search without words.
-
-    No memory contains most words of a long prompt.
-    """
-
-    def words_share(self, candidate: Candidate) -> float | None:
-        """Return the candidate's share of the query's words by weight, at most 1; None if not computed."""
-        if candidate.words_score is None or self.words_weight is None:
-            return None
-        return min(1.0, candidate.words_score / (self.words_weight or 1.0))
 
 
 @dataclass(slots=True)

@@ -81,7 +81,7 @@ def search(
         reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
     without_minimum = min(query.limit, len(ranked))
-    ranked = with_confidence(query, ranked, candidates, embedder.model)
+    ranked = with_confidence(query, ranked, embedder.model)
     left_out = without_minimum - min(query.limit, len(ranked))
     strategy, reranker_fault, rerank_ms = candidates.strategy, None, None
     if reranker and by_meaning and ranked:
@@ -155,12 +155,12 @@ def rank(
     return ordered, candidates
 
 
-def with_confidence(query: SearchQuery, ranked: list[Ranked], candidates: Candidates, model: str) -> list[Ranked]:
+def with_confidence(query: SearchQuery, ranked: list[Ranked], model: str) -> list[Ranked]:
     """Set the confidence of each candidate, and leave out candidates below the minimum confidence of the query."""
     if query.query is None:
         return ranked
     for entry in ranked:
-        entry.confidence = confidence(model, entry.candidate.vector_score, candidates.words_share(entry.candidate))
+        entry.confidence = confidence(model, entry.candidate.vector_score, entry.candidate.words_share)
     minimum = query.min_confidence
     return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 

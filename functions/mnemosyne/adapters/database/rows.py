@@ -244,7 +244,6 @@ def read_candidates(answer: Mapping[str, Any]) -> Candidates:
         neighbours=list(zip(*(column or () for column in answer["candidates"]["neighbours"]), strict=True)),
         strategy=answer["strategy"],
         full=answer["full"],
-        words_weight=answer["words_weight"],
     )
 
 

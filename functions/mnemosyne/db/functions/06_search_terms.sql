@@ -148,4 +148,16 @@ LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2
     / (2.2 + 0.72 * (least(4.0 * p_mean_length, cardinality((w).keys)) - p_mean_length) / (p_mean_length + 40.0));
 
-REVOKE ALL ON FUNCTION words_in_languages, query_forms, search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;
+-- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the share
+-- without length normalization; null counts as 0. p_length is the number of distinct words of the memory.
+--
+-- Unlike a lexical score, the share does not depend on how often a word occurs, and the length of a memory matters twice
+-- as much: a long memory contains many words by chance.
+CREATE OR REPLACE FUNCTION share_by_length(p_share double precision, p_length integer, p_mean_length double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE
+RETURN least(1.0, coalesce(p_share, 0.0)
+    / (1.0 + 0.55 * (least(4.0 * p_mean_length, p_length) - p_mean_length) / (p_mean_length + 40.0)));
+
+REVOKE ALL ON FUNCTION words_in_languages, query_forms, search_terms(text, text), terms_vector, lexical_score, share_by_length
+    FROM PUBLIC;

@@ -38,13 +38,16 @@ $$;
 --   neighbours  three arrays: `head`, `place` and `row`. Entry i of each array says that the memory in row row[i] is at
 --               place place[i] relative to the memory in row head[i].
 --
+-- The column `words_share` is the share of the query's words that the memory contains. p_word_keys are the keys of these
+-- words, and p_word_shares their shares of the weight of all of them.
+--
 -- The column `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores
 -- of other memories, but is not itself a result. The column `statement_key` is computed only for memories that have the
 -- same wording as another row.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
-    p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_terms sparsevec,
-    p_mean_length double precision, p_heads uuid[]
+    p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_word_keys integer[],
+    p_word_shares double precision[], p_mean_length double precision, p_heads uuid[]
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -74,22 +77,19 @@ BEGIN
                         THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                         ELSE 1.0 - (m.embedding <=> p_vector) END) AS vector_score,
-                    coalesce(members.lexical_score, (
-                        SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
-                    ), 0) AS lexical_score,
+                    coalesce(members.lexical_score, lexical_score(w, p_terms, p_mean_length), 0) AS lexical_score,
                     -- A content of at most 200 bytes has several passages only by a long title or many tags: they are
                     -- not read. Passages have about the same length, so their scores need no length normalization.
-                    CASE WHEN octet_length(m.content) > 200 THEN (
-                        SELECT - min(passage <#> p_terms) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
-                        WHERE w.memory_id = m.id
-                    ) END AS passage_score,
-                    CASE WHEN members.listed OR members.direct THEN (
-                        SELECT lexical_score(w, p_word_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
-                    ) END AS words_score,
+                    CASE WHEN octet_length(m.content) > 200
+                        THEN (SELECT - min(passage <#> p_terms) FROM unnest(w.passages) AS passage) END AS passage_score,
+                    CASE WHEN p_word_keys IS NOT NULL AND (members.listed OR members.direct) THEN share_by_length(
+                        (SELECT sum(q.share) FROM unnest(p_word_keys, p_word_shares) AS q (key, share) WHERE q.key = ANY (w.keys)),
+                        cardinality(w.keys), p_mean_length) END AS words_share,
                     members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
                     -- octet_length() does not read a content that is stored out of line
                     octet_length(m.content) AS length
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
+                LEFT JOIN LATERAL (SELECT * FROM memory_words w WHERE w.memory_id = members.id OFFSET 0) AS w ON true
                 ORDER BY members.place
             ) AS s
         ), shared AS (
@@ -109,7 +109,7 @@ BEGIN
                 array_agg(k.eligible),
                 array_agg(k.length),
                 array_agg(CAST(k.passage_score AS real)),
-                array_agg(CAST(k.words_score AS real))) AS columns
+                array_agg(CAST(k.words_share AS real))) AS columns
             FROM (SELECT * FROM scored s ORDER BY s.index) AS k
         )
         SELECT json_build_object(
@@ -128,7 +128,8 @@ $$;
 -- candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
-    p_word_terms sparsevec, p_mean_length double precision, p_statements boolean, p_as_of timestamptz
+    p_word_keys integer[], p_word_shares double precision[], p_mean_length double precision, p_statements boolean,
+    p_as_of timestamptz
 ) RETURNS json
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -150,8 +151,11 @@ BEGIN
                 SELECT CAST(- min(passage <#> p_terms) AS real) FROM memory_words w CROSS JOIN LATERAL unnest(w.passages) AS passage
                 WHERE w.memory_id = r.id
             ) END),
-            array_agg(CASE WHEN r.lexical_score IS NOT NULL THEN (
-                SELECT CAST(lexical_score(w, p_word_terms, p_mean_length) AS real) FROM memory_words w WHERE w.memory_id = r.id
+            array_agg(CASE WHEN r.lexical_score IS NOT NULL AND p_word_keys IS NOT NULL THEN (
+                SELECT CAST(share_by_length(
+                    (SELECT sum(q.share) FROM unnest(p_word_keys, p_word_shares) AS q (key, share) WHERE q.key = ANY (w.keys)),
+                    cardinality(w.keys), p_mean_length) AS real)
+                FROM memory_words w WHERE w.memory_id = r.id
             ) END)))
         FROM (
             SELECT m.id, timestamp_then(m, p_as_of) AS "timestamp", m.rating_count, m.rating_sum, m.wording,

@@ -64,8 +64,8 @@ DECLARE
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_terms sparsevec;
-    terms_weight double precision;
+    word_keys integer[];  -- of the query's eight rarest words: no memory contains most words of a long prompt
+    word_shares double precision[];  -- the share of each of these words of the weight of all of them
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
@@ -140,12 +140,14 @@ BEGIN
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.share IS NOT NULL AND t.together * own_memories <= lexical_rows),
             terms_vector(array_agg(t.key), array_agg(t.weight)),
-            terms_vector(array_agg(t.key) FILTER (WHERE t.share IS NOT NULL), array_agg(t.word_weight) FILTER (WHERE t.share IS NOT NULL)),
-            sum(t.word_weight) FILTER (WHERE t.place <= 8)
-        INTO keys, terms, word_terms, terms_weight FROM (
-            SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
-                row_number() OVER (ORDER BY s.share, s.key) AS place
-            FROM search_terms(p_namespace, p_query) AS s
+            array_agg(t.key) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL),
+            array_agg(t.word_weight / t.weight_of_eight) FILTER (WHERE t.place <= 8 AND t.share IS NOT NULL)
+        INTO keys, terms, word_keys, word_shares FROM (
+            SELECT o.*, sum(o.word_weight) FILTER (WHERE o.place <= 8) OVER () AS weight_of_eight FROM (
+                SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
+                    row_number() OVER (ORDER BY s.share, s.key) AS place
+                FROM search_terms(p_namespace, p_query) AS s
+            ) AS o
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
@@ -166,17 +168,16 @@ BEGIN
     END IF;
     RETURN json_build_object(
         'strategy', concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END),
-        'words_weight', terms_weight,
         'full', coalesce(cardinality(ids), 0) + coalesce(cardinality(lexical_ids), 0)
             >= CASE WHEN strategy = 'hnsw' THEN nearest ELSE p_candidates END,
         'candidates', CASE WHEN by_words AND query_vector IS NOT NULL THEN candidate_rows(
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
-            query_vector, terms, word_terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
+            query_vector, terms, word_keys, word_shares, mean_length, ids[1:heads] || lexical_ids[1:heads])
         ELSE list_rows(
-            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_terms, mean_length, p_query IS NOT NULL AND p_mode <> 'exact',
-            filters.as_of)
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, terms, word_keys, word_shares, mean_length,
+            p_query IS NOT NULL AND p_mode <> 'exact', filters.as_of)
         END);
 END
 $$;
