@@ -41,7 +41,7 @@ DOCUMENTED = (
     "hybrid with sessions / semantic, 10,000",
     "hybrid, 100,000 / 10,000, among 111,000",
     "meaning, isolated / as the owner, 10,000",
-    "upsert / asyncpg's fastest upsert",
+    "upsert / asyncpg COPY",
     "publish to stored / bare upserts, batches of 100, 4 workers",
     "mnemosyne import / what ingest stores",
     "cold start of mcp, tools/list / hello",

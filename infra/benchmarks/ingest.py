@@ -16,8 +16,10 @@ from typing import Any
 import asyncpg
 import fasteners
 import numpy as np
+import orjson
 import pg8000.dbapi
 import pgvector.asyncpg
+from pg8000.native import to_statement
 from pgvector import HalfVector
 
 from infra.benchmarks import corpus
@@ -35,8 +37,10 @@ from mnemosyne.cli.local import functions, postgres, stack
 from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
+from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.wording import wording_id
 from mnemosyne.ids import new_id
 from mnemosyne.ports.embedder import Vector
 
@@ -51,7 +55,6 @@ _COLUMNS = (
 _BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
 _BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
 BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
-BARE_ASYNCPG = f"{_BARE_INSERT}($1, $2, $3, $4, $5, $6, $7, $8){_BARE_CONFLICT}"
 # The columns of the table that asyncpg copies into, with their values.
 _INCOMING = [column.strip('"') for column in _COLUMNS]
 CREATE_BARE_INCOMING = f"""
@@ -105,36 +108,34 @@ def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[
     for _ in range(rounds):
         made = make(count, SPACE.dimension)
         again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
-        for name, way in (("executemany", _asyncpg_upsert), ("COPY", _asyncpg_copy)):
+        for name, user, way in (
+            ("asyncpg COPY", postgres.OWNER, _asyncpg_copy),
+            ("asyncpg with the same statements", postgres.RUNTIME_USER, _asyncpg_store),
+        ):
             emptied()
-            rates[name].append(rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
+            rates[name].append(rate(count, lambda: asyncio.run(_asyncpg(server, user, made, way))))  # noqa: B023
         emptied()
         with pool.connection() as connection:
             connection.script(ingest_sql.CREATE_INCOMING)
             rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
         emptied()
-        rates["claim"].append(rate(count, lambda: _claim(store, made)))  # noqa: B023
+        rates["claim to commit"].append(rate(count, lambda: _claim(store, made)))  # noqa: B023
         rates["duplicates"].append(rate(count, lambda: _claim(store, again)))  # noqa: B023
     pool.close()
     owner.close()
     return rates
 
 
-async def _asyncpg(
-    server: postgres.EmbeddedPostgres, made: Sequence[Row], way: Callable[[Any, Sequence[Row]], Awaitable[None]]
-) -> None:
-    connection = await asyncpg.connect(
-        host=str(server.socket_directory), user=postgres.OWNER, database=postgres.DATABASE
-    )
+Way = Callable[[Any, Sequence[Row]], Awaitable[None]]
+
+
+async def _asyncpg(server: postgres.EmbeddedPostgres, user: str, made: Sequence[Row], way: Way) -> None:
+    connection = await asyncpg.connect(host=str(server.socket_directory), user=user, database=postgres.DATABASE)
     await pgvector.asyncpg.register_vector(connection)
-    await connection.execute(CREATE_BARE_INCOMING)
+    await connection.execute(CREATE_BARE_INCOMING if user == postgres.OWNER else ingest_sql.CREATE_INCOMING)
     for batch in batches(made):
         await way(connection, batch)
     await connection.close()
-
-
-async def _asyncpg_upsert(connection: Any, batch: Sequence[Row]) -> None:
-    await connection.executemany(BARE_ASYNCPG, [(*_values(r), HalfVector(v)) for r, v in batch])
 
 
 async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
@@ -144,6 +145,23 @@ async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
         await connection.execute(
             f"INSERT INTO memories ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)} FROM incoming{_BARE_CONFLICT}"
         )
+
+
+async def _asyncpg_store(connection: Any, batch: Sequence[Row]) -> None:
+    """Store with the product's statements, so that the only difference to `_upsert` is the driver."""
+    async with connection.transaction():
+        await connection.execute("SELECT set_config('mnemosyne.namespace', $1, true)", NAMESPACE)
+        records = [
+            (
+                new_id(), *(r.fields | {"metadata": orjson.dumps(r.metadata).decode()}).values(),
+                [tag_key(tag) for tag in r.tags], r.content_hash, HalfVector(v), wording_id(r.content, r.session),
+            )
+            for r, v in batch
+        ]  # fmt: skip
+        await connection.copy_records_to_table("incoming", records=records)
+        statement, arguments = to_statement(ingest_sql.STORE)
+        values = {"namespace": NAMESPACE, "model": "bench", "dimension": SPACE.dimension, "requests": "[]"}
+        await connection.fetch(statement, *arguments(values))
 
 
 def _upsert(connection: Connection, made: Sequence[Row]) -> None:
@@ -217,7 +235,9 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("TRUNCATE memories CASCADE")
             with pipeline(directory, server, workers) as queue:
-                queue.publish(NAMESPACE, make_one())  # the function's first push loads its embedder
+                queue.publish(
+                    NAMESPACE, [request for request, _ in make(1, OFFLINE.dimension)]
+                )  # the function's first push loads its embedder
                 _wait_stored(owner, 1)
                 whole = rate(total, lambda: _send(queue, made, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
@@ -225,11 +245,6 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
             messages = "single messages" if size == 1 else f"batches of {size}"
             ratios[f"{messages}, {workers} worker{'s' * (workers > 1)}"] = whole / by_hand
     return ratios
-
-
-def make_one() -> list[IngestRequest]:
-    """Make one memory."""
-    return [request for request, _ in make(1, OFFLINE.dimension)]
 
 
 def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
@@ -250,18 +265,16 @@ def figures(count: int, rounds: int) -> list[Figure]:
     """Measure the pipeline and the upserts with this many rows per round."""
     with _server(SPACE) as (_, server):
         rates = upserts(server, count, rounds)
-    fastest = [max(pair) for pair in zip(rates["executemany"], rates["COPY"], strict=True)]
-    made = [
-        Figure.of(
-            f"{name} / asyncpg's fastest upsert",
-            [a / b for a, b in zip(rates[way], fastest, strict=True)],
-            goal,
-            more_is_better=True,
-        )
-        for name, way, goal in (
-            ("upsert", "upsert", 0.9), ("claim to commit", "claim", None), ("duplicates", "duplicates", None)
-        )
-    ]  # fmt: skip
+    compared = (
+        ("upsert", "asyncpg COPY", 0.9),
+        ("upsert", "asyncpg with the same statements", 0.9),
+        ("claim to commit", "asyncpg COPY", None),
+        ("duplicates", "asyncpg COPY", None),
+    )
+    made = []
+    for way, reference, goal in compared:
+        each = [own / other for own, other in zip(rates[way], rates[reference], strict=True)]
+        made.append(Figure.of(f"{way} / {reference}", each, goal, more_is_better=True))
     ratios: dict[str, list[float]] = defaultdict(list)
     with _server(OFFLINE) as (directory, server):
         for _ in range(rounds):
