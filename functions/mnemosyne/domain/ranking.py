@@ -74,7 +74,7 @@ POOL = 20
 CHOSEN = 10
 """Number of candidates that `diversify` chooses one by one. The other candidates keep the penalty computed up to
 then."""
-JOINING = 10
+JOINING = 20
 """Number of best candidates whose direct neighbours in the session become candidates, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
