@@ -152,8 +152,8 @@ def _picture(browser: Chromium) -> bytes:
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     _settle(browser)
     clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
-    asked = {"captureBeyondViewport": True, "clip": clip}
-    return base64.b64decode(browser.driver.execute_cdp_cmd("Page.captureScreenshot", asked)["data"])
+    arguments = {"captureBeyondViewport": True, "clip": clip}
+    return base64.b64decode(browser.driver.execute_cdp_cmd("Page.captureScreenshot", arguments)["data"])
 
 
 def _join(browser: Chromium, scratch: Path, target: Path, pictures: Mapping[str, bytes]) -> None:

@@ -65,14 +65,15 @@ class Progress:
 
 def entries(lock: Path, names: Sequence[str] = ()) -> dict[str, str]:
     """Return the entries of a lock file by package, all or only these. Raises InstallationError if one is missing."""
-    found: dict[str, str] = {}
+    entries_by_name: dict[str, str] = {}
     for entry in re.split(r"\n(?=[^\s#])", lock.read_text().strip()):
         name = entry.partition("==")[0]
         if name in names or not names:
-            found[name] = f"{found.get(name, '')}{entry}\n"  # numpy has two versions for two versions of Python
-    if missing := set(names) - found.keys():
+            # numpy has two versions for two versions of Python
+            entries_by_name[name] = f"{entries_by_name.get(name, '')}{entry}\n"
+    if missing := set(names) - entries_by_name.keys():
         raise InstallationError(f"{lock.name} has no package {', '.join(sorted(missing))}")
-    return found
+    return entries_by_name
 
 
 def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
@@ -90,15 +91,15 @@ def install(lock: Path, names: Sequence[str], progress: Progress) -> None:
         requirements.flush()
         _run(progress, *uv, *into, "--require-hashes", "--requirement", requirements.name)
     _run(progress, *uv, *into, "--no-build-isolation", "--editable", ROOT)
-    kept = entries(LOCAL) | entries(lock, names)
+    needed = entries(LOCAL) | entries(lock, names)
     if has_all or DEVELOPMENT_IS_INSTALLED.exists():
-        kept |= entries(DEVELOPMENT)
+        needed |= entries(DEVELOPMENT)
     else:
         for programs in _postgresql_18():
             for directory in programs.parent.iterdir():
                 shutil.rmtree(directory)
                 directory.mkdir()  # the package reads the modes of the directories
-    tools = {"pip", "setuptools", *entries(INSTALLER)} - kept.keys()
+    tools = {"pip", "setuptools", *entries(INSTALLER)} - needed.keys()
     _run(progress, *uv, "uninstall", "--python", PYTHON, *sorted(tools))
 
 

@@ -27,7 +27,7 @@ def smoke(url: str, *, seconds: float = SECONDS) -> str:
     content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
     memory = {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]}
     request_id = _call(url, "ingest_memory", memory, deadline)["request_id"]
-    memory_id = _stored(url, request_id, deadline)
+    memory_id = _stored_memory(url, request_id, deadline)
     result = _call(url, "memory_search", {"query": content, "limit": 3}, deadline)
     _call(url, "delete_memory", {"id": memory_id}, deadline)
     if memory_id not in [hit["id"] for hit in result["memories"]]:
@@ -37,7 +37,7 @@ def smoke(url: str, *, seconds: float = SECONDS) -> str:
     return f"{url} works: memory {memory_id} was stored, found and deleted."
 
 
-def _stored(url: str, request_id: str, deadline: float) -> str:
+def _stored_memory(url: str, request_id: str, deadline: float) -> str:
     """Wait for the outcome of a request to ingest, and return the stored memory's id."""
     while True:
         (status,) = _call(url, "ingest_status", {"request_id": request_id}, deadline)["requests"]

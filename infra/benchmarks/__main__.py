@@ -71,15 +71,15 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     arguments = parser.parse_args()
-    figures = [one for name in arguments.part or PARTS for one in PARTS[name](arguments.full)]
+    figures = [figure for name in arguments.part or PARTS for figure in PARTS[name](arguments.full)]
     print(table(figures))
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    baseline = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if arguments.keep:
-        kept |= {one.name: dataclasses.asdict(one) for one in figures}
-        KEPT.write_text(json.dumps(kept, indent=2) + "\n")
-        write_document([Figure(**kept[name]) for name in DOCUMENTED if name in kept])
+        baseline |= {figure.name: dataclasses.asdict(figure) for figure in figures}
+        KEPT.write_text(json.dumps(baseline, indent=2) + "\n")
+        write_document([Figure(**baseline[name]) for name in DOCUMENTED if name in baseline])
         return 0
-    worse = regressions(figures, kept)
+    worse = regressions(figures, baseline)
     for sentence in worse:
         print(f"WORSE than 1.5 times what was kept: {sentence}", file=sys.stderr)
     return 1 if worse else 0

@@ -58,7 +58,7 @@ def _contents(name: str, count: int) -> list[str]:
 def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
     """Return how many memories per second `ingest` stores from a full queue."""
     now = datetime.now(UTC)
-    requests = [IngestRequest.of(issue_request_id("bench"), content=one, timestamp=now) for one in contents]
+    requests = [IngestRequest.of(issue_request_id("bench"), content=content, timestamp=now) for content in contents]
     before = system.memories_of("bench").stats().memories
     started = time.perf_counter()
     for at in range(0, len(requests), 100):
@@ -71,7 +71,7 @@ def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
 def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> float:
     """Return how many memories per second an import follows to their outcome."""
     source = home / "source.jsonl"
-    lines = (json.dumps({"content": one, "timestamp": "2026-05-20T12:00:00Z"}) for one in contents)
+    lines = (json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z"}) for content in contents)
     source.write_text("\n".join(lines))
     destination = OverPubSub(system, "bench")
     journal = Journal(source, destination.name)
@@ -79,7 +79,7 @@ def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> 
     importer.run(
         formats.read(source, "jsonl"), import_source.Source.at(source), destination, journal, lambda count: None
     )
-    taken = time.perf_counter() - started
+    seconds = time.perf_counter() - started
     assert journal.totals().states["stored"] == len(contents)
     journal.finish()
-    return len(contents) / taken
+    return len(contents) / seconds

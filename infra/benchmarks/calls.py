@@ -148,7 +148,7 @@ async def measured(rounds: int) -> list[Figure]:
         "the bare SDK": bare(),
         "its high-level server": high_level(),
     }
-    made = []
+    results = []
     async with AsyncExitStack() as stack:
         for app in apps.values():
             await stack.enter_async_context(app.router.lifespan_context(app))
@@ -159,8 +159,8 @@ async def measured(rounds: int) -> list[Figure]:
                     costs[name].append(await _cost(app, era))
             for (ours_, other), goal in COMPARED.items():
                 pairs = zip(costs[ours_][1:], costs[other][1:], strict=True)
-                made.append(Figure.of(f"{ours_} / {other}, {era}", [a / b for a, b in pairs], goal))
-    return made
+                results.append(Figure.of(f"{ours_} / {other}, {era}", [a / b for a, b in pairs], goal))
+    return results
 
 
 async def _cost(app: Starlette, era: str) -> float:

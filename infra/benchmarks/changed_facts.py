@@ -49,7 +49,7 @@ class Figures:
 
 def held_out() -> frozenset[str]:
     """Return the names of the attributes that are held out."""
-    return frozenset(one.name for kind in kinds().values() for one in kind.attributes[1::2])
+    return frozenset(attribute.name for kind in kinds().values() for attribute in kind.attributes[1::2])
 
 
 def of_pairs(pairs: Sequence[dict[str, object]]) -> Figures:
@@ -69,19 +69,21 @@ def of_store(
 ) -> tuple[dict[str, Figures], float]:
     """Count the hints of stored memories by part of the set, and return the median milliseconds of a hint."""
     parts = {name: Figures() for name in ("tuned on", "held out", "states no fact")}
-    times, facts, held = [], collection.facts, held_out()
+    times, facts, held_out_attributes = [], collection.facts, held_out()
     later = {name for _, name in collection.changes}
     for number, name in enumerate(collection.documents):
         fact = facts.get(name)
         weight = 1 if fact else sample
         if number % weight:
             continue
-        figures = parts["states no fact" if fact is None else "held out" if fact.attribute in held else "tuned on"]
+        figures = parts[
+            "states no fact" if fact is None else "held out" if fact.attribute in held_out_attributes else "tuned on"
+        ]
         start = time.perf_counter()
-        found = list(hints(name))
+        hinted = list(hints(name))
         times.append(1000 * (time.perf_counter() - start))
-        right = sum(fact.is_another_value(facts.get(one)) for one in found) if fact else 0
-        figures.hints += weight * len(found)
+        right = sum(fact.is_another_value(facts.get(hinted_name)) for hinted_name in hinted) if fact else 0
+        figures.hints += weight * len(hinted)
         figures.right += right
         if name in later:
             figures.changes += 1
@@ -103,8 +105,8 @@ def main() -> None:
         with opened_store(space, scratch) as (memories, _):
             conversations = Collection.read("conversations", OURS["many_conversations"])
             for collection, sample in ((short_facts(), 1), (assistant_logs(), SAMPLE), (conversations, 1)):
-                stored = Stored(collection, memories, embedder)
-                parts, milliseconds = of_store(collection, stored.may_replace, sample=sample)
+                store = Stored(collection, memories, embedder)
+                parts, milliseconds = of_store(collection, store.may_replace, sample=sample)
                 for part, figures in parts.items():
                     if figures.hints or figures.changes or (part == "states no fact" and not collection.facts):
                         print(f"| {collection.name}, {part} | {figures}")

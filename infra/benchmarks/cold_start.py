@@ -78,8 +78,8 @@ def figures(rounds: int) -> list[Figure]:
         ratios: dict[str, list[float]] = {name: [] for name in cases if name != "hello"}
         for number in range(rounds + 1):  # the first start compiles modules
             times = {name: first_answer(*case, environment) for name, case in cases.items()}
-            for name, each in ratios.items():
+            for name, values in ratios.items():
                 if number:
-                    each.append(times[name] / times["hello"])
+                    values.append(times[name] / times["hello"])
     goals = {"mcp, tools/list": 3.0}
-    return [Figure.of(f"cold start of {name} / hello", each, goals.get(name)) for name, each in ratios.items()]
+    return [Figure.of(f"cold start of {name} / hello", values, goals.get(name)) for name, values in ratios.items()]

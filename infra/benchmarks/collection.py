@@ -58,17 +58,17 @@ class Collection:
     @property
     def answerable(self) -> list[Question]:
         """The questions with relevant documents."""
-        return [one for one in self.questions if one.relevant]
+        return [question for question in self.questions if question.relevant]
 
     @property
     def unanswerable(self) -> list[Question]:
         """The questions without relevant documents."""
-        return [one for one in self.questions if not one.relevant]
+        return [question for question in self.questions if not question.relevant]
 
     @property
     def has_tags(self) -> bool:
         """Whether the collection's documents have tags."""
-        return any(one.get("tags") for one in self.documents.values())
+        return any(document.get("tags") for document in self.documents.values())
 
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
@@ -80,30 +80,33 @@ class Collection:
         """Read the collection in these two files."""
         documents = [json.loads(line) for line in corpus.read_text().splitlines()]
         questions = [
-            Question(one["query"], one.get("kind") or one.get("category", ""), frozenset(one["relevant_ids"]))
-            for one in map(json.loads, queries.read_text().splitlines())
+            Question(row["query"], row.get("kind") or row.get("category", ""), frozenset(row["relevant_ids"]))
+            for row in map(json.loads, queries.read_text().splitlines())
         ]
-        return cls(name, {one["id"]: one for one in documents}, questions)
+        return cls(name, {document["id"]: document for document in documents}, questions)
 
     def write(self, directory: Path) -> None:
         """Write the files that `read` reads."""
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in self.documents.values()))
+        (directory / "corpus.jsonl").write_text(
+            "".join(json.dumps(document) + "\n" for document in self.documents.values())
+        )
         questions = [
-            {"query": one.text, "kind": one.kind, "relevant_ids": sorted(one.relevant)} for one in self.questions
+            {"query": question.text, "kind": question.kind, "relevant_ids": sorted(question.relevant)}
+            for question in self.questions
         ]
-        (directory / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions))
+        (directory / "queries.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
 
     def requests(self, *, sessions: bool, tags: bool) -> Iterator[tuple[str, IngestRequest]]:
         """Yield each document's id and the request that ingests it, with its session and tags or without."""
-        for name, one in self.documents.items():
+        for name, document in self.documents.items():
             yield (
                 name,
                 IngestRequest.of(
                     new_id(),
-                    content=one["text"],
-                    timestamp=datetime.fromisoformat(one["timestamp"]),
-                    session=one.get("session") if sessions else None,
-                    tags=tuple(one.get("tags", ())) if tags else (),
+                    content=document["text"],
+                    timestamp=datetime.fromisoformat(document["timestamp"]),
+                    session=document.get("session") if sessions else None,
+                    tags=tuple(document.get("tags", ())) if tags else (),
                 ),
             )

@@ -46,28 +46,33 @@ PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 def figures(size: int, rounds: int, visits: int) -> list[Figure]:
     """Measure a console with `size` memories."""
     corpus = texts(size + rounds)
-    asked = questions(corpus[size:], rounds)
+    query_texts = questions(corpus[size:], rounds)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         _fill(Path(scratch) / "data", corpus[:size])
         dev = DevServer(Path(scratch))
         try:
             dev.start()
-            costs = _pages(dev, asked)
+            costs = _pages(dev, query_texts)
             depth = _paging(dev, min(size // PAGE, 200))
-            seen = [console_browser.visit(dev.port, question) for question in asked[:visits]]
-            typed = console_browser.typing(dev.port, asked)
+            visit_times = [console_browser.visit(dev.port, question) for question in query_texts[:visits]]
+            typed = console_browser.typing(dev.port, query_texts)
             many = console_browser.rows(dev.port)
         finally:
             dev.close()
     _print(costs, depth)
-    print(console_browser.report(seen, typed, many))
+    print(console_browser.report(visit_times, typed, many))
     beside = costs.pop(NOTHING)
-    made = [
+    results = [
         Figure.of(f"page {name} / a call, {size:,}", [a / b for a, b in zip(times, beside, strict=True)])
         for name, times in costs.items()
     ]
     first = statistics.median(depth[:5])
-    return [*made, Figure.of(f"a page far back / the first, {size:,}", [one / first for one in depth[-20:]], 1.5)]
+    return [
+        *results,
+        Figure.of(
+            f"a page far back / the first, {size:,}", [milliseconds / first for milliseconds in depth[-20:]], 1.5
+        ),
+    ]
 
 
 def _fill(data: Path, contents: Sequence[str]) -> None:
@@ -90,10 +95,10 @@ def _timed(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[flo
     return (time.perf_counter() - began) * 1000, answer
 
 
-def _pages(dev: DevServer, asked: Sequence[str]) -> dict[str, list[float]]:
+def _pages(dev: DevServer, query_texts: Sequence[str]) -> dict[str, list[float]]:
     """Return the milliseconds of all calls of each page, for every round after the first three."""
     costs: dict[str, list[float]] = defaultdict(list)
-    for question in asked:
+    for question in query_texts:
         queries = {"results": question, "typing": " ".join(question.split()[:3])[:-1]}
         for name, calls in PAGES.items():
             own = {"query": queries[name]} if name in queries else {}

@@ -131,8 +131,8 @@ def rows(port: int) -> Rows:
         browser.driver.set_script_timeout(60)
         browser.open(f"http://127.0.0.1:{port}/")
         browser.driver.execute_script(WATCH)
-        for shown in range(50, ROWS, 50):
-            _wait_for_rows(browser, shown)
+        for row_count in range(50, ROWS, 50):
+            _wait_for_rows(browser, row_count)
             browser.driver.execute_script("document.querySelector('.list-end button').click()")
         _wait_for_rows(browser, ROWS)
         loaded = _long(browser)
@@ -170,7 +170,7 @@ def report(visits: Sequence[float], typed: Sequence[float], many: Rows) -> str:
     long = {"loaded": many.loaded, "restored": many.restored, "one picked": many.picked, "scrolled": many.scrolled}
     p95 = statistics.quantiles(typed, n=20)[-1]
     return "\n".join((
-        f"  first visit to first hit, each: {', '.join(f'{one:.0f}' for one in visits)}",
+        f"  first visit to first hit, each: {', '.join(f'{milliseconds:.0f}' for milliseconds in visits)}",
         f"  last key to results: median {statistics.median(typed):.0f}, p95 {p95:.0f}",
         *(f"  {ROWS:,} rows {name}, long tasks: {list(map(round, times)) or 'none'}" for name, times in long.items()),
         f"  {ROWS:,} rows scrolled, longest frame: {many.frame:.0f}",

@@ -18,26 +18,26 @@ def texts(count: int, seed: int = 7) -> list[str]:
     If there are too few paragraphs, some texts are two paragraphs.
     """
     chosen = random.Random(seed)
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for file in chosen.sample(files := _files(), len(files)):
-        found |= dict.fromkeys(_paragraphs(file))
-        if len(found) >= count:
+        distinct |= dict.fromkeys(_paragraphs(file))
+        if len(distinct) >= count:
             break
-    paragraphs = list(found)
-    while len(found) < count:
-        found[f"{chosen.choice(paragraphs)} {chosen.choice(paragraphs)}"] = None
-    return chosen.sample(list(found), count)
+    paragraphs = list(distinct)
+    while len(distinct) < count:
+        distinct[f"{chosen.choice(paragraphs)} {chosen.choice(paragraphs)}"] = None
+    return chosen.sample(list(distinct), count)
 
 
 def questions(paragraphs: list[str], count: int, seed: int = 11) -> list[str]:
     """Return six consecutive words of each of the first `count` paragraphs."""
     chosen = random.Random(seed)
-    asked = []
+    texts_ = []
     for paragraph in paragraphs[:count]:
         words = paragraph.split()
         start = chosen.randrange(max(1, len(words) - 6))
-        asked.append(" ".join(words[start : start + 6]))
-    return asked
+        texts_.append(" ".join(words[start : start + 6]))
+    return texts_
 
 
 def _files() -> list[Path]:

@@ -46,8 +46,8 @@ class Sweep:
 
     def _run(self) -> None:
         began = time.perf_counter()
-        for some in self._retention.remove_all_expired():
-            self.removed += some
+        for count in self._retention.remove_all_expired():
+            self.removed += count
             if self._stopped.is_set():
                 break
         else:
@@ -88,8 +88,8 @@ def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: i
             beside = {name: _seconds(work) for name, work in kinds.items()}
         if sweep.is_done:  # in the middle of this round
             break
-        for name, each in ratios.items():
-            each.append(beside[name] / quiet[name])
+        for name, values in ratios.items():
+            values.append(beside[name] / quiet[name])
     with sweep:
         while owner.one("SELECT count(*) AS n FROM memories WHERE expires_at <= now()")["n"]:
             time.sleep(0.5)
@@ -101,16 +101,16 @@ def _measured(owner: Connection, sweep: Sweep, database: MemoryDatabase, rows: i
         f"indexes before / after / after VACUUM: {megabytes} MB"
     )
     return [
-        Figure.of(f"{name}, during the removal of expired memories / before, {rows:,}", each, 1.2)
-        for name, each in ratios.items()
+        Figure.of(f"{name}, during the removal of expired memories / before, {rows:,}", values, 1.2)
+        for name, values in ratios.items()
     ]
 
 
 def _seconds(work: Callable[[], object]) -> float:
     """Return the median seconds of SEARCHES searches."""
-    taken = []
+    seconds = []
     for _ in range(SEARCHES):
         began = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)

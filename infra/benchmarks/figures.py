@@ -39,9 +39,9 @@ class Figure:
             return None
         return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
 
-    def worse_than(self, kept: float) -> bool:
+    def worse_than(self, baseline: float) -> bool:
         """Whether the ratio is worse than the baseline by more than TOLERATED."""
-        return self.ratio < kept / TOLERATED if self.more_is_better else self.ratio > kept * TOLERATED
+        return self.ratio < baseline / TOLERATED if self.more_is_better else self.ratio > baseline * TOLERATED
 
     @property
     def row(self) -> str:
@@ -53,13 +53,13 @@ class Figure:
 
 def table(figures: Sequence[Figure]) -> str:
     """Return the figures as a table in Markdown."""
-    return "\n".join(["| | ratio | quartiles | goal |", "|---|---|---|---|", *(one.row for one in figures)])
+    return "\n".join(["| | ratio | quartiles | goal |", "|---|---|---|---|", *(figure.row for figure in figures)])
 
 
-def regressions(figures: Sequence[Figure], kept: Mapping[str, Any]) -> list[str]:
+def regressions(figures: Sequence[Figure], baseline: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each figure that is worse than its baseline."""
     return [
-        f"{one.name}: {one.ratio:.2f}, kept {kept[one.name]['ratio']:.2f}"
-        for one in figures
-        if one.name in kept and one.worse_than(kept[one.name]["ratio"])
+        f"{figure.name}: {figure.ratio:.2f}, kept {baseline[figure.name]['ratio']:.2f}"
+        for figure in figures
+        if figure.name in baseline and figure.worse_than(baseline[figure.name]["ratio"])
     ]

@@ -28,13 +28,13 @@ INSERT INTO memories (
 )
 SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 'small' ELSE 'large' END,
     timestamptz '2025-01-01' + n * interval '1 min', text_, left(text_, 50), tags, tags,
-    encode(sha256(convert_to(n || text_, 'UTF8')), 'hex'), 'bench', vector_
+    encode(sha256(convert_to(n || text_, 'UTF8')), 'hex'), 'bench', query_vector
 FROM (
     SELECT n,
         'memory ' || n || ' about ' || md5(CAST(n % 5000 AS text)) || ' and ' || md5(CAST(n % 50 AS text)) AS text_,
         CASE WHEN n % 500 = 0 THEN ARRAY['rare'] WHEN n % 5 = 0 THEN ARRAY['common'] ELSE '{}' END AS tags,
         (SELECT CAST(array_agg(random() - 0.5 + centre) AS halfvec(64))
-         FROM (SELECT sin(n % 150 * g) AS centre FROM generate_series(1, 64) AS g) AS c) AS vector_
+         FROM (SELECT sin(n % 150 * g) AS centre FROM generate_series(1, 64) AS g) AS c) AS query_vector
     FROM generate_series(1, CAST(:rows AS integer)) AS n
 ) AS made
 """
@@ -61,11 +61,11 @@ def searches(database: MemoryDatabase) -> dict[str, Callable[[], object]]:
     store = PostgresMemories(database, "large")
 
     def vector() -> Vector:
-        made = random.standard_normal(SPACE.dimension)
-        return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
+        numbers = random.standard_normal(SPACE.dimension)
+        return np.asarray(numbers / np.linalg.norm(numbers), dtype=np.float32)
 
-    def search(query: SearchQuery, given: Vector | None) -> object:
-        ranked, _ = search_service.rank(query, given, memories=store, model=SPACE.model, lexical_weight=0.5)
+    def search(query: SearchQuery, query_vector: Vector | None) -> object:
+        ranked, _ = search_service.rank(query, query_vector, memories=store, model=SPACE.model, lexical_weight=0.5)
         return store.read_hits(query, ranked[: query.limit])
 
     words = "what about c4ca4238a0b923820dcc509a6f75849b"
@@ -94,10 +94,10 @@ def turns(*databases: MemoryDatabase) -> dict[str, list[list[float]]]:
     for name in kinds[0]:
         times[name] = [[] for _ in databases]
         for _ in range(REPEATS):
-            for kind, taken in zip(kinds, times[name], strict=True):
+            for kind, durations in zip(kinds, times[name], strict=True):
                 started = time.perf_counter()
                 kind[name]()
-                taken.append(time.perf_counter() - started)
+                durations.append(time.perf_counter() - started)
     return times
 
 

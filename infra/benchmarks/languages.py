@@ -93,9 +93,9 @@ class Memories:
         self._store = PostgresMemories(database, name)
         self._embedder = embedder.for_namespace(name)
         self._facts: dict[str, int] = {}
-        stored = [fact for language in languages for fact in facts(language)]
-        for start in range(0, len(stored), 100):
-            batch = stored[start : start + 100]
+        all_facts = [fact for language in languages for fact in facts(language)]
+        for start in range(0, len(all_facts), 100):
+            batch = all_facts[start : start + 100]
             requests = tuple(_request(fact, start + place) for place, fact in enumerate(batch))
             outcomes = ingest.store(IngestMessage(name, requests), memories=self._store, embedder=embedder).outcomes
             for fact, request in zip(batch, requests, strict=True):
@@ -113,13 +113,13 @@ class Memories:
             model=embedder.model,
             lexical_weight=embedder.lexical_weight if weight is None else weight,
         )
-        return [self._facts[str(one.candidate.id)] for one in ranked[:10]]
+        return [self._facts[str(ranked_memory.candidate.id)] for ranked_memory in ranked[:10]]
 
     def recall(self, questions: Sequence[Fact], variant: str, *, versions: int, weight: float | None = None) -> Recall:
         """Return the mean recall. `versions` is the number of memories of each fact."""
         hits = [(fact.number, self.found(fact.question, variant, weight)) for fact in questions]
-        first = sum(found[:1] == [number] for number, found in hits)
-        share = sum(found.count(number) / versions for number, found in hits)
+        first = sum(numbers[:1] == [number] for number, numbers in hits)
+        share = sum(numbers.count(number) / versions for number, numbers in hits)
         return Recall(first / len(hits), share / len(hits))
 
 
@@ -131,12 +131,14 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
     """Return the recall by language, reach (within or across) and variant."""
     recalls = {}
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        made, space = embedder_of(name, scratch)
-        embedder = RememberingEmbedder(made)
+        plain_embedder, space = embedder_of(name, scratch)
+        embedder = RememberingEmbedder(plain_embedder)
         with opened_store(space, scratch) as (store, _):
             for language in languages:
                 own = Memories(f"{language} alone", [language], store, embedder)
-                others = Memories(f"all but {language}", [one for one in languages if one != language], store, embedder)
+                others = Memories(
+                    f"all but {language}", [other for other in languages if other != language], store, embedder
+                )
                 for variant in VARIANTS:
                     questions = facts(language)
                     recalls[language, "within", variant] = own.recall(questions, variant, versions=1)
@@ -148,7 +150,7 @@ def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[st
 def mean(recalls: Sequence[Recall]) -> Recall:
     """Return the mean recall@1 and the mean recall@10."""
     count = len(recalls)
-    return Recall(sum(one.at_1 for one in recalls) / count, sum(one.at_10 for one in recalls) / count)
+    return Recall(sum(recall.at_1 for recall in recalls) / count, sum(recall.at_10 for recall in recalls) / count)
 
 
 def table(embedders: Mapping[str, Mapping[tuple[str, str, str], Recall]]) -> str:
@@ -177,7 +179,9 @@ def main() -> None:
     print(table(embedders))
     for name, recalls in embedders.items():
         for reach in ("within", "across"):
-            means = (f"{one} {mean([recalls[language, reach, one] for language in NAMES])}" for one in VARIANTS)
+            means = (
+                f"{variant} {mean([recalls[language, reach, variant] for language in NAMES])}" for variant in VARIANTS
+            )
             print(f"{name}, {reach}: {', '.join(means)}")
 
 

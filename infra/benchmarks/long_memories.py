@@ -52,10 +52,10 @@ def joined(paragraphs: Sequence[str], count: int) -> list[str]:
     return contents
 
 
-def recall(bench: Bench, namespace: str, asked: Sequence[str]) -> float:
+def recall(bench: Bench, namespace: str, query_texts: Sequence[str]) -> float:
     """Return the share of the true ten nearest memories that a search by meaning finds."""
     shares = []
-    for question in asked:
+    for question in query_texts:
         vector = bench.vector(namespace, question)
         rows = bench.owner.run(EXACT, namespace=namespace, vector=json.dumps(vector.tolist()))
         nearest = {str(row["id"]) for row in rows}
@@ -72,16 +72,21 @@ def milliseconds(bench: Bench, namespace: str, question: str) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def measure(bench: Bench, asked: Sequence[str]) -> None:
+def measure(bench: Bench, query_texts: Sequence[str]) -> None:
     """Print the times of both namespaces, their ratio, and the recall of each."""
-    pairs = [(milliseconds(bench, "long", question), milliseconds(bench, "short", question)) for question in asked]
+    pairs = [
+        (milliseconds(bench, "long", question), milliseconds(bench, "short", question)) for question in query_texts
+    ]
     pairs = pairs[WARM_UP:]
     ratios = [long / short for long, short in pairs]
     low, middle, high = statistics.quantiles(ratios, n=4)
     print("                     long    short")
     print("hybrid, ms, median" + "".join(f"{statistics.median(times):8.1f}" for times in zip(*pairs, strict=True)))
     print(f"long / short      {middle:8.2f} ({low:.2f} to {high:.2f})")
-    print("recall@10         " + "".join(f"{recall(bench, namespace, asked):8.3f}" for namespace in ("long", "short")))
+    print(
+        "recall@10         "
+        + "".join(f"{recall(bench, namespace, query_texts):8.3f}" for namespace in ("long", "short"))
+    )
 
 
 def main() -> None:
@@ -92,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     paragraphs = texts(6 * options.memories + options.questions)
     long = joined(paragraphs, options.memories)
-    asked = questions(paragraphs, options.questions + WARM_UP)
+    query_texts = questions(paragraphs, options.questions + WARM_UP)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
         try:
@@ -104,7 +109,7 @@ def main() -> None:
                 fill(bench, {"long": long})
                 fill(bench, {"short": paragraphs[: len(long)]})
                 owner.script("VACUUM ANALYZE")
-                measure(bench, asked)
+                measure(bench, query_texts)
             owner.close()
         finally:
             server.stop()

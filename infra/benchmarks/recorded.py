@@ -22,10 +22,10 @@ def record(embedder: Embedder, collection: Collection, file: Path) -> None:
 
     The vectors are half floats, as in the database.
     """
-    requests = [one for tags in (False, True) for _, one in collection.requests(sessions=False, tags=tags)]
-    parts = chain.from_iterable(chunks(one.embedded_text, embedder.chunk_limit) for one in requests)
+    requests = [request for tags in (False, True) for _, request in collection.requests(sessions=False, tags=tags)]
+    parts = chain.from_iterable(chunks(request.embedded_text, embedder.chunk_limit) for request in requests)
     documents = list(dict.fromkeys(parts))
-    questions = list(dict.fromkeys(one.text for one in collection.questions))
+    questions = list(dict.fromkeys(question.text for question in collection.questions))
     file.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         file,

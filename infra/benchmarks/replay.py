@@ -50,14 +50,14 @@ class RecordedSearch:
 
     def find_candidates(self, *_: object, **__: object) -> Candidates:
         """Return the recorded candidates."""
-        found = self.recorded["candidates"]
-        if any(len(row) != len(Candidate._fields) for row in found["rows"]):
+        candidates = self.recorded["candidates"]
+        if any(len(row) != len(Candidate._fields) for row in candidates["rows"]):
             raise SystemExit("the candidates were recorded by another version: record them again")
-        return Candidates(**found | {"rows": [Candidate(*row) for row in found["rows"]]})
+        return Candidates(**candidates | {"rows": [Candidate(*row) for row in candidates["rows"]]})
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
         """Return the cosines of the recorded vectors."""
-        packed = [np.frombuffer(base64.b64decode(self.memories[one][1]), np.float16) for one in ids]
+        packed = [np.frombuffer(base64.b64decode(self.memories[memory_id][1]), np.float16) for memory_id in ids]
         vectors = np.array(packed, dtype=np.float32)
         cosines: list[list[float | None]] = (vectors @ vectors.T).tolist()
         return cosines
@@ -65,7 +65,7 @@ class RecordedSearch:
     def rank(self, weights: Weights) -> list[str]:
         """Return the names of the ten best documents."""
         preferred = tuple(
-            TimeWindow(**{name: one and datetime.fromisoformat(one) for name, one in window.items()})
+            TimeWindow(**{name: bound and datetime.fromisoformat(bound) for name, bound in window.items()})
             for window in self.recorded["preferred"]
         )
         query = SearchQuery(query=self.recorded["question"], preferred=preferred)
@@ -77,7 +77,7 @@ class RecordedSearch:
             lexical_weight=self.recorded["lexical_weight"],
             weights=weights,
         )
-        return [self.memories[one.candidate.id][0] for one in ranked[:10]]
+        return [self.memories[ranked_memory.candidate.id][0] for ranked_memory in ranked[:10]]
 
 
 def record(file: Path, names: Sequence[str]) -> None:
@@ -91,38 +91,38 @@ def record(file: Path, names: Sequence[str]) -> None:
             owner = connection_factory(server.url(postgres.OWNER))()
             for name in names:
                 collection = collection_of(name)
-                stored = Stored(collection, memories, embedder)
+                store = Stored(collection, memories, embedder)
                 ids: set[str] = set()
                 for question in collection.answerable:
-                    recorded = _recorded(stored, question)
+                    recorded = _recorded(store, question)
                     ids.update(row.id for row in recorded["candidates"]["rows"] if row.eligible)
                     lines.write(json.dumps({"collection": name} | recorded) + "\n")
-                lines.write(json.dumps({"collection": name, "memories": _memories(stored, sorted(ids), owner)}) + "\n")
+                lines.write(json.dumps({"collection": name, "memories": _memories(store, sorted(ids), owner)}) + "\n")
             owner.close()
 
 
-def _recorded(stored: Stored, question: Question) -> dict[str, Any]:
-    query, found, lexical_weight = stored.candidates(question.text)
+def _recorded(store: Stored, question: Question) -> dict[str, Any]:
+    query, candidates, lexical_weight = store.candidates(question.text)
     return {
         "question": question.text,
         "kind": question.kind,
         "relevant": sorted(question.relevant),
         "preferred": [
-            {"after": one.after and one.after.isoformat(), "before": one.before and one.before.isoformat()}
-            for one in query.preferred
+            {"after": window.after and window.after.isoformat(), "before": window.before and window.before.isoformat()}
+            for window in query.preferred
         ],
         "lexical_weight": lexical_weight,
-        "candidates": vars(found),
+        "candidates": vars(candidates),
     }
 
 
-def _memories(stored: Stored, ids: Sequence[str], owner: Connection) -> dict[str, tuple[str, str]]:
+def _memories(store: Stored, ids: Sequence[str], owner: Connection) -> dict[str, tuple[str, str]]:
     """Return the name and the vector in base64 of each memory, by id."""
     vectors = {
         str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
         for row in owner.run(VECTORS, ids=ids)
     }
-    return {one: (name, vectors[one]) for one, name in zip(ids, stored.names(ids), strict=True)}
+    return {memory_id: (name, vectors[memory_id]) for memory_id, name in zip(ids, store.names(ids), strict=True)}
 
 
 def read(file: Path) -> dict[str, list[RecordedSearch]]:
@@ -132,7 +132,9 @@ def read(file: Path) -> dict[str, list[RecordedSearch]]:
     with gzip.open(file, "rt") as lines:
         for line in map(json.loads, lines):
             if "memories" in line:
-                by_collection[line["collection"]] = [RecordedSearch(one, line["memories"]) for one in questions]
+                by_collection[line["collection"]] = [
+                    RecordedSearch(question, line["memories"]) for question in questions
+                ]
                 questions = []
             else:
                 questions.append(line)
@@ -154,9 +156,13 @@ def try_weights(file: Path, changes: Mapping[str, float]) -> None:
 
 def _quality(searches: Sequence[RecordedSearch], weights: Weights) -> Rows:
     def rows() -> Iterator[Rows]:
-        for one in searches:
-            question = Question(one.recorded["question"], one.recorded["kind"], frozenset(one.recorded["relevant"]))
-            yield measure([question], functools.partial(_answer, one, weights))
+        for replayed in searches:
+            question = Question(
+                replayed.recorded["question"],
+                replayed.recorded["kind"],
+                frozenset(replayed.recorded["relevant"]),
+            )
+            yield measure([question], functools.partial(_answer, replayed, weights))
 
     return np.concatenate(list(rows()))
 
@@ -177,7 +183,7 @@ def main() -> None:
     else:
         try_weights(
             arguments.file,
-            {name: float(number) for name, _, number in (one.partition("=") for one in arguments.changes)},
+            {name: float(number) for name, _, number in (change.partition("=") for change in arguments.changes)},
         )
 
 

@@ -58,11 +58,11 @@ def measure(questions: Sequence[Question], search: Search) -> Rows:
     rows = []
     for question in questions:
         started = time.perf_counter()
-        found = search(question.text)[:10]
+        names = search(question.text)[:10]
         seconds = time.perf_counter() - started
-        gain = sum(1 / math.log2(place + 2) for place, name in enumerate(found) if name in question.relevant)
+        gain = sum(1 / math.log2(place + 2) for place, name in enumerate(names) if name in question.relevant)
         ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(question.relevant))))
-        recalls = [len(question.relevant & set(found[:depth])) / len(question.relevant) for depth in (5, 10)]
+        recalls = [len(question.relevant & set(names[:depth])) / len(question.relevant) for depth in (5, 10)]
         rows.append([*recalls, gain / ideal, seconds])
     return np.array(rows)
 
@@ -77,21 +77,21 @@ def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
 
 
 def run(
-    collection: Collection, embedder_: str, *, weights: bool = False, reranker: Reranker | None = None
+    collection: Collection, embedder_name: str, *, weights: bool = False, reranker: Reranker | None = None
 ) -> dict[str, dict[str, float]]:
     """Measure and print every mode on one collection, and return the means by mode."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        embedder, space = embedder_of(embedder_, scratch)
+        embedder, space = embedder_of(embedder_name, scratch)
         with opened_store(space, scratch) as (memories, server):
             plain = Stored(collection, memories, embedder, sessions=False)
-            whole = Stored(collection, memories, embedder)
-            bm25 = BM25({name: one["text"] for name, one in collection.documents.items()})
+            all_memories = Stored(collection, memories, embedder)
+            bm25 = BM25({name: document["text"] for name, document in collection.documents.items()})
             searches: dict[str, Search] = {
                 "plain BM25": bm25.search,
-                "semantic": whole.search(SearchMode.SEMANTIC),
-                "full text": whole.search(SearchMode.HYBRID, words_only=True),
+                "semantic": all_memories.search(SearchMode.SEMANTIC),
+                "full text": all_memories.search(SearchMode.HYBRID, words_only=True),
                 "hybrid, without sessions": plain.search(SearchMode.HYBRID),
-                "hybrid": whole.search(SearchMode.HYBRID),
+                "hybrid": all_memories.search(SearchMode.HYBRID),
             }
             if collection.has_tags:
                 tagged = Stored(collection, memories, embedder, tags=True)
@@ -99,40 +99,45 @@ def run(
                 searches["hybrid, with tags"] = tagged.search(SearchMode.HYBRID)
             if weights:
                 for step in range(1, 10):
-                    searches[f"hybrid, weight .{step}"] = whole.search(SearchMode.HYBRID, weight=step / 10)
+                    searches[f"hybrid, weight .{step}"] = all_memories.search(SearchMode.HYBRID, weight=step / 10)
             if reranker:
-                searches["hybrid, reranked"] = whole.reranked(reranker)
-            found = {name: measure(collection.answerable, search) for name, search in searches.items()}
+                searches["hybrid, reranked"] = all_memories.reranked(reranker)
+            rows_by_search = {name: measure(collection.answerable, search) for name, search in searches.items()}
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("ANALYZE")
             owner.close()
-            found["hybrid, after ANALYZE"] = measure(collection.answerable, searches["hybrid"])
-    _print(collection, found)
-    return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True)) for name, rows in found.items()}
+            rows_by_search["hybrid, after ANALYZE"] = measure(collection.answerable, searches["hybrid"])
+    _print(collection, rows_by_search)
+    return {
+        name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True))
+        for name, rows in rows_by_search.items()
+    }
 
 
-def _print(collection: Collection, found: dict[str, Rows]) -> None:
+def _print(collection: Collection, rows_by_search: dict[str, Rows]) -> None:
     print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.answerable)} questions")
     print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS) + f"{'time':>12}")
-    base = float(np.median(found["semantic"][:, 3]))
-    for name, rows in found.items():
+    base = float(np.median(rows_by_search["semantic"][:, 3]))
+    for name, rows in rows_by_search.items():
         means = "".join(f"{figure:12.3f}" for figure in rows.mean(axis=0)[:3])
         print(f"  {name:26}{means}{float(np.median(rows[:, 3])) / base:12.2f}")
     for before, after in STEPS:
-        if before in found and after in found:
-            print(f"  {after}: {interval(found[before], found[after])} of recall@10 more than {before}")
+        if before in rows_by_search and after in rows_by_search:
+            print(
+                f"  {after}: {interval(rows_by_search[before], rows_by_search[after])} of recall@10 more than {before}"
+            )
     print(f"  {'nDCG@10 by kind':26}" + "".join(f"{name[:11]:>12}" for name in BY_KIND))
     for kind in sorted({question.kind for question in collection.answerable}):
         chosen = np.array([question.kind == kind for question in collection.answerable])
-        print(f"    {kind[:24]:24}" + "".join(f"{found[name][chosen][:, 2].mean():12.3f}" for name in BY_KIND))
+        print(f"    {kind[:24]:24}" + "".join(f"{rows_by_search[name][chosen][:, 2].mean():12.3f}" for name in BY_KIND))
 
 
 def figures() -> list[Figure]:
     """Return the recall@10 of each mode on the conversations."""
     collection = Collection.read("conversations", OURS["conversations"])
     return [
-        Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)
-        for mode, found in run(collection, "offline").items()
+        Figure.of(f"recall@10 on conversations, {mode}", [metrics["recall@10"]], more_is_better=True)
+        for mode, metrics in run(collection, "offline").items()
     ]
 
 
@@ -177,7 +182,10 @@ def main() -> None:
         chosen = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
     else:
         chosen = [collection_of(name) for name in arguments.sets or names]
-    results = {one.name: run(one, arguments.embedder, weights=arguments.weights, reranker=reranker) for one in chosen}
+    results = {
+        collection.name: run(collection, arguments.embedder, weights=arguments.weights, reranker=reranker)
+        for collection in chosen
+    }
     directory = ROOT / "infra" / "benchmarks" / "results"
     directory.mkdir(exist_ok=True)
     (directory / "retrieval.json").write_text(json.dumps(results, indent=2))

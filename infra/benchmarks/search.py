@@ -80,7 +80,7 @@ class Bench:
 
     def cpu(self) -> float:
         """Return the CPU milliseconds of the backends: https://docs.kernel.org/scheduler/sched-stats.html."""
-        return sum(int(Path(f"/proc/{one}/schedstat").read_text().split()[0]) for one in self.processes) / 1e6
+        return sum(int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) for process in self.processes) / 1e6
 
     def cost(self, work: Callable[[], object]) -> float:
         """Return the backends' CPU milliseconds for the work."""
@@ -96,9 +96,9 @@ class Bench:
         """Return the question's embedding."""
         return self.embedder.for_namespace(namespace).embed_query(question)
 
-    def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
+    def search(self, namespace: str, question: str, vector: Vector | None, **options: object) -> list[str]:
         """Search and return the ids of the hits."""
-        query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
+        query = SearchQuery(query=question, **options)  # type: ignore[arg-type]
         memories = self.memories_of(namespace)
         ranked, _ = search.rank(query, vector, memories=memories, model=self.embedder.model, lexical_weight=0.5)
         return [str(hit.id) for hit in memories.read_hits(query, ranked[: query.limit])]
@@ -121,8 +121,8 @@ def store(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bo
     began = time.perf_counter()
     for start in range(0, len(contents), PART):
         numbers = range(start, min(start + PART, len(contents)))
-        made = [_request(n, contents[n], len(contents), sessions=sessions) for n in numbers]
-        messages = [IngestMessage(namespace, tuple(made[at : at + BATCH])) for at in range(0, len(made), BATCH)]
+        requests = [_request(n, contents[n], len(contents), sessions=sessions) for n in numbers]
+        messages = [IngestMessage(namespace, tuple(requests[at : at + BATCH])) for at in range(0, len(requests), BATCH)]
         memories = bench.memories_of(namespace)
         with ThreadPoolExecutor(bench.writers) as writers:
             list(writers.map(partial(ingest.store, memories=memories, embedder=bench.embedder), messages))
@@ -170,10 +170,10 @@ def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
     """Return the memories stored per second with the vector index in place, for ten loads."""
-    return [store(bench, "kept", [f"{n} {one}" for one in contents]) for n in range(10)]
+    return [store(bench, "kept", [f"{n} {content}" for content in contents]) for n in range(10)]
 
 
-def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -> list[float]:
+def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[str]) -> list[float]:
     """Return the cost of hybrid relative to semantic search among sessions, whose neighbours hybrid search reads.
 
     In a separate namespace, stored last, which shares the vector index with all others.
@@ -181,27 +181,27 @@ def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")
     ratios = []
-    for question in [*asked[:3], *asked]:  # the first three warm the caches
+    for question in [*query_texts[:3], *query_texts]:  # the first three warm the caches
         costs = ask(bench, "sessions", len(contents), question)
         ratios.append(costs["hybrid"] / costs["semantic"])
     return ratios[3:]
 
 
-def recall(bench: Bench, namespace: str, asked: Sequence[str], filters: Filters | None = None) -> list[float]:
+def recall(bench: Bench, namespace: str, query_texts: Sequence[str], filters: Filters | None = None) -> list[float]:
     """Return the share of the true ten nearest memories that a search by meaning finds, for each question.
 
     The filters may have tags and `after`.
     """
     shares, filters = [], filters or Filters()
     since = filters.after or START
-    for question in asked:
+    for question in query_texts:
         vector = json.dumps(bench.vector(namespace, question).tolist())
         rows = bench.owner.run(EXACT, namespace=namespace, tags=list(filters.tags), after=since, vector=vector)
         true = {str(row["id"]) for row in rows}
-        found = bench.search(
+        hit_ids = bench.search(
             namespace, question, bench.vector(namespace, question), mode=SearchMode.SEMANTIC, filters=filters
         )
-        shares.append(len(true & set(found)) / len(true))
+        shares.append(len(true & set(hit_ids)) / len(true))
     return shares
 
 
@@ -211,12 +211,12 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
     Above SMALL memories, the names of the figures contain the number.
     """
     among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
-    return [replace(one, name=f"{one.name}{among}") for one in _measured(sizes, rounds)]
+    return [replace(figure, name=f"{figure.name}{among}") for figure in _measured(sizes, rounds)]
 
 
 def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
     corpus = texts(sizes[-1] + rounds + sizes[1])
-    asked = questions(corpus[sizes[-1] :], rounds)
+    query_texts = questions(corpus[sizes[-1] :], rounds)
     costs: dict[tuple[int, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
@@ -228,15 +228,15 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
                 fill(writing, {f"n{size}": corpus[:size] for size in sizes})
             pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # a new connection to measure
             with pool.connection() as connection:
-                processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
+                processes = tuple(int(backend.run("SELECT pg_backend_pid()")[0][0]) for backend in (connection, owner))
             bench = Bench(MemoryDatabase(pool, SPACE), embedder, owner, processes)
-            for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
+            for number, question in enumerate([*query_texts[:3], *query_texts]):  # the first three warm the caches
                 for size in sizes:
                     for way, cost in ask(bench, f"n{size}", size, question).items():
                         if number >= 3:
                             costs[size, way].append(cost)
             shares = {
-                (size, name): recall(bench, f"n{size}", asked, filters)
+                (size, name): recall(bench, f"n{size}", query_texts, filters)
                 for size in sizes
                 for name, filters in (
                     ("", Filters()),
@@ -244,7 +244,7 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
                     (" and a tenth's period", Filters(after=newest_tenth(size))),
                 )
             }
-            around = with_sessions(bench, corpus[-sizes[1] :], asked)
+            around = with_sessions(bench, corpus[-sizes[1] :], query_texts)
             with _writing(server, embedder, owner) as writing:
                 after = rates(writing, corpus[-sizes[0] :])
                 owner.script("TRUNCATE memories CASCADE")
@@ -253,32 +253,32 @@ def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
         finally:
             server.stop()
     _print(sizes, costs)
-    beside = Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around, 2.0)
-    made = [*_ratios(sizes, costs), beside, *(_recall(*which, each) for which, each in shares.items())]
-    made.append(
+    results = [*_ratios(sizes, costs), Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around, 2.0)]
+    results += [_recall(size, name, recalls) for (size, name), recalls in shares.items()]
+    results.append(
         Figure.of(
             f"stored a second, index kept, after {sizes[-1]:,} / after {sizes[-2]:,}",
             [late / early for late, early in zip(after, before, strict=True)],
             more_is_better=True,
         )
     )
-    return made
+    return results
 
 
 def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> list[Figure]:
-    made = []
+    results = []
     for size in sizes:
         for above, below in GOALS:
             pairs = zip(costs[size, above], costs[size, below], strict=True)
-            made.append(Figure.of(f"{above} / {below}, {size:,}", [a / b for a, b in pairs], 2.0))
+            results.append(Figure.of(f"{above} / {below}, {size:,}", [a / b for a, b in pairs], 2.0))
         for above in ("words", "absent substring", "statistics"):
             pairs = zip(costs[size, above], costs[size, "semantic"], strict=True)
-            made.append(Figure.of(f"{above} / semantic, {size:,}", [a / b for a, b in pairs]))
+            results.append(Figure.of(f"{above} / semantic, {size:,}", [a / b for a, b in pairs]))
     for smaller, larger in itertools.pairwise(sizes):
         for way, goal in (("semantic", 1.3), ("hybrid", 1.6)):
             pairs = zip(costs[larger, way], costs[smaller, way], strict=True)
-            made.append(Figure.of(f"{way}, {larger:,} / {smaller:,}", [a / b for a, b in pairs], goal))
-    return made
+            results.append(Figure.of(f"{way}, {larger:,} / {smaller:,}", [a / b for a, b in pairs], goal))
+    return results
 
 
 def share(name: str, shares: Sequence[float], goal: float) -> Figure:

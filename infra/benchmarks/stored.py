@@ -45,7 +45,7 @@ class Stored:
         self.collection, self.model, self._embedder = collection, embedder.model, embedder
         self._namespace = f"{collection.name}-{sessions}-{tags}"
         self._memories = PostgresMemories(database, self._namespace)
-        self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
+        self._now = max(datetime.fromisoformat(document["timestamp"]) for document in collection.documents.values())
         self._names: dict[str, str] = {}
         self._ids: dict[str, UUID] = {}
         requests = list(collection.requests(sessions=sessions, tags=tags))
@@ -55,8 +55,8 @@ class Stored:
     def _store(self, batch: Sequence[tuple[str, IngestRequest]]) -> None:
         message = IngestMessage(self._namespace, tuple(request for _, request in batch))
         outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
-        for name, one in batch:
-            if (memory_id := outcomes[one.request_id].memory_id) is not None:
+        for name, request in batch:
+            if (memory_id := outcomes[request.request_id].memory_id) is not None:
                 self._names[str(memory_id)] = name
                 self._ids[name] = memory_id
 
@@ -65,7 +65,7 @@ class Stored:
 
         def names(question: str) -> Sequence[str]:
             ranked, _ = self.rank(question, mode, words_only=words_only, weight=weight)
-            return self.names(one.candidate.id for one in ranked[:10])
+            return self.names(ranked_memory.candidate.id for ranked_memory in ranked[:10])
 
         return names
 
@@ -90,27 +90,27 @@ class Stored:
     def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
         """Return the hybrid query for the question, its candidates, and the weight of the lexical score."""
         embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
-        found = self._memories.find_candidates(
+        candidates = self._memories.find_candidates(
             query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
         )
-        return query, found, embedder.lexical_weight
+        return query, candidates, embedder.lexical_weight
 
     def may_replace(self, name: str) -> list[str]:
         """Return the documents that the hint `may_replace` of a document's memory names."""
-        found = self._memories.neighbours(self._ids[name])
-        return self.names(str(one.id) for one in found.may_replace)
+        neighbours = self._memories.neighbours(self._ids[name])
+        return self.names(str(neighbour.id) for neighbour in neighbours.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:
         """Return the documents' ids in the collection."""
-        return [self._names[one] for one in ids]
+        return [self._names[memory_id] for memory_id in ids]
 
     def reranked(self, reranker: Reranker) -> Search:
         """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
 
-        def found(question: str) -> Sequence[str]:
-            asked = self.query(question, SearchMode.HYBRID)
+        def names(question: str) -> Sequence[str]:
+            query = self.query(question, SearchMode.HYBRID)
             result = search.search(
-                asked,
+                query,
                 memories=self._memories,
                 embedder=self._embedder,
                 reranker=reranker,
@@ -119,7 +119,7 @@ class Stored:
                 print(f"  {question!r}: {result.degraded}")
             return self.names(str(hit.id) for hit in result.hits)
 
-        return found
+        return names
 
 
 @contextmanager

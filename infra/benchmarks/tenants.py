@@ -41,11 +41,11 @@ def filled(
 
 
 def compared(
-    shared: Bench, alone: Mapping[str, Bench], asked: Sequence[str], suffix: str, names: Mapping[str, str]
+    shared: Bench, alone: Mapping[str, Bench], query_texts: Sequence[str], suffix: str, names: Mapping[str, str]
 ) -> list[Figure]:
     """Measure each tenant in both databases; `names` describes each tenant."""
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for number, question in enumerate([*asked[:WARM_UP], *asked]):
+    for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):
         for tenant, mode in ((tenant, mode) for tenant in alone for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID)):
             vector = shared.vector(tenant, question)
             order = [shared, alone[tenant]] if number % 2 else [alone[tenant], shared]
@@ -59,14 +59,15 @@ def compared(
         Figure.of(f"{mode}, {names[tenant]}{suffix} / alone", values, 1.5) for (tenant, mode), values in ratios.items()
     ]
     return figures + [
-        share(f"recall@10 by meaning, {names[tenant]}{suffix}", recall(shared, tenant, asked), 0.98) for tenant in alone
+        share(f"recall@10 by meaning, {names[tenant]}{suffix}", recall(shared, tenant, query_texts), 0.98)
+        for tenant in alone
     ]
 
 
 def figures(rows: int, rounds: int) -> list[Figure]:
     """Measure among this many memories: a tenant with a tenth and a tenant with a third of them."""
     corpus = texts(rows + rounds)
-    asked = questions(corpus[rows:], rounds)
+    query_texts = questions(corpus[rows:], rounds)
     contents: dict[str, list[str]] = {}
     used = 0
     for tenant, part in PARTS.items():
@@ -84,14 +85,14 @@ def figures(rows: int, rounds: int) -> list[Figure]:
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             alone = {name: filled(server, f"alone_{name}", embedder, {name: own}) for name, own in contents.items()}
             shared = filled(server, postgres.DATABASE, embedder, contents | {"others": corpus[used:rows]})
-            made = compared(shared, alone, asked, "", names)
+            results = compared(shared, alone, query_texts, "", names)
             for tenant in PARTS:
                 ((statement,),) = shared.owner.run("SELECT own_index_statement(:namespace)", namespace=tenant)
                 shared.owner.script(statement)
-            made += compared(shared, alone, asked, ", own index", names)
+            results += compared(shared, alone, query_texts, ", own index", names)
             for bench in (shared, *alone.values()):
                 bench.database.pool.close()
                 bench.owner.close()
-            return made
+            return results
         finally:
             server.stop()

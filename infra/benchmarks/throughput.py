@@ -62,21 +62,21 @@ class Load:
         return cls(len(took) / seconds, statistics.median(took), p95, cpu / len(took))
 
 
-def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
+def search_raw(connection: Connection, arguments: dict[str, Any]) -> None:
     """Find the candidates of one search, and read ten hits, without ranking."""
-    found = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **asked)["candidates"])
+    candidates = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **arguments)["candidates"])
     connection.one(
         memories_sql.READ_HITS,
-        namespace=asked["namespace"],
-        ids=rows.uuid_array([row.id for row in found.rows[: asked["limit"]]]),
-        query=asked["query"],
+        namespace=arguments["namespace"],
+        ids=rows.uuid_array([row.id for row in candidates.rows[: arguments["limit"]]]),
+        query=arguments["query"],
         characters=RESPONSE_CHARACTERS,
         explain=False,
     )
 
 
 def over_raw_connections(
-    connections: Sequence[Connection], asked: Sequence[dict[str, Any]], searchers: int, seconds: float
+    connections: Sequence[Connection], statements: Sequence[dict[str, Any]], searchers: int, seconds: float
 ) -> Load:
     """Run searchers that share the connections. Each searcher makes one search at a time."""
     waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
@@ -85,7 +85,7 @@ def over_raw_connections(
 
     def work(connection: Connection, number: int) -> None:
         while (since := waiting.get()) is not None:
-            search_raw(connection, asked[number % len(asked)])
+            search_raw(connection, statements[number % len(statements)])
             number += len(connections)
             now = time.perf_counter()
             if begin < now < begin + seconds:
@@ -94,7 +94,7 @@ def over_raw_connections(
 
     for _ in range(searchers):
         waiting.put(time.perf_counter())
-    threads = [threading.Thread(target=work, args=(one, n)) for n, one in enumerate(connections)]
+    threads = [threading.Thread(target=work, args=(connection, n)) for n, connection in enumerate(connections)]
     for thread in threads:
         thread.start()
     time.sleep(WARM_SECONDS + seconds)
@@ -151,8 +151,8 @@ async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, r
 
 def cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of a process and its descendants."""
-    one = psutil.Process(pid)
-    return sum(sum(process.cpu_times()[:2]) for process in (one, *one.children(recursive=True)))
+    parent = psutil.Process(pid)
+    return sum(sum(process.cpu_times()[:2]) for process in (parent, *parent.children(recursive=True)))
 
 
 def call(question: str, mode: SearchMode, token: str = "") -> bytes:
@@ -170,15 +170,15 @@ def call(question: str, mode: SearchMode, token: str = "") -> bytes:
 
 def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> dict[str, Any]:
     """Return the SQL parameters of the same search."""
-    asked = SearchQuery(query=question, mode=mode)
+    query = SearchQuery(query=question, mode=mode)
     return {
         "namespace": LOCAL.namespace,
         "mode": mode.value,
         "query": question,
         "vector": rows.vector_text(embedder.for_namespace(LOCAL.namespace).embed_query(question)),
         "model": embedder.model,
-        "filters": rows.filters_json(asked.filters),
-        "limit": asked.limit,
+        "filters": rows.filters_json(query.filters),
+        "limit": query.limit,
         "candidates": 100,
     }
 
@@ -208,10 +208,10 @@ def _apart(postmaster: int) -> Iterator[None]:
     cores = os.sched_getaffinity(0)
     first = {min(cores)}
     rest = cores - first or first
-    for one in psutil.Process().children(recursive=True):
-        _pin(one.pid, rest)
-    for one in (server := psutil.Process(postmaster), *server.children(recursive=True)):
-        _pin(one.pid, first)
+    for process in psutil.Process().children(recursive=True):
+        _pin(process.pid, rest)
+    for process in (server := psutil.Process(postmaster), *server.children(recursive=True)):
+        _pin(process.pid, first)
     _pin(os.getpid(), rest)
     try:
         yield
@@ -235,9 +235,11 @@ def importing(running: stack.Stack) -> Iterator[None]:
         number = 0
         while not stop.wait(0.01):
             if len(local.due(time.time(), 50, horizon=30)) < 50:
-                made = [f"{number} {n} {contents[(number * BATCH + n) % len(contents)]}" for n in range(BATCH)]
+                batch = [f"{number} {n} {contents[(number * BATCH + n) % len(contents)]}" for n in range(BATCH)]
                 now = datetime.now(UTC)
-                local.publish("import", [IngestRequest.of(new_id(), content=one, timestamp=now) for one in made])
+                local.publish(
+                    "import", [IngestRequest.of(new_id(), content=content, timestamp=now) for content in batch]
+                )
                 number += 1
 
     thread = threading.Thread(target=publish)
@@ -253,13 +255,13 @@ def importing(running: stack.Stack) -> Iterator[None]:
 def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
     """Measure with `size` memories, `seconds` for each load."""
     ratios: dict[str, list[float]] = defaultdict(list)
-    with system(size, 200) as (running, embedder, asked):
+    with system(size, 200) as (running, embedder, query_texts):
         mcp, _, _ = running.functions
         make = connection_factory(running.database.url(postgres.RUNTIME_USER))
         connections = [make() for _ in range(CONNECTIONS)]
         for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
-            statements = [parameters(question, mode, embedder) for question in asked]
-            bodies = [call(question, mode) for question in asked]
+            statements = [parameters(question, mode, embedder) for question in query_texts]
+            bodies = [call(question, mode) for question in query_texts]
             alone = over_http(mcp, bodies, 1, seconds)
             print(f"{mode.value}, one searcher: {alone.p50 * 1e3:.1f} ms, {alone.cpu * 1e3:.1f} ms of Python's CPU")
             for _ in range(rounds):
@@ -273,11 +275,11 @@ def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
                 ratios["searches beside an import / without"].append(
                     over_http(mcp, bodies, CONNECTIONS, seconds).rate / quiet.rate
                 )
-        for one in connections:
-            one.close()
-    made = []
-    for name, each in ratios.items():
+        for connection in connections:
+            connection.close()
+    results = []
+    for name, values in ratios.items():
         less = name.startswith("p95")
         goal = 2.0 if less else 0.8 if "import" in name else 0.85
-        made.append(Figure.of(f"{name}, {size:,}", each, goal, more_is_better=not less))
-    return made
+        results.append(Figure.of(f"{name}, {size:,}", values, goal, more_is_better=not less))
+    return results

@@ -22,14 +22,13 @@ def table() -> str:
     """Return the page docs/settings.md. The settings are in the order of their definition."""
     rows = []
     for name, field in Settings.model_fields.items():
-        choices = " \\| ".join(f"`{one}`" for one in get_args(field.annotation) if isinstance(one, str))
+        choices = " \\| ".join(f"`{choice}`" for choice in get_args(field.annotation) if isinstance(choice, str))
         is_needed = field.default is PydanticUndefined and "if not set" not in (field.description or "")
         default = "must be set" if is_needed else None if field.default is PydanticUndefined else field.default
-        shown = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
-        what = "; ".join(filter(None, [field.description, choices]))
-        rows.append(
-            f"| `{variable(name)}` | {f'`{shown}`' if shown and shown != 'must be set' else shown} | {what} |\n"
-        )
+        default_text = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+        default_cell = f"`{default_text}`" if default_text and default_text != "must be set" else default_text
+        meaning = "; ".join(filter(None, [field.description, choices]))
+        rows.append(f"| `{variable(name)}` | {default_cell} | {meaning} |\n")
     return HEAD + "".join(rows)
 
 

@@ -22,8 +22,8 @@ def table() -> str:
     for name, body in sorted(re.findall(r'(?ms)^variable "(\w+)" \{\n(.*?)^\}', text)):
         description = re.search(r'^  description = "(.*)"$', body, re.MULTILINE)
         default = re.search(r"(?ms)^  default\s+= (\{\n.*?^  \}|[^\n]+)", body)
-        shown = f"`{' '.join(default[1].split())}`" if default else "must be set"
-        rows.append(f"| `{name}` | {shown} | {description[1].replace(chr(92), '') if description else ''} |\n")
+        default_text = f"`{' '.join(default[1].split())}`" if default else "must be set"
+        rows.append(f"| `{name}` | {default_text} | {description[1].replace(chr(92), '') if description else ''} |\n")
     return HEAD + "".join(rows)
 
 

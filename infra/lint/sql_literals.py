@@ -43,14 +43,14 @@ def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
             yield f"{path}:{node.lineno}: read {ast.unparse(node)} by the column's name"
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
-        receiver, called = node.func.value, node.func.attr
-        if called == "run_file" and path.name not in SCHEMA_FILES:
+        receiver, method = node.func.value, node.func.attr
+        if method == "run_file" and path.name not in SCHEMA_FILES:
             yield f"{path}:{node.lineno}: run_file is for the schema's files alone: use script with a constant"
-        if not node.args or node.args[0] in passed_on or not _is_checked(receiver, called, module):
+        if not node.args or node.args[0] in passed_on or not _is_checked(receiver, method, module):
             continue
         if not _is_constant(node.args[0], module, tuple(roots)):
-            given = ast.unparse(node.args[0])[:60]
-            yield f"{path}:{node.lineno}: {called} takes a constant statement, got {given}: name it as a Final literal"
+            code = ast.unparse(node.args[0])[:60]
+            yield f"{path}:{node.lineno}: {method} takes a constant statement, got {code}: name it as a Final literal"
 
 
 def _statements_passed_on(tree: ast.Module) -> Iterator[ast.expr]:
@@ -61,12 +61,12 @@ def _statements_passed_on(tree: ast.Module) -> Iterator[ast.expr]:
             yield from (call.args[0] for call in calls if ast.unparse(call.args[0]) == "sql")
 
 
-def _is_checked(receiver: ast.expr, called: str, module: Module) -> bool:
+def _is_checked(receiver: ast.expr, method: str, module: Module) -> bool:
     """Whether the first argument of a method's call must be a constant statement."""
     if isinstance(receiver, ast.Name) and receiver.id in module.imported:
         return False
-    on_connection = called in CALLS and "connection" in ast.unparse(receiver)
-    return on_connection or (called in STORE_CALLS and ast.unparse(receiver) == "self")
+    on_connection = method in CALLS and "connection" in ast.unparse(receiver)
+    return on_connection or (method in STORE_CALLS and ast.unparse(receiver) == "self")
 
 
 def _is_row(node: ast.expr) -> bool:
@@ -100,22 +100,24 @@ def _module(path: Path, roots: tuple[Path, ...]) -> Module:
                 if ast.unparse(annotation) == "Final":
                     module.constants.add(name)
             case ast.Import(names=names):
-                module.imported |= {(one.asname or one.name).partition(".")[0] for one in names}
+                module.imported |= {(imported.asname or imported.name).partition(".")[0] for imported in names}
             case ast.ImportFrom(module=str() as package, names=names):
                 module.uses_connections |= package.startswith(CONNECTIONS)
-                for one in names:
-                    files = (root / package.replace(".", "/") / f"{one.name}.py" for root in roots)
+                for imported in names:
+                    files = (root / package.replace(".", "/") / f"{imported.name}.py" for root in roots)
                     if (file := next((file for file in files if file.is_file()), None)) is not None:
-                        module.modules[one.asname or one.name] = file
+                        module.modules[imported.asname or imported.name] = file
     return module
 
 
 def main() -> None:
     """Check every file below the given directories. Exit with 1 if there are errors."""
-    roots = [Path(one) for one in sys.argv[1:]]
-    found = [problem for root in roots for path in sorted(root.rglob("*.py")) for problem in problems(path, roots)]
-    sys.stdout.write("".join(f"{one}\n" for one in found))
-    sys.exit(bool(found))
+    roots = [Path(argument) for argument in sys.argv[1:]]
+    all_problems = [
+        problem for root in roots for path in sorted(root.rglob("*.py")) for problem in problems(path, roots)
+    ]
+    sys.stdout.write("".join(f"{problem}\n" for problem in all_problems))
+    sys.exit(bool(all_problems))
 
 
 if __name__ == "__main__":

@@ -182,8 +182,8 @@ def expire_memories(settings: Settings, clock: Callable[[], float] = time.monoto
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
     deadline, removed = clock() + EXPIRY_SECONDS, 0
     try:
-        for some in retention.remove_all_expired():
-            removed += some
+        for count in retention.remove_all_expired():
+            removed += count
             if clock() >= deadline:
                 break
     finally:

@@ -42,12 +42,12 @@ def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
     The sample has only memories that were stored until `stored_by`. While no memory changes, each call returns the same
     sample.
     """
-    found = []
+    probes = []
     for row in connection.run(_SAMPLE, stored_by=stored_by, limit=SAMPLE):
         words = row["content"].split()
         start = max(0, (len(words) - SAMPLE_WORDS) // 2)
-        found.append(Probe(row["id"], row["namespace"], " ".join(words[start : start + SAMPLE_WORDS])))
-    return [probe for probe in found if probe.query]
+        probes.append(Probe(row["id"], row["namespace"], " ".join(words[start : start + SAMPLE_WORDS])))
+    return [probe for probe in probes if probe.query]
 
 
 def recall(

@@ -153,7 +153,7 @@ def drop(
                 f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
             )
         dropped = sum(
-            system.run(DropDeadLetters(namespace=namespace, message_ids=some))["dropped"] for some in slices(ids)
+            system.run(DropDeadLetters(namespace=namespace, message_ids=batch))["dropped"] for batch in slices(ids)
         )
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 

@@ -76,8 +76,8 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
                 say(f"{_HOW_CALLERS_AUTHENTICATE[auth_mode]}: {make}\n")
             is_default = directory.is_default and not settings_of_a_system()
             say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode, is_default=is_default))
-            if others := functions.other_urls(host, port):
-                say(f"Other machines reach it at {', '.join(f'{url}/mcp' for url in others)}\n")
+            if urls := functions.other_urls(host, port):
+                say(f"Other machines reach it at {', '.join(f'{url}/mcp' for url in urls)}\n")
             serving.set()
             system.watch(stopping, say)
             say("\nStopping …")

@@ -51,13 +51,13 @@ def forget(
         namespace = options["namespace"]
         if continued is None:
             chosen = selection(**options)
-            found = system.run(PreviewForgetting(**chosen))
+            preview = system.run(PreviewForgetting(**chosen))
             if dry_run:
-                _list(system, chosen, found)
+                _list(system, chosen, preview)
                 return
-            if not (found["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
-                _ask(found)
-            continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or found["token"]))["id"])
+            if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
+                _ask(preview)
+            continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
         forgotten = _run(system, namespace, continued)
         if receipt is not None:
             with private(receipt) as file:
@@ -77,26 +77,26 @@ def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
     return forgotten
 
 
-def _ask(found: Mapping[str, Any]) -> None:
+def _ask(preview: Mapping[str, Any]) -> None:
     """Show the memories that would be forgotten, and ask whether to forget them."""
-    _show(found["page"][:SHOWN])
-    if found["memories"] > SHOWN:
-        say(f"… and {found['memories'] - SHOWN:,} more; --dry-run lists all.")
-    count = counted(found["memories"], "memory", "memories")
+    _show(preview["page"][:SHOWN])
+    if preview["memories"] > SHOWN:
+        say(f"… and {preview['memories'] - SHOWN:,} more; --dry-run lists all.")
+    count = counted(preview["memories"], "memory", "memories")
     click.confirm(f"Forget {count} for good, and what earlier messages would still store?", abort=True)
 
 
-def _list(system: System, chosen: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    for hold in found["holds"]:
+def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any]) -> None:
+    for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of these memories.")
-    page = found
+    page = preview
     while True:
         _show(page["page"])
         if not page["cursor"]:
             break
         page = system.run(PreviewForgetting(**chosen, cursor=page["cursor"]))
-    say(f"{counted(found['memories'], 'memory', 'memories')}; nothing was deleted.")
-    say(f"The same command with --confirm {found['token']} deletes them.")
+    say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
+    say(f"The same command with --confirm {preview['token']} deletes them.")
 
 
 def _show(page: Sequence[Mapping[str, str]]) -> None:

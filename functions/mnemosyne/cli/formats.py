@@ -60,23 +60,23 @@ def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
 
     beginning = stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")
     stream.seek(0)
-    whole = "item" if beginning.startswith(b"[") else "memories.item"
+    path = "item" if beginning.startswith(b"[") else "memories.item"
     has_memories = False
     try:
-        for number, memory in enumerate(ijson.items(stream, whole, use_float=True)):
+        for number, memory in enumerate(ijson.items(stream, path, use_float=True)):
             has_memories = True
             yield _memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
         raise ValueError(f"it is no JSON from some place on: {exc}") from exc
-    if not has_memories and not _has_memories(stream, whole):
+    if not has_memories and not _has_memories(stream, path):
         yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
 
 
-def _has_memories(stream: BinaryIO, whole: str) -> bool:
+def _has_memories(stream: BinaryIO, path: str) -> bool:
     import ijson
 
     stream.seek(0)
-    prefix = whole.removesuffix("item").removesuffix(".")
+    prefix = path.removesuffix("item").removesuffix(".")
     return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))
 
 

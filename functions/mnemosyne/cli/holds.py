@@ -30,16 +30,16 @@ def holds() -> None:
 def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
     """Show the holds."""
     with owners_system(**place) as system:
-        found = system.run(ListHolds(namespace=namespace))["holds"]
+        holds = system.run(ListHolds(namespace=namespace))["holds"]
     if as_json:
-        say(json.dumps(found))
+        say(json.dumps(holds))
         return
-    for hold in found:
+    for hold in holds:
         chosen = plain(json.dumps(hold["selection"], ensure_ascii=False))
         since = f"since {hold['placed_at'][:10]}, placed by {plain(hold['placed_by'])}"
         say(f"{hold['id']}  {plain(hold['namespace'])}  {chosen}  {since}")
         say(f"    {plain(hold['reason'])}")
-    if not found:
+    if not holds:
         say("There are no holds.")
 
 

@@ -77,5 +77,5 @@ def _of_keys(system: System, namespace: str, source: str, keys: Path) -> Iterato
     """Yield the outcome of each key's latest change, in the file's order, or `unknown` for a key without outcome."""
     with keys.open(encoding="utf-8") as file:
         names = [line.rstrip("\r\n") for line in file]
-    for some in slices(names):
-        yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=some))["outcomes"]
+    for batch in slices(names):
+        yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]

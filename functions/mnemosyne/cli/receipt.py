@@ -43,10 +43,12 @@ def list_(namespace: str, **place: Any) -> None:
     """List the latest 100 forgettings, also those that were interrupted."""
     with memory_system(**place) as system:
         forgettings = system.run(ListForgettings(namespace=namespace))["forgettings"]
-    for each in forgettings:
-        count = counted(each["memories"], "memory", "memories")
-        state = f"finished {each['finished_at']}" if each["finished_at"] else f"not finished, {each['left']:,} left"
-        say(f"{each['id']}  {each['started_at']}  {count}  {state}  {plain(json.dumps(each['selection']))}")
+    for forgetting in forgettings:
+        count = counted(forgetting["memories"], "memory", "memories")
+        finished = forgetting["finished_at"]
+        state = f"finished {finished}" if finished else f"not finished, {forgetting['left']:,} left"
+        selection = plain(json.dumps(forgetting["selection"]))
+        say(f"{forgetting['id']}  {forgetting['started_at']}  {count}  {state}  {selection}")
     if not forgettings:
         say(f"nothing was forgotten in the namespace {plain(namespace)}")
 
@@ -81,7 +83,7 @@ def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
     """Return the receipt of a forgetting, with the ids of the forgotten memories."""
     document = system.run(IssueReceipt(namespace=namespace, id=forgetting))
     listing = pages(system, ListForgotten(namespace=namespace, id=forgetting))
-    return document | {"ids": [each for page in listing for each in page["ids"]]}
+    return document | {"ids": [memory_id for page in listing for memory_id in page["ids"]]}
 
 
 def _trusted(keys: dict[str, Any]) -> list[dict[str, Any]]:

@@ -92,8 +92,8 @@ def _check_target(namespace: str, into: str | None) -> None:
 
 def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
     """Return the letters with these ids, oldest first, then the ids for which no letter can be redriven."""
-    wanted = dict.fromkeys(message_ids)
-    return list(dict.fromkeys([*(message_id for message_id in due if message_id in wanted), *wanted]))
+    unanswered = dict.fromkeys(message_ids)
+    return list(dict.fromkeys([*(message_id for message_id in due if message_id in unanswered), *unanswered]))
 
 
 def _redrive(
@@ -102,14 +102,14 @@ def _redrive(
     """Publish the letters again, in operations of limited length, until all are tried or the queue is unavailable."""
     remaining = list(ids)
     while remaining:
-        some = next(slices(remaining))
+        batch = next(slices(remaining))
         answer = system.run(
-            RedriveDeadLetters(namespace=namespace, message_ids=some, now=now, into=into, dry_run=dry_run)
+            RedriveDeadLetters(namespace=namespace, message_ids=batch, now=now, into=into, dry_run=dry_run)
         )
         yield answer
         if answer["stopped"]:
             return
-        remaining = [*answer["untried"], *remaining[len(some) :]]
+        remaining = [*answer["untried"], *remaining[len(batch) :]]
 
 
 def _line(letter: Mapping[str, Any]) -> str:

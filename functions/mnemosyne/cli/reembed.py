@@ -134,6 +134,6 @@ def _report(report: dict[str, Any], space: dict[str, Any], *, as_json: bool) -> 
     say(f"Moved from {report['from']} to {report['to']}.")
     if report["recall_before"] is not None and report["recall_after"] is not None:
         texts = counted(report["sampled"], "memory", "memories")
-        found = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
-        say(f"Recall@10 of {texts} by words from their middle: {found}.")
+        recalls = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
+        say(f"Recall@10 of {texts} by words from their middle: {recalls}.")
     say(f"Now set MNEMOSYNE_EMBEDDING_MODEL={space['model']} and MNEMOSYNE_EMBEDDING_DIMENSION={space['dimension']}.")

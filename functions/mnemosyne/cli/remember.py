@@ -35,8 +35,10 @@ def remember(
 ) -> None:
     """Store TEXT as one memory and print the outcome. `-` reads the text from standard input."""
     content = _standard_input() if text == ("-",) else " ".join(text)
-    given = {"tags": list(tags) or None, "ttl": ttl}
-    arguments = {"content": content, "wait": WAIT} | {name: value for name, value in given.items() if value is not None}
+    labels = {"tags": list(tags) or None, "ttl": ttl}
+    arguments = {"content": content, "wait": WAIT} | {
+        name: value for name, value in labels.items() if value is not None
+    }
     with tool_client(url, data_dir, make=True) as client:
         _remember(client, arguments)
 

@@ -39,7 +39,7 @@ def list_(as_json: bool, **place: Any) -> None:
         say(json.dumps([values | {"namespace": values["namespace"] or None} for values in namespaces]))
         return
     for values in namespaces:
-        lifetimes = ", ".join(f"{name} {_shown(values[name])}" for name in ("default", "maximum"))
+        lifetimes = ", ".join(f"{name} {_lifetime_text(values[name])}" for name in ("default", "maximum"))
         expiring = counted(values["expiring"], "memory expires", "memories expire")
         say(f"{plain(values['namespace']) or '(everybody)':30}  {lifetimes}; {expiring}")
     if not namespaces:
@@ -69,8 +69,8 @@ def set_(namespace: str, default: timedelta | None, maximum: timedelta | None, y
     with owners_system(**place) as system:
         expired = system.run(lifetimes)["expired"]
         if expired and not yes:
-            stored = counted(expired, "stored memory is", "stored memories are")
-            click.confirm(f"{stored} older than that and will be deleted. Continue?", abort=True)
+            count = counted(expired, "stored memory is", "stored memories are")
+            click.confirm(f"{count} older than that and will be deleted. Continue?", abort=True)
         system.run(SetRetention(**lifetimes.model_dump()))
         _apply(system, namespace)
 
@@ -90,7 +90,7 @@ def _apply(system: System, namespace: str) -> None:
     say(f"Done: {counted(changed, 'stored memory has', 'stored memories have')} another expiry now.")
 
 
-def _shown(seconds: int | None) -> str:
+def _lifetime_text(seconds: int | None) -> str:
     if seconds is None:
         return "none"
     return f"{seconds // DAY}d" if seconds % DAY == 0 else str(timedelta(seconds=seconds))

@@ -42,7 +42,7 @@ def selection(
     if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
         raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")
     window = bounds(after, before, timezone="UTC") if after or before else None
-    given = {
+    arguments = {
         "namespace": namespace,
         "ids": list(map(str, ids)),
         "tags": list(tags),
@@ -52,7 +52,7 @@ def selection(
         "metadata": [_condition(text) for text in metadata],
         "all": everything,
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in arguments.items() if value}
 
 
 def _text(time: datetime | None) -> str | None:

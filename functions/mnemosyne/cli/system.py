@@ -93,13 +93,13 @@ def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
 
 def slices(texts: Sequence[str]) -> Iterator[list[str]]:
     """Yield the texts in lists that fit into one operation."""
-    some: list[str] = []
+    batch: list[str] = []
     size = 0
     for text in texts:
-        if some and (len(some) == SLICE or size + len(text) > SLICE_CHARACTERS):
-            yield some
-            some, size = [], 0
-        some.append(text)
+        if batch and (len(batch) == SLICE or size + len(text) > SLICE_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
         size += len(text)
-    if some:
-        yield some
+    if batch:
+        yield batch

@@ -28,7 +28,7 @@ _Id = TypeVar("_Id")
 
 def replaced(content: str, earlier: Iterable[tuple[_Id, str]]) -> list[_Id]:
     """Return the ids of the first three earlier contents that state a different value of a fact."""
-    new = _New([one for one in statements(content) if one.may_be_fact])
+    new = _New([statement for statement in statements(content) if statement.may_be_fact])
     return list(islice((key for key, text in earlier if new.replaces_any(text)), MOST_HINTS))
 
 
@@ -222,7 +222,7 @@ def _numbers_differ(value: Sequence[Word], earlier: Sequence[Word], new: Stateme
         return False
     if new.is_change or not (new.others or old.others):
         return True
-    return all(one.is_stative or not one.others.isdisjoint(lists.COUNTING) for one in (new, old))
+    return all(statement.is_stative or not statement.others.isdisjoint(lists.COUNTING) for statement in (new, old))
 
 
 def _is_label(value: Sequence[Word], new: Statement) -> bool:

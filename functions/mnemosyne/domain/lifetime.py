@@ -48,17 +48,17 @@ def _seconds_of_iso(text: str) -> float | None:
 
 def truth(value: object) -> object:
     """Convert the texts and numbers by which data warehouses export a truth value to a bool."""
-    known = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+    values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
-    return known.get(text.strip().lower(), value) if isinstance(text, str) else value
+    return values.get(text.strip().lower(), value) if isinstance(text, str) else value
 
 
-def expiry(sent: datetime, ttl: timedelta) -> datetime:
+def expiry(sent_at: datetime, ttl: timedelta) -> datetime:
     """Return when a memory with a lifetime expires that was sent at this time.
 
     Raises InvalidRequest if the expiry is after the year 9999.
     """
     try:
-        return sent + ttl
+        return sent_at + ttl
     except OverflowError as exc:
         raise InvalidRequest("ttl must end before the year 9999") from exc

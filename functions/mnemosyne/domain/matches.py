@@ -32,10 +32,10 @@ def marked_spans(marked: str) -> list[Span]:
 
 def literal_spans(query: str, text: str) -> list[Span]:
     """Return the spans in which the query occurs in the text, ignoring case."""
-    wanted, searched = _folded(query), _folded(text)
-    if not wanted:
+    folded_query, searched = _folded(query), _folded(text)
+    if not folded_query:
         return []
-    return [(match.start(), match.end()) for match in re.finditer(re.escape(wanted), searched)]
+    return [(match.start(), match.end()) for match in re.finditer(re.escape(folded_query), searched)]
 
 
 def unseparated_spans(query: str, text: str) -> list[Span]:

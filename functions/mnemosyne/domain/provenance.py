@@ -56,8 +56,8 @@ class Publisher:
 def read_provenance(attributes: Mapping[str, str], records: int) -> list[Provenance | None]:
     """Return the provenance of each record of a message. Attributes that cannot be read are ignored."""
     client, name = (_short(attributes.get(key, "")) or None for key in (CLIENT, IMPORT_NAME))
-    known = _lines(attributes.get(IMPORT_LINES, ""), records) if name else []
-    lines: Sequence[int | None] = known or [None] * records
+    line_numbers = _lines(attributes.get(IMPORT_LINES, ""), records) if name else []
+    lines: Sequence[int | None] = line_numbers or [None] * records
     if client is None and name is None:
         return [None] * records
     return [Provenance(client=client, import_name=name, import_line=line) for line in lines]

@@ -107,33 +107,33 @@ class Statement:
     @cached_property
     def names(self) -> list[frozenset[str]]:
         """The names in the statement, each as the keys of its words."""
-        found = []
+        name_keys = []
         for is_name, words in groupby(self.words, lambda word: word.kind is Kind.NAME):
             run: list[str] = []
             for word in words if is_name else ():
                 if word.before and run:
-                    found.append(frozenset(run))
+                    name_keys.append(frozenset(run))
                     run = []
                 run.append(word.key)
             if run:
-                found.append(frozenset(run))
-        return found
+                name_keys.append(frozenset(run))
+        return name_keys
 
 
-def statements(text: str, wanted: Callable[[str], bool] = bool) -> list[Statement]:
+def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[Statement]:
     """Return the statements of a text: its sentences and their clauses, without questions.
 
     `wanted` is a quick test whether to parse a sentence.
     """
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None
-    found: dict[tuple[str, ...], Statement] = {}
+    distinct: dict[tuple[str, ...], Statement] = {}
     for part in _parts(text[match.end() :] if match else text):
-        if wanted(part) and (statement := _statement(part, speaker)) is not None:
-            found.setdefault((*(word.key for word in statement.words), *sorted(statement.others)), statement)
-            if len(found) >= MOST_STATEMENTS:
+        if is_wanted(part) and (statement := _statement(part, speaker)) is not None:
+            distinct.setdefault((*(word.key for word in statement.words), *sorted(statement.others)), statement)
+            if len(distinct) >= MOST_STATEMENTS:
                 break
-    return list(found.values())
+    return list(distinct.values())
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -197,11 +197,11 @@ def _continues(previous: Word, word: Word) -> bool:
 
 def _tokens(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
-        found = match[0].replace("’", "'")
-        if contraction := _CONTRACTION.fullmatch(found):
+        token = match[0].replace("’", "'")
+        if contraction := _CONTRACTION.fullmatch(token):
             yield from (contraction[1], "is" if contraction[2] == "s" else "have")
             continue
-        for part in (found,) if found.isascii() else _SCRIPTS.findall(found):
+        for part in (token,) if token.isascii() else _SCRIPTS.findall(token):
             if ordinal := _ORDINAL.fullmatch(part):
                 yield ordinal[1]
             elif measure := _MEASURE.fullmatch(part):

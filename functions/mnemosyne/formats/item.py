@@ -109,9 +109,9 @@ def _note_version(reading: IngestRequest, external_id: ExternalId, modified: dat
     return note_version_id(external_id.source, external_id.key, hashlib.sha256(state.encode()).hexdigest())
 
 
-def left_out(names: Iterable[object], *known: str) -> tuple[str, ...]:
+def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
     """Return the names of fields that are unknown: neither fields of a record nor in `known`. Sorted."""
-    return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known}))
+    return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names}))
 
 
 def _printable(name: str, characters: int = 100) -> str:

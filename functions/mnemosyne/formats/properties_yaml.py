@@ -38,14 +38,14 @@ def read(block: str) -> Properties | None:
     chunks = list(_chunks(block))
     lines = {name: line for name, _, line in chunks if name}
     try:
-        whole = _load(block)
+        document = _load(block)
     except _errors():
         return _one_by_one(chunks, lines)
-    if whole is None:
+    if document is None:
         return Properties()
-    if not isinstance(whole, dict):
+    if not isinstance(document, dict):
         return None
-    return Properties({str(name): _json(value) for name, value in whole.items()}, lines)
+    return Properties({str(name): _json(value) for name, value in document.items()}, lines)
 
 
 def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:

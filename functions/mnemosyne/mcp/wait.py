@@ -42,9 +42,9 @@ async def outcome_within(
     Progress is reported before each poll.
     """
     pause, until = FIRST_LOOK, anyio.current_time() + seconds
-    while (left := until - anyio.current_time()) > 0:
-        await report(round(seconds - left, 3), seconds, "queued")
-        await anyio.sleep(min(pause, left))
+    while (seconds_left := until - anyio.current_time()) > 0:
+        await report(round(seconds - seconds_left, 3), seconds, "queued")
+        await anyio.sleep(min(pause, seconds_left))
         pause *= GROWTH
         try:
             if reply := await turns.run(caller, look, accepted, caller, services):

@@ -70,7 +70,7 @@ class Clients:
         if task is None or task.get_loop() is not asyncio.get_running_loop():
             before_fetch()
             task = self._fetches[client_id] = asyncio.create_task(self._fetch(client_id, address))
-            task.add_done_callback(lambda done: self._fetches.pop(client_id, None))
+            task.add_done_callback(lambda _: self._fetches.pop(client_id, None))
         # Shielded: callers share the fetch, so the disconnect of one caller must not cancel it.
         return await asyncio.shield(task)
 
@@ -82,8 +82,8 @@ class Clients:
         if not client_id.startswith("https://"):
             return _registered(client_id)
         with self._store.transaction() as rows:
-            stored = rows.client(client_id)
-        return stored[0] if stored and stored[1] < seconds else None
+            client_and_age = rows.client(client_id)
+        return client_and_age[0] if client_and_age and client_and_age[1] < seconds else None
 
     def register(self, body: bytes) -> Mapping[str, Any]:
         """Register a client and return the response as in RFC 7591. Raises InvalidRequest."""

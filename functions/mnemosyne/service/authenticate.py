@@ -160,9 +160,9 @@ class ApiKeyAuthenticator:
 
     def _remember(self, key_id: str, entry: _CachedKey) -> None:
         """Cache a look-up. Keys and unknown ids have separate caches, so that guessed ids do not evict keys."""
-        entries, others = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
+        entries, other_entries = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
         with self._lock:
-            others.pop(key_id, None)
+            other_entries.pop(key_id, None)
             entries.pop(key_id, None)
             if len(entries) >= KEYS_REMEMBERED:
                 entries.pop(next(iter(entries)))

@@ -67,7 +67,7 @@ def _run(services: Services, wait: float) -> float:
     with _Step("publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"):
         ingest.accept(NAMESPACE, [request], services)
     with _Step("store", _READ_INGEST):
-        memory_id = _stored(request_id, memories, time.monotonic() + wait)
+        memory_id = _stored_memory(request_id, memories, time.monotonic() + wait)
     stored_ms = milliseconds(started)
     with _Step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
@@ -84,7 +84,7 @@ def _run(services: Services, wait: float) -> float:
     return stored_ms
 
 
-def _stored(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
+def _stored_memory(request_id: UUID, memories: MemoryStore, deadline: float) -> UUID:
     """Wait for the outcome of the request, and return the id of the stored memory."""
     while True:
         status = memories.statuses([request_id]).get(request_id)

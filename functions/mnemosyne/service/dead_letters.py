@@ -39,16 +39,16 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None
     The caller has found that a part of the message has no other outcome. The namespace '' has the dead letters of
     messages that name no namespace.
     """
-    kept, forgettings = without_forgotten(dead_letter, memories=memories)
-    if kept and memories.store_dead_letter(kept, forgettings=forgettings):
-        _log(kept, memories.namespace)
+    remaining, forgettings = without_forgotten(dead_letter, memories=memories)
+    if remaining and memories.store_dead_letter(remaining, forgettings=forgettings):
+        _log(remaining, memories.namespace)
 
 
 def _log(dead_letter: DeadLetter, namespace: str) -> None:
     """Log a dead letter. The cause is logged only for kinds whose causes cannot quote the message."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
-    kept = {
+    record = {
         "namespace": namespace,
         "message_id": dead_letter.message_id,
         "subscription": dead_letter.subscription,
@@ -57,9 +57,9 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
         "next_step": kind.next_step,
     }
     if kind.is_of_sender:
-        log.warning("message_refused", **kept)
+        log.warning("message_refused", **record)
     else:
-        log.error("dead_lettered", **kept)
+        log.error("dead_lettered", **record)
 
 
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
@@ -69,8 +69,8 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     with BEYOND_QUOTA_KEPT dead letters gets no further one. In any case, the requests have failed and report the
     reason.
     """
-    kept, forgettings = without_forgotten(dead_letter, memories=memories)
-    newly = bool(kept and memories.store_dead_letter(kept, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
+    remaining, forgettings = without_forgotten(dead_letter, memories=memories)
+    newly = bool(remaining and memories.store_dead_letter(remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
     log.info("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
 
@@ -82,14 +82,14 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
     """
     if not message.retry_reason:
         reject(message.rejected, memories=memories, cause=INVALID_RECORD)
-    kept, forgettings = without_forgotten(dead_letter, memories=memories)
-    if kept is None:
+    remaining, forgettings = without_forgotten(dead_letter, memories=memories)
+    if remaining is None:
         return None
     waiting = message.waiting(dead_letter.cause)
-    stored = memories.give_up(kept, waiting, contents=message.contents, forgettings=forgettings)
-    if stored:
+    letter = memories.give_up(remaining, waiting, contents=message.contents, forgettings=forgettings)
+    if letter:
         _log(dead_letter, memories.namespace)
-    return stored
+    return letter
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:

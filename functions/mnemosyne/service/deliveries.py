@@ -144,13 +144,13 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: Dea
     dead_letter = push.dead_letter(
         message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries", kind
     )
-    stored = (
+    letter = (
         dead_letters.give_up(dead_letter, message, memories=services.memories_of(message.namespace))
         if message.request_ids
         else None
     )
-    _finish(push, message, dead_letter if message.dead_letter_reason or (stored and stored.lost) else None, services)
-    if not message.dead_letter_reason and not stored:
+    _finish(push, message, dead_letter if message.dead_letter_reason or (letter and letter.lost) else None, services)
+    if not message.dead_letter_reason and not letter:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories_of(message.namespace))
 
 

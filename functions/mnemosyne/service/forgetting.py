@@ -75,8 +75,10 @@ def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
 
 def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryStore) -> None:
     while letter:
-        found = _forgotten_in(letter, memories, forgetting_id)
-        if not found.is_anything or memories.forget_in_letter(forgetting_id, letter, found.data, found.requests):
+        forgotten = _forgotten_in(letter, memories, forgetting_id)
+        if not forgotten.is_anything or memories.forget_in_letter(
+            forgetting_id, letter, forgotten.data, forgotten.requests
+        ):
             return
         letter = memories.dead_letter(letter.message_id)  # another forgetting has just changed the dead letter
 
@@ -102,12 +104,12 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
     # Several memories of a message may have the same request id, so the position of a memory is used as its id here.
-    asked = [
+    readings = [
         replace(reading, request_id=UUID(int=index))
         for index, (_, reading) in enumerate(entries)
         if isinstance(reading, IngestRequest)
     ]
-    standing = memories.standing(asked, forgetting_id)
+    standing = memories.standing(readings, forgetting_id)
     forgotten = {covered.int for covered in standing.covered}
     if is_before(message.first_published_at, standing.all_before):
         if unreadable:
@@ -128,14 +130,14 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
     """
     if not memories.namespace:
         return letter, 0
-    found = _forgotten_in(letter, memories)
-    if not found.is_anything:
-        return letter, found.forgettings
-    if found.requests:
-        memories.record_deleted([without_text(unstored(reading, FORGOTTEN)) for reading in found.requests])
-    if found.data is None:
-        return None, found.forgettings
-    return replace(letter, data=found.data, cause="a part of the message was forgotten"), found.forgettings
+    forgotten = _forgotten_in(letter, memories)
+    if not forgotten.is_anything:
+        return letter, forgotten.forgettings
+    if forgotten.requests:
+        memories.record_deleted([without_text(unstored(reading, FORGOTTEN)) for reading in forgotten.requests])
+    if forgotten.data is None:
+        return None, forgotten.forgettings
+    return replace(letter, data=forgotten.data, cause="a part of the message was forgotten"), forgotten.forgettings
 
 
 def without_old_texts(

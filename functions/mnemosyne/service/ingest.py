@@ -215,8 +215,8 @@ class _Storing:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
-            gone = [unstored(each, f"it had expired at {rfc3339(each.expires_at)}") for each in expired]
-            gone += [without_text(unstored(each, FORGOTTEN)) for each in claim.forgotten]
+            gone = [unstored(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
+            gone += [without_text(unstored(request, FORGOTTEN)) for request in claim.forgotten]
         if gone:
             self.memories.record_deleted(gone)
             outcomes |= self.memories.statuses([request.request_id for request in gone])
@@ -258,7 +258,7 @@ def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
         return
     standing = memories.standing([])
     if is_before(message.published, standing.all_before):
-        memories.record_deleted([without_text(unstored(each, FORGOTTEN)) for each in message.rejected])
+        memories.record_deleted([without_text(unstored(request, FORGOTTEN)) for request in message.rejected])
     else:
         rejected = without_old_texts(message.rejected, message.published, standing.latest)
         reject(rejected, memories=memories, cause=INVALID_RECORD)

@@ -124,7 +124,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         if not query.strip():
             return SearchMemoryResponse()
         scope = Scope(app_name, user_id)
-        asked = {
+        arguments = {
             "query": query[:10_000],
             "metadata": scope.conditions,
             "limit": self._limit,
@@ -132,8 +132,8 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
             "max_response_chars": self._characters,
         }
         async with self._client(scope) as client:
-            found = await _call(client, "memory_search", asked)
-        return SearchMemoryResponse(memories=[entry_of(hit) for hit in found["memories"]])
+            result = await _call(client, "memory_search", arguments)
+        return SearchMemoryResponse(memories=[entry_of(hit) for hit in result["memories"]])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Delete a memory of this user and app. An unknown id, or a memory of another scope, changes nothing.
@@ -205,10 +205,10 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
 
 async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
     """Poll the outcomes of requests until all are known or the time is `until`."""
-    known: list[dict[str, Any]] = []
+    outcomes: list[dict[str, Any]] = []
     while time.monotonic() < until:
-        known = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]
-        if all(one["state"] not in ("queued", "unknown") for one in known):
+        outcomes = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]
+        if all(outcome["state"] not in ("queued", "unknown") for outcome in outcomes):
             break
         await anyio.sleep(POLL_SECONDS)
-    return known
+    return outcomes

@@ -35,7 +35,7 @@ class Scope:
     def session(self, session_id: str | None) -> str:
         """Return a session name that is unique across apps and users; one name for all content without a session."""
         parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
-        name = "/".join(quote(one, safe="") for one in parts)
+        name = "/".join(quote(part, safe="") for part in parts)
         return name if len(name) <= SESSION_LIMIT else _digest(name)
 
     def source(self, session_id: str | None) -> str:
@@ -69,9 +69,9 @@ def of_events(
     for event in events:
         if event.partial:
             continue
-        said = text_of(event.content) or _heard(event)
+        text = text_of(event.content) or _heard(event)
         for number, fields in enumerate(
-            _fields(said, _moment(event.timestamp), event.author, scope, session_id, metadata)
+            _fields(text, _moment(event.timestamp), event.author, scope, session_id, metadata)
         ):
             key = _digest(event.id or "", str(number), event.author or "", fields["content"])
             yield fields | {"source": scope.source(session_id), "key": key}
@@ -95,7 +95,7 @@ def text_of(content: types.Content | None) -> str:
 def _heard(event: Event) -> str:
     """Return the transcribed speech of an event."""
     heard = [getattr(event, name, None) for name in ("input_transcription", "output_transcription")]
-    return _storable("\n".join(one.text for one in heard if one and one.text))
+    return _storable("\n".join(part.text for part in heard if part and part.text))
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -103,16 +103,16 @@ def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
     batch: list[dict[str, Any]] = []
     keys: set[tuple[str, str]] = set()
     size = 0
-    for one in memories:
-        if "key" in one and (key := (one["source"], one["key"])) in keys:
+    for memory in memories:
+        if "key" in memory and (key := (memory["source"], memory["key"])) in keys:
             continue
-        length = len(json.dumps(one, ensure_ascii=False, default=str).encode())
+        length = len(json.dumps(memory, ensure_ascii=False, default=str).encode())
         if len(batch) == BATCH_LIMIT or (batch and size + length > BATCH_BYTES):
             yield batch
             batch, size = [], 0
-        if "key" in one:
+        if "key" in memory:
             keys.add(key)
-        batch.append(one)
+        batch.append(memory)
         size += length
     if batch:
         yield batch
@@ -122,8 +122,8 @@ def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
     """Convert a search result to ADK's memory entry."""
     metadata = dict(hit["metadata"])
     author = metadata.pop("adk", {}).get("author")
-    shown = ("session", "expires_at", "relevance", "confidence", "truncated", "near_duplicates")
-    beside = {name: hit[name] for name in shown if hit.get(name) is not None}
+    names = ("session", "expires_at", "relevance", "confidence", "truncated", "near_duplicates")
+    beside = {name: hit[name] for name in names if hit.get(name) is not None}
     role = None if author is None else USER if author == USER else "model"
     return MemoryEntry(
         id=hit["id"],
@@ -137,14 +137,14 @@ def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
 def refused(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one sentence for each memory that was not stored."""
     return [
-        f"{one['request_id']} {one['state']}: {one['error']}"
-        for one in outcomes
-        if one["state"] in ("failed", "dead_lettered")
+        f"{outcome['request_id']} {outcome['state']}: {outcome['error']}"
+        for outcome in outcomes
+        if outcome["state"] in ("failed", "dead_lettered")
     ]
 
 
 def _fields(
-    said: str,
+    text: str,
     when: str | None,
     author: str | None,
     scope: Scope,
@@ -155,8 +155,8 @@ def _fields(
     metadata, lifetime = dict(metadata), {}
     if (ttl := metadata.pop(TTL, None)) is not None:
         lifetime[TTL] = f"{ttl.total_seconds()}s" if isinstance(ttl, timedelta) else ttl
-    for start in range(0, len(said), CONTENT_LIMIT):
-        if part := said[start : start + CONTENT_LIMIT].strip():
+    for start in range(0, len(text), CONTENT_LIMIT):
+        if part := text[start : start + CONTENT_LIMIT].strip():
             yield {
                 "content": part,
                 **({"timestamp": when} if when else {}),

@@ -21,15 +21,17 @@ SETS = {
 
 def describe(collection: Collection) -> None:
     """Print the numbers of a set, and five questions of each kind."""
-    words = sorted(len(one["text"].split()) for one in collection.documents.values())
-    sessions = len({one.get("session") for one in collection.documents.values()} - {None})
+    words = sorted(len(document["text"].split()) for document in collection.documents.values())
+    sessions = len({document.get("session") for document in collection.documents.values()} - {None})
     print(
         f"\n{collection.name}: {len(words):,} memories in {sessions} sessions, {len(collection.changes)} changed facts"
     )
     print(f"  words: median {statistics.median(words):.0f}, 90th percentile {words[len(words) * 9 // 10]}")
-    for kind, count in Counter(one.kind for one in collection.questions).items():
+    for kind, count in Counter(question.kind for question in collection.questions).items():
         print(f"  {kind}: {count}")
-        for question in random.Random(0).sample([one for one in collection.questions if one.kind == kind], 5):
+        for question in random.Random(0).sample(
+            [question for question in collection.questions if question.kind == kind], 5
+        ):
             print(f"    {question.text[:150]}")
             for name in sorted(question.relevant)[:2]:
                 print(f"      {' '.join(collection.documents[name]['text'].split())[:150]}")

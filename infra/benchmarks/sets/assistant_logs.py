@@ -111,14 +111,14 @@ def short_requests(seed: int = 1) -> Collection:
 def _logs(shape: _Shape, seed: int) -> Collection:
     chosen = random.Random(seed)
     log = _Log(chosen, shape)
-    known = [(subject, one) for _, subject, one in pairs("service") if subject in SERVICES]
-    known += [(subject, one) for _, subject, one in pairs("person") if subject in PEOPLE]
-    chosen.shuffle(known)
-    unstated, stated = known[:UNANSWERABLE], known[UNANSWERABLE:]
+    subject_attributes = [(subject, attribute) for _, subject, attribute in pairs("service") if subject in SERVICES]
+    subject_attributes += [(subject, attribute) for _, subject, attribute in pairs("person") if subject in PEOPLE]
+    chosen.shuffle(subject_attributes)
+    unstated, stated = subject_attributes[:UNANSWERABLE], subject_attributes[UNANSWERABLE:]
     for number in range(shape.sessions):
         _session(log, f"session {number}", PEOPLE[number % len(PEOPLE)], stated)
-    questions = _questions(log, {(subject, one.name): one for subject, one in known})
-    strangers = [(subject, one) for _, subject, one in pairs("customer", "host")]
+    questions = _questions(log, {(subject, attribute.name): attribute for subject, attribute in subject_attributes})
+    strangers = [(subject, attribute) for _, subject, attribute in pairs("customer", "host")]
     questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
     changes = [
         (earlier[0][0], later[0][0])
@@ -155,11 +155,11 @@ def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attri
             fact = fact.replace(f"the {service}", "it").replace(f"The {service}", "It")
         parts = [part for part in (request, fact, quoted) if part]
         chosen.shuffle(parts)
-        asked = log.say(session, person.split()[0], " ".join(parts))
+        request_id = log.say(session, person.split()[0], " ".join(parts))
         repeat = chosen.choice(REPEATS).format(fact=fact) if fact and chosen.random() < shape.repeated else ""
         answer = log.say(session, "Assistant", _answer(log, topic, paragraph, repeat, service))
         if key:
-            log.facts[key][-1][0].extend([asked, answer] if repeat else [asked])
+            log.facts[key][-1][0].extend([request_id, answer] if repeat else [request_id])
         elif chosen.random() < shape.asked_answers:
             log.answers.append((answer, topic, paragraph))
 
@@ -181,10 +181,10 @@ def _fact(
     """
     chosen = log.chosen
     of_service = service is not None and chosen.random() < 2 / 3
-    known = sorted(key for key in log.facts if not of_service or key[0] == service)
-    if known and chosen.random() < 0.3:
-        key = chosen.choice(known)
-        attribute = next(one for subject, one in stated if (subject, one.name) == key)
+    known_keys = sorted(key for key in log.facts if not of_service or key[0] == service)
+    if known_keys and chosen.random() < 0.3:
+        key = chosen.choice(known_keys)
+        attribute = next(attribute for subject, attribute in stated if (subject, attribute.name) == key)
         old = log.facts[key][-1][1]
         value = attribute.other_than(old, chosen)
         if chosen.random() < 0.6:
@@ -194,7 +194,7 @@ def _fact(
             log.contradicted.add(key)
     else:
         subjects = [service] if of_service else [person, *SERVICES]
-        subject, attribute = chosen.choice([one for one in stated if one[0] in subjects])
+        subject, attribute = chosen.choice([pair for pair in stated if pair[0] in subjects])
         key, value = (subject, attribute.name), chosen.choice(attribute.values)
         if key in log.facts:
             value = log.facts[key][-1][1]
@@ -253,10 +253,12 @@ def _several_facts(log: _Log, attributes: Mapping[tuple[str, str], Attribute]) -
     """Return questions about two attributes of a subject, with all their statements as evidence."""
     questions = []
     for subject in SERVICES:
-        known = sorted(name for stated, name in log.facts if stated == subject)
-        for first, second in zip(known[::2], known[1::2], strict=False):
-            evidence = [one for name in (first, second) for messages, _ in log.facts[subject, name] for one in messages]
+        names = sorted(name for stated, name in log.facts if stated == subject)
+        for first, second in zip(names[::2], names[1::2], strict=False):
+            evidence = [
+                message for name in (first, second) for messages, _ in log.facts[subject, name] for message in messages
+            ]
             if len(evidence) <= MOST_EVIDENCE:
-                asked = [attributes[subject, name].asks(subject, log.chosen) for name in (first, second)]
-                questions.append(Question(" ".join(asked), "several facts", frozenset(evidence)))
+                parts = [attributes[subject, name].asks(subject, log.chosen) for name in (first, second)]
+                questions.append(Question(" ".join(parts), "several facts", frozenset(evidence)))
     return questions

@@ -57,7 +57,7 @@ def documents(seed: int = 1) -> Collection:
     modules = [file for package in sorted(root.iterdir()) if package.is_dir() for file in files(package)]
     modules += sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
     chosen.shuffle(modules)
-    stored: dict[str, dict[str, str]] = {}
+    documents: dict[str, dict[str, str]] = {}
     sections: list[tuple[str, str]] = []
     texts: set[str] = set()
     for file in modules:
@@ -67,18 +67,18 @@ def documents(seed: int = 1) -> Collection:
         # Some packages contain a copy of another.
         if len(text.split()) in WORDS and len(text) <= CHARACTERS and text not in texts:
             texts.add(text)
-            name = f"d{len(stored)}"
-            time = (START + timedelta(hours=5 * len(stored))).isoformat()
-            stored[name] = {"id": name, "text": text, "timestamp": time}
+            name = f"d{len(documents)}"
+            time = (START + timedelta(hours=5 * len(documents))).isoformat()
+            documents[name] = {"id": name, "text": text, "timestamp": time}
             sections += [(name, part.split("\n\n")[0]) for _, part in parts]
-        if len(stored) == DOCUMENTS:
+        if len(documents) == DOCUMENTS:
             break
-    questions = [Question(text, "fact in a section", frozenset([name])) for name, text in _asked(sections, chosen)]
+    questions = [Question(text, "fact in a section", frozenset([name])) for name, text in _texts(sections, chosen)]
     questions += [Question(text, "unknown subject", frozenset()) for text in STRANGERS]
-    return Collection("documents", stored, questions)
+    return Collection("documents", documents, questions)
 
 
-def _asked(sections: list[tuple[str, str]], chosen: random.Random) -> list[tuple[str, str]]:
+def _texts(sections: list[tuple[str, str]], chosen: random.Random) -> list[tuple[str, str]]:
     counted: dict[str, int] = {}
     for _, text in sections:
         counted[text] = counted.get(text, 0) + 1

@@ -21,18 +21,18 @@ FILES = 150
 def topics() -> dict[str, list[str]]:
     """Return the paragraphs by package, in the order of the files."""
     roots = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
-    found = {}
-    for directory in sorted(one for root in roots for one in root.iterdir() if one.is_dir()):
+    by_package = {}
+    for directory in sorted(path for root in roots for path in root.iterdir() if path.is_dir()):
         if directory.name.isidentifier() and directory.name not in ("test", "site", "tests", "infra", "functions"):
             paragraphs = list(dict.fromkeys(text for file in files(directory) for text in paragraphs_of(file)))[:MOST]
             if len(paragraphs) >= FEWEST:
-                found[directory.name] = paragraphs
-    return found
+                by_package[directory.name] = paragraphs
+    return by_package
 
 
 def files(directory: Path) -> list[Path]:
     """Return the modules of a package, without its tests."""
-    return [one for one in sorted(directory.rglob("*.py")) if "test" not in one.as_posix()][:FILES]
+    return [file for file in sorted(directory.rglob("*.py")) if "test" not in file.as_posix()][:FILES]
 
 
 def docstrings(file: Path) -> Iterator[tuple[str, str]]:

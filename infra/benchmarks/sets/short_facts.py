@@ -24,9 +24,9 @@ def short_facts(seed: int = 1) -> Collection:
     everything = list(pairs(*kinds()))
     chosen.shuffle(everything)
     unknown = set(chosen.sample(sorted({subject for _, subject, _ in everything}), UNKNOWN))
-    strangers = [(subject, one) for _, subject, one in everything if subject in unknown]
-    known = [one for one in everything if one[1] not in unknown]
-    unstated, stated = [(subject, one) for _, subject, one in known[:UNANSWERABLE]], known[UNANSWERABLE:]
+    strangers = [(subject, attribute) for _, subject, attribute in everything if subject in unknown]
+    usual = [triple for triple in everything if triple[1] not in unknown]
+    unstated, stated = [(subject, attribute) for _, subject, attribute in usual[:UNANSWERABLE]], usual[UNANSWERABLE:]
     documents: dict[str, dict[str, Any]] = {}
     by_fact: dict[tuple[str, str], list[str]] = {}
     values: dict[tuple[str, str], str] = {}
@@ -63,7 +63,7 @@ def _questions(
     stated: list[Any], changed: list[Any], by_fact: dict[tuple[str, str], list[str]], chosen: random.Random
 ) -> list[Question]:
     again = {(subject, attribute.name) for _, subject, attribute in changed}
-    once = [one for one in stated if (one[1], one[2].name) not in again]
+    once = [triple for triple in stated if (triple[1], triple[2].name) not in again]
     questions = [
         Question(attribute.asks(subject, chosen), kind, frozenset(by_fact[subject, attribute.name]))
         for kind, facts in (("single fact", once), ("changed fact", changed))

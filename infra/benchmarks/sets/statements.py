@@ -38,7 +38,7 @@ class Attribute:
 
     def other_than(self, value: str, chosen: random.Random) -> str:
         """Return a value of the attribute other than the given one."""
-        return chosen.choice([one for one in self.values if one != value])
+        return chosen.choice([other for other in self.values if other != value])
 
 
 @dataclass(frozen=True)

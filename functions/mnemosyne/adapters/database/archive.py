@@ -148,14 +148,16 @@ class PostgresArchive:
         with self._transaction() as connection:
             connection.one(ingest_sql.ENTER_TO_STORE, namespace=self._namespace)
             forgotten = forgotten_requests(connection, self._namespace, list(map(_as_published, new)))
-            kept = [(memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten]
-            if kept:
+            unforgotten = [
+                (memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten
+            ]
+            if unforgotten:
                 connection.script(ingest_sql.CREATE_INCOMING)
-                incoming = [(memory.id, memory.request, parts) for memory, parts in kept]
+                incoming = [(memory.id, memory.request, parts) for memory, parts in unforgotten]
                 insert_memories(connection, self._namespace, incoming, [], space.model, space.dimension)
-                extras = json_text([{"id": memory.id, **memory.extras} for memory, _ in kept])
+                extras = json_text([{"id": memory.id, **memory.extras} for memory, _ in unforgotten])
                 connection.run(_RESTORE_EXTRAS, namespace=self._namespace, memories=extras)
-        return len(kept)
+        return len(unforgotten)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
         """Store the requests and records that the database does not have yet."""
@@ -209,8 +211,8 @@ def _without_forgotten_texts(
         }
         for row in requests
     ]
-    found = connection.one(ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=json_text(records), id=None)
-    forgotten = set(map(str, found["request_ids"]))
+    row = connection.one(ingest_sql.FORGOTTEN_REQUESTS, namespace=namespace, records=json_text(records), id=None)
+    forgotten = set(map(str, row["request_ids"]))
     return [_without_texts(row) if str(row["request_id"]) in forgotten else row for row in requests]
 
 

@@ -54,9 +54,9 @@ class AuditTrail:
 
     def hear(self, event: str, fields: Mapping[str, Any]) -> None:
         """Queue an event of the log for recording, if the event is an access."""
-        taken = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
-        if taken is not None:
-            self.record(taken)
+        access = fields if event == ACCESS else _of_authorization(fields) if event == "audit" else None
+        if access is not None:
+            self.record(access)
 
     def record(self, fields: Mapping[str, Any]) -> None:
         """Queue an access for recording.

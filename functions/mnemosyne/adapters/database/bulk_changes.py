@@ -60,7 +60,7 @@ class PostgresBulkChanges(NamespaceStore):
 
         If the database reaches its time limit, the method tries again with a tenth of `limit`, down to a single memory.
         """
-        return smaller_on_timeout(lambda some: self._change_tag(tag, new_tag, some), limit)
+        return smaller_on_timeout(lambda count: self._change_tag(tag, new_tag, count), limit)
 
     def _change_tag(self, tag: str, new_tag: str | None, limit: int) -> ChangedTag:
         with self._transaction() as connection:

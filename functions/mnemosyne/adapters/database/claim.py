@@ -256,11 +256,11 @@ class PostgresClaim:
         ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
         requests, versions = [], []
         for request in fitting:
-            _, stored, _ = first[request.content_hash]
+            _, first_request, _ = first[request.content_hash]
             row = {
                 "request_id": request.request_id,
                 "memory_id": ids[request.content_hash],
-                "event": (IngestState.STORED if request is stored else IngestState.DUPLICATE).value,
+                "event": (IngestState.STORED if request is first_request else IngestState.DUPLICATE).value,
                 "content_hash": request.content_hash,
                 "provenance": rows.provenance_fields(request.provenance),
             }
@@ -268,7 +268,7 @@ class PostgresClaim:
                 versions.append({**row, **rows.version_values(request, request.external_id)})
             else:
                 labels = sorted(given_labels(request).items())
-                differing = [name for name, value in labels if value != getattr(stored, name)]
+                differing = [name for name, value in labels if value != getattr(first_request, name)]
                 requests.append({**row, "differing": differing})
         with self._connection.transaction():
             check_forgettings(self._connection, self._namespace, self._forgettings)
@@ -276,8 +276,10 @@ class PostgresClaim:
             incoming = list(first.values())
             recorded = insert_memories(self._connection, self._namespace, incoming, requests, model, dimension)
             if longer := [other for other in fitting if _lifetime(other) != _lifetime(first[other.content_hash][1])]:
-                sent = [{"content_hash": other.content_hash, **_lifetime(other)} for other in longer]
-                self._connection.run(ingest_sql.EXTEND_EXPIRY, namespace=self._namespace, sent=rows.json_text(sent))
+                lifetimes = [{"content_hash": other.content_hash, **_lifetime(other)} for other in longer]
+                self._connection.run(
+                    ingest_sql.EXTEND_EXPIRY, namespace=self._namespace, sent=rows.json_text(lifetimes)
+                )
             if versions:
                 recorded = [*recorded, *self._record(versions)]
         self.stored_contents |= first.keys()

@@ -155,10 +155,10 @@ class PostgresConsoleQueries(NamespaceStore):
                 limit=limit,
             )
             ids = {id_ for row in events for id_ in row["ids"] if _UUID.fullmatch(id_)}
-            known = connection.run(
+            existing_rows = connection.run(
                 console_queries_sql.EXISTING_MEMORIES, namespace=self.namespace, ids=uuid_array(sorted(ids))
             )
-        memories = {str(row["id"]): row["id"] for row in known}
+        memories = {str(row["id"]): row["id"] for row in existing_rows}
         return [
             ListedEvent(**row.named, memories=[memories[id_] for id_ in row["ids"] if id_ in memories])
             for row in events

@@ -60,14 +60,14 @@ class PostgresDeadLetters(NamespaceStore):
                 connection.run(
                     dead_letter_sql.LOCK_DEAD_LETTER, namespace=self.namespace, letter_id=dead_letter.letter_id
                 )
-            stored = connection.run(
+            letter_rows = connection.run(
                 dead_letter_sql.GIVE_UP,
                 namespace=self.namespace,
                 requests=unstored_json(waiting, contents),
                 letter_id=dead_letter.letter_id,
                 **dead_letter_values(dead_letter),
             )
-        return next(map(read_dead_letter, stored), None)
+        return next(map(read_dead_letter, letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
@@ -137,12 +137,12 @@ class PostgresDeadLetters(NamespaceStore):
     def drop_dead_letters(self, message_ids: Sequence[str]) -> int:
         dropped = 0
         for start in range(0, len(message_ids), DROPPED_AT_ONCE):
-            some = message_ids[start : start + DROPPED_AT_ONCE]
+            batch = message_ids[start : start + DROPPED_AT_ONCE]
             with self._transaction() as connection:
                 (row,) = connection.run(
-                    dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=text_array(some)
+                    dead_letter_sql.DROP_DEAD_LETTERS, namespace=self.namespace, message_ids=text_array(batch)
                 )
-                self._record_action(connection, some)
+                self._record_action(connection, batch)
             dropped += int(row["dropped"])
         return dropped
 

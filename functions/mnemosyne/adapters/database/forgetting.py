@@ -60,7 +60,7 @@ class PostgresForgetting(NamespaceStore):
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
         with self._transaction() as connection:
             connection.run(_LONG)
-            found = connection.one(
+            preview = connection.one(
                 _PREVIEW,
                 namespace=self.namespace,
                 selection=selection_json(selection),
@@ -74,11 +74,11 @@ class PostgresForgetting(NamespaceStore):
                 timestamp=datetime.fromisoformat(row["timestamp"]),
                 beginning=one_line(row["beginning"])[:BEGINNING],
             )
-            for row in found["page"]
+            for row in preview["page"]
         ]
         onward = Cursor(timestamp=page[limit - 1].timestamp, id=page[limit - 1].id) if len(page) > limit else None
-        holds = [Hold(id=UUID(hold["id"]), reason=hold["reason"]) for hold in found["holds"]]
-        return Preview(**found["set"], page=page[:limit], holds=holds, after=onward)
+        holds = [Hold(id=UUID(hold["id"]), reason=hold["reason"]) for hold in preview["holds"]]
+        return Preview(**preview["set"], page=page[:limit], holds=holds, after=onward)
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         with self._transaction() as connection:
@@ -109,7 +109,8 @@ class PostgresForgetting(NamespaceStore):
         self, forgetting_id: UUID, letter: DeadLetter, data: bytes | None, forgotten: Sequence[Reading]
     ) -> bool:
         requests = [
-            {"request_id": each.request_id, "content_hash": getattr(each, "content_hash", None)} for each in forgotten
+            {"request_id": request.request_id, "content_hash": getattr(request, "content_hash", None)}
+            for request in forgotten
         ]
         row = self._one(
             _FORGET_IN_LETTER,
@@ -135,12 +136,12 @@ class PostgresForgetting(NamespaceStore):
         self._run(_FINISH, id=forgetting_id)
 
     def forgetting(self, forgetting_id: UUID) -> Forgetting | None:
-        found = self._one(_READ, id=forgetting_id)["forgetting"]
-        return None if found is None else _forgetting(found)
+        row = self._one(_READ, id=forgetting_id)["forgetting"]
+        return None if row is None else _forgetting(row)
 
     def forgettings(self, limit: int) -> Sequence[Forgetting]:
-        found = self._one(_LIST, limit=limit)["forgettings"]
-        return [_forgetting(each) for each in found]
+        rows = self._one(_LIST, limit=limit)["forgettings"]
+        return [_forgetting(row) for row in rows]
 
     def forgotten_ids(self, forgetting_id: UUID, limit: int, *, after: UUID | None = None) -> Sequence[UUID]:
         ids: Sequence[UUID] = self._one(_IDS, id=forgetting_id, after=after, limit=limit)["ids"]
@@ -148,25 +149,26 @@ class PostgresForgetting(NamespaceStore):
 
     def standing(self, requests: Sequence[IngestRequest], forgetting_id: UUID | None = None) -> Standing:
         with self._transaction() as connection:
-            found = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
+            standing = connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)["standing"]
             covered = (
                 forgotten_requests(connection, self.namespace, requests, forgetting_id)
-                if requests and found["forgettings"]
+                if requests and standing["forgettings"]
                 else ()
             )
         latest, all_before = (
-            datetime.fromisoformat(found[name]) if found[name] else None for name in ("forgotten_before", "all_before")
+            datetime.fromisoformat(standing[name]) if standing[name] else None
+            for name in ("forgotten_before", "all_before")
         )
-        return Standing(covered=covered, forgettings=found["forgettings"], latest=latest, all_before=all_before)
+        return Standing(covered=covered, forgettings=standing["forgettings"], latest=latest, all_before=all_before)
 
 
-def _forgetting(found: dict[str, Any]) -> Forgetting:
-    finished, at, letter_id = (found.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
+def _forgetting(row: dict[str, Any]) -> Forgetting:
+    finished, at, letter_id = (row.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
     return Forgetting(
-        **found
+        **row
         | {
-            "id": UUID(found["id"]),
-            "started_at": datetime.fromisoformat(found["started_at"]),
+            "id": UUID(row["id"]),
+            "started_at": datetime.fromisoformat(row["started_at"]),
             "finished_at": datetime.fromisoformat(finished) if finished else None,
             "letter": KeysetCursor(timestamp=datetime.fromisoformat(at), key=letter_id) if at else None,
         }

@@ -109,13 +109,13 @@ def insert_memories(
         dimension=dimension,
         requests=rows.json_text(requests),
     )["answer"]
-    stored = orjson.loads(answer)
-    if (stored["model"], stored["dimension"]) != (model, dimension):
+    row = orjson.loads(answer)
+    if (row["model"], row["dimension"]) != (model, dimension):
         raise EmbeddingModelChanged(
-            f"the memories are in the space of {stored['model']} at dimension {stored['dimension']}, not of "
+            f"the memories are in the space of {row['model']} at dimension {row['dimension']}, not of "
             f"{model} at dimension {dimension} as embedded"
         )
-    if stored["stored"] < len(incoming):
+    if row["stored"] < len(incoming):
         raise ItemUnavailable("the memory expired while it was being stored")
     chunks = [
         {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
@@ -125,5 +125,5 @@ def insert_memories(
     for start in range(0, len(chunks), INSERTED_CHUNKS):
         part = rows.json_text(chunks[start : start + INSERTED_CHUNKS])
         connection.run(ingest_sql.INSERT_CHUNKS, namespace=namespace, chunks=part)
-    recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
+    recorded: Sequence[Mapping[str, Any]] = row["recorded"]
     return recorded

@@ -42,7 +42,7 @@ def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = (
             raise InvalidRequest("the signature is not that of a receipt")
         if read_json(signed.payload, of="the signed receipt") != dict(receipt):
             raise InvalidRequest("the receipt was altered after it was signed")
-        if sha256("".join(f"{each}\n" for each in ids).encode()).hexdigest() != receipt.get("ids_sha256"):
+        if sha256("".join(f"{memory_id}\n" for memory_id in ids).encode()).hexdigest() != receipt.get("ids_sha256"):
             raise InvalidRequest("the ids were altered after the receipt was signed")
         return str(key.thumbprint())
     raise InvalidRequest("the signature is wrong: the receipt was altered, or another key has signed it")

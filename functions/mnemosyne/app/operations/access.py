@@ -69,8 +69,8 @@ class ListLockouts(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the locked-out people, clients and keys, each with its kind, the earliest lock-out first."""
         stores: dict[str, Lockouts] = {"person": operator.people, "client": operator.clients, "key": operator.keys}
-        found = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
-        return {"lockouts": sorted(found, key=lambda row: str(row["blocked_at"]))}
+        lockouts = [{"kind": kind, **row} for kind, store in stores.items() for row in store.blocked()]
+        return {"lockouts": sorted(lockouts, key=lambda row: str(row["blocked_at"]))}
 
 
 class LockOut(Operation):

@@ -164,8 +164,8 @@ class RedriveDeadLetters(Operation):
                 letters.append(letter_fields(attempt.letter, self.namespace) | {"memories": len(attempt.request_ids)})
             if time.monotonic() > deadline:
                 break
-        done = {row["message_id"] for row in [*letters, *problems]}
-        untried = [message_id for message_id in self.message_ids if message_id not in done]
+        tried_ids = {row["message_id"] for row in [*letters, *problems]}
+        untried = [message_id for message_id in self.message_ids if message_id not in tried_ids]
         return {
             "letters": letters, "problems": problems, "untried": untried, "stopped": unavailable == MOST_UNAVAILABLE
         }  # fmt: skip

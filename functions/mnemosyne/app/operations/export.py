@@ -97,7 +97,7 @@ class RestoreLines(Operation):
                 memories.append(line)
             else:
                 rows[line[0]].append(line[1])
-        stored = operator.restore(self.namespace, memories) if memories else 0
+        stored_count = operator.restore(self.namespace, memories) if memories else 0
         if rows["request"] or rows["record"]:
             operator.archive_of(self.namespace).restore_rows(rows["request"], rows["record"])
-        return {"memories": len(memories), "stored": stored, "rows": len(self.lines) - len(memories)}
+        return {"memories": len(memories), "stored": stored_count, "rows": len(self.lines) - len(memories)}

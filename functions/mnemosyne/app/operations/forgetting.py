@@ -45,16 +45,16 @@ class PreviewForgetting(Selecting):
         """Return the token, the number of memories, the holds that keep some of them, and a page of memories."""
         after = Cursor(timestamp=instant(self.cursor[0]), id=UUID(self.cursor[1])) if self.cursor else None
         memories = operator.memories_of(self.namespace)
-        found = memories.preview_forgetting(self.selection, PAGE, after=after)
+        preview = memories.preview_forgetting(self.selection, PAGE, after=after)
         return {
-            "token": found.token,
-            "memories": found.memories,
-            "holds": [{"id": str(hold.id), "reason": hold.reason} for hold in found.holds],
+            "token": preview.token,
+            "memories": preview.memories,
+            "holds": [{"id": str(hold.id), "reason": hold.reason} for hold in preview.holds],
             "page": [
-                {"id": str(each.id), "timestamp": rfc3339(each.timestamp), "beginning": each.beginning}
-                for each in found.page
+                {"id": str(memory.id), "timestamp": rfc3339(memory.timestamp), "beginning": memory.beginning}
+                for memory in preview.page
             ],
-            "cursor": [rfc3339(found.after.timestamp), str(found.after.id)] if found.after else None,
+            "cursor": [rfc3339(preview.after.timestamp), str(preview.after.id)] if preview.after else None,
         }
 
 
@@ -182,6 +182,6 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
     """Return the SHA-256 of the ids of the memories of a forgetting, in order, each followed by a line feed."""
     digest, after = sha256(), None
     while ids := memories.forgotten_ids(forgetting_id, IDS, after=after):
-        digest.update("".join(f"{each}\n" for each in ids).encode())
+        digest.update("".join(f"{memory_id}\n" for memory_id in ids).encode())
         after = ids[-1]
     return digest.hexdigest()

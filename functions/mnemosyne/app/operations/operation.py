@@ -84,7 +84,7 @@ class Selecting(Operation):
             before=self.before,
             tags=tuple(self.tags or ()),
             session=self.session,
-            metadata=tuple(condition(each.path, each.op, each.values) for each in self.metadata or ()),
+            metadata=tuple(condition(entry.path, entry.op, entry.values) for entry in self.metadata or ()),
             include_superseded=True,
         )
         return Selection.of(self.ids, filters, everything=self.all)

@@ -51,13 +51,13 @@ class ListOutcomes(Operation):
         since = None if after.since is None else timedelta(seconds=after.since)
         page = memories.outcomes(PAGE, after=OutcomeCursor(**{**dict(after), "since": since}), source=self.source)
         unread = (_unreadable(letter, memories, self.source) for letter in page.lost)
-        lost = [row for row in unread if self.source in (None, row["source"])]
+        unreadable = [row for row in unread if self.source in (None, row["source"])]
         next_ = asdict(page.after) | {
             "since": None if page.after.since is None else page.after.since.total_seconds(),
             "begin": rfc3339(page.after.begin),
             "request_id": str(page.after.request_id),
         }
-        return {"outcomes": [*map(_row, page.outcomes), *lost], "after": next_, "is_last": page.is_last}
+        return {"outcomes": [*map(_row, page.outcomes), *unreadable], "after": next_, "is_last": page.is_last}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
         return self.after.seen is None or bool(answer["outcomes"])
@@ -103,10 +103,10 @@ def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | No
 
     The data of the message is read only if the attributes do not name the source.
     """
-    whole = None
+    letter = None
     if source is not None and "source" not in dead_letter.attributes:
-        whole = memories.dead_letter(dead_letter.message_id)
-    data = whole.data if whole else b""
+        letter = memories.dead_letter(dead_letter.message_id)
+    data = letter.data if letter else b""
     name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
     return {
         "updated_at": rfc3339(dead_letter.dead_lettered_at),

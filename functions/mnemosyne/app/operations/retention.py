@@ -30,12 +30,12 @@ class ListRetention(Operation):
         return {
             "namespaces": [
                 {
-                    "namespace": each.namespace,
-                    "default": _seconds(each.lifetimes.default),
-                    "maximum": _seconds(each.lifetimes.maximum),
-                    "expiring": each.expiring,
+                    "namespace": namespace.namespace,
+                    "default": _seconds(namespace.lifetimes.default),
+                    "maximum": _seconds(namespace.lifetimes.maximum),
+                    "expiring": namespace.expiring,
                 }
-                for each in operator.retention.every()
+                for namespace in operator.retention.every()
             ]
         }
 

@@ -96,8 +96,8 @@ class DataDir:
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
         systems = _local_systems() - {path}
-        others = f", there is one in {' and in '.join(sorted(map(str, systems)))}" if systems else ""
-        return f"no memory is kept in {path}{others}"
+        hint = f", there is one in {' and in '.join(sorted(map(str, systems)))}" if systems else ""
+        return f"no memory is kept in {path}{hint}"
 
     @property
     def is_default(self) -> bool:

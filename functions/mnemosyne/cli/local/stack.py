@@ -125,10 +125,10 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
         server = postgres.start(directory)
         try:
             postgres.prepare(server, space or SPACE)
-            there = postgres.space(server)
-            if space not in (None, there):
+            current = postgres.space(server)
+            if space not in (None, current):
                 raise Misconfigured(
-                    f"the memories in {directory.path} are in the space of {there}, not of {space}: leave --embedder "
+                    f"the memories in {directory.path} are in the space of {current}, not of {space}: leave --embedder "
                     "out, or choose another --data-dir"
                 )
         except BaseException:

@@ -35,8 +35,8 @@ def print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
     with codes.open("rb") as file:
         file.seek(printed)
         new = file.read()
-    whole = new[: new.rfind(b"\n") + 1]
-    for line in whole.decode(errors="replace").splitlines():
+    complete_lines = new[: new.rfind(b"\n") + 1]
+    for line in complete_lines.decode(errors="replace").splitlines():
         code, _, client = line.partition(" ")
         say(f"Log-in code for {client}: {code}")
-    return printed + len(whole)
+    return printed + len(complete_lines)

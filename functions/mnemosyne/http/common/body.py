@@ -37,11 +37,11 @@ async def drain(receive: Receive) -> None:
 
     Ends after DRAIN_SECONDS or DRAINED_BYTES.
     """
-    left = DRAINED_BYTES
+    bytes_left = DRAINED_BYTES
     with anyio.move_on_after(DRAIN_SECONDS):
-        while left > 0:
+        while bytes_left > 0:
             message = await receive()
-            left -= len(message.get("body", b""))
+            bytes_left -= len(message.get("body", b""))
             if message["type"] != "http.request" or not message.get("more_body", False):
                 return
 

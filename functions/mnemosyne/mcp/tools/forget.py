@@ -87,9 +87,9 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
     state = forgetting.proceed(forgetting_id, memories=memories, deadline=time.monotonic() + SECONDS)
     finished = state.finished_at is not None
     result = Forgotten(forgetting_id=forgetting_id, memories=state.memories, left=state.left, finished=finished)
-    done = counted(state.memories - state.left, "memory", "memories")
+    forgotten = counted(state.memories - state.left, "memory", "memories")
     onward = "" if finished else f"; not finished: call again with forgetting_id {forgetting_id}"
-    return Reply(result, text=f"Forgot {done}{onward}")
+    return Reply(result, text=f"Forgot {forgotten}{onward}")
 
 
 def _token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
@@ -112,17 +112,17 @@ def _preview(
     principal: Principal,
     services: Services,
 ) -> Reply:
-    found = services.memories_of(principal.namespace).preview_forgetting(
+    preview = services.memories_of(principal.namespace).preview_forgetting(
         selection, arguments.limit, after=cursors.read_id(arguments.cursor)
     )
     ends = (window.after, window.last) if window and arguments.time_expr else ()
     return Reply(
         Preview(
-            memories=found.memories,
-            token=" ".join((found.token, *(rfc3339(end) or _OPEN for end in ends))),
-            page=found.page,
-            holds=found.holds,
-            next_cursor=cursors.encode(found.after),
+            memories=preview.memories,
+            token=" ".join((preview.token, *(rfc3339(end) or _OPEN for end in ends))),
+            page=preview.page,
+            holds=preview.holds,
+            next_cursor=cursors.encode(preview.after),
         )
     )
 

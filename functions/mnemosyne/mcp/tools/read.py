@@ -146,14 +146,14 @@ class Listing(Result):
 def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
-    found = services.memories_of(principal.namespace).list(
+    rows = services.memories_of(principal.namespace).list(
         filters,
         arguments.limit + 1,
         after=cursors.read_id(arguments.cursor or None),
         oldest_first=arguments.order is Order.OLDEST,
         beginning=preview.READ_CHARACTERS if arguments.preview else None,
     )
-    page, next_cursor = cursors.page(found, arguments.limit)
+    page, next_cursor = cursors.page(rows, arguments.limit)
     memories = list(map(_listed, page))
     listing = Listing(
         memories=memories,
