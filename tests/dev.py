@@ -119,7 +119,7 @@ class DevServer(ToolClient):
 def processes_of(directory: Path) -> list[int]:
     """Return the running processes with the directory in their command line or environment."""
     name = str(directory).encode()
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
@@ -128,8 +128,8 @@ def processes_of(directory: Path) -> list[int]:
             except OSError:
                 continue
             if name in words and state != "Z":
-                found.append(int(entry.name))
-    return found
+                pids.append(int(entry.name))
+    return pids
 
 
 @contextmanager

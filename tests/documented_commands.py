@@ -80,7 +80,7 @@ class Command:
 
 def commands(document: Path) -> list[Command]:
     """Return the commands in the code blocks of a document, without comments and with continued lines joined."""
-    found = []
+    documented = []
     for first, language, lines in blocks(document.read_text()):
         if language not in SHELL or not lines:
             continue
@@ -91,9 +91,9 @@ def commands(document: Path) -> list[Command]:
             joined += line.removesuffix("\\")
             if not line.endswith("\\"):
                 text = re.sub(r"(^|\s+)# .*$", "", joined.removeprefix("$ ")).strip()
-                found += [Command(document, number, text)] if text else []
+                documented += [Command(document, number, text)] if text else []
                 joined = ""
-    return found
+    return documented
 
 
 def blocks(text: str) -> Iterator[tuple[int, str, list[str]]]:

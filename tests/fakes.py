@@ -101,8 +101,8 @@ class FakeQueue:
         return [(message.namespace, message.requests) for message in read]
 
     def publish(self, namespace: str, readings: Sequence[Reading], publisher: Publisher | None = None) -> None:
-        here = current_trace()
-        self.republish(*encode(namespace, readings, here.traceparent if here else "", publisher))
+        span = current_trace()
+        self.republish(*encode(namespace, readings, span.traceparent if span else "", publisher))
 
     def check(self) -> str:
         if self.away:

@@ -77,16 +77,16 @@ class Firefox:
 
     def has(self, selector: str) -> None:
         """Wait until the page has an element."""
-        found = f"Boolean(document.querySelector({json.dumps(selector)}))"
-        wait_until(lambda: self.run(found) is True, f"{selector} is there", seconds=SECONDS)
+        is_present = f"Boolean(document.querySelector({json.dumps(selector)}))"
+        wait_until(lambda: self.run(is_present) is True, f"{selector} is there", seconds=SECONDS)
 
     def press(self, selector: str, label: str) -> None:
         """Click the middle of the element that matches the selector and has this text."""
         named = f"(e) => e.innerText.trim() === {json.dumps(label)}"
-        wanted = f"[...document.querySelectorAll({json.dumps(selector)})].find({named})"
-        wait_until(lambda: self.run(f"Boolean({wanted})") is True, f"{label} can be pressed", seconds=SECONDS)
+        element = f"[...document.querySelectorAll({json.dumps(selector)})].find({named})"
+        wait_until(lambda: self.run(f"Boolean({element})") is True, f"{label} can be pressed", seconds=SECONDS)
         place = self.run(
-            f"(() => {{ const e = {wanted}; e.scrollIntoView({{ block: 'center' }});"
+            f"(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center' }});"
             " const r = e.getBoundingClientRect();"
             " return JSON.stringify([Math.round(r.x + r.width / 2), Math.round(r.y + r.height / 2)]); })()"
         )

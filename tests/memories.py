@@ -28,23 +28,25 @@ def store(memories: MemoryStore, *requests: IngestRequest) -> dict[UUID, IngestS
     with memories.claim(requests) as claim:
         outcomes = dict(claim.already_final)
         if claim.new:
-            outcomes |= claim.store(claim.new, [embed(one.content) for one in claim.new], EMBEDDER.model)
+            outcomes |= claim.store(
+                claim.new, [embed(ingest_request.content) for ingest_request in claim.new], EMBEDDER.model
+            )
     return outcomes
 
 
 def store_content(memories: MemoryStore, content: str, **fields: Any) -> UUID:
     """Store one memory, and return its id."""
-    made = request(content, **fields)
-    memory_id = store(memories, made)[made.request_id].memory_id
+    ingest_request = request(content, **fields)
+    memory_id = store(memories, ingest_request)[ingest_request.request_id].memory_id
     assert memory_id
     return memory_id
 
 
 def store_contents(memories: MemoryStore, *contents: str, **fields: Any) -> list[UUID]:
     """Store a memory of each content, in one message, and return their ids."""
-    made = [request(content, **fields) for content in contents]
-    outcomes = store(memories, *made)
-    return [memory_id for one in made if (memory_id := outcomes[one.request_id].memory_id)]
+    requests = [request(content, **fields) for content in contents]
+    outcomes = store(memories, *requests)
+    return [memory_id for ingest_request in requests if (memory_id := outcomes[ingest_request.request_id].memory_id)]
 
 
 def rate(
@@ -57,8 +59,8 @@ def rate(
 ) -> Rating | None:
     """Rate a memory as the given rater, or as a new rater at each call."""
     rater = by or str(new_id())
-    given = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
-    return memories.rate(memory_id, given)
+    given_rating = GivenRating(rated_by=rater, rater_name=rater, rating=rating, reason=reason)
+    return memories.rate(memory_id, given_rating)
 
 
 def list_memories(memories: MemoryStore) -> Sequence[MemorySummary]:
@@ -73,14 +75,14 @@ def status_of(memories: MemoryStore, request_id: UUID) -> IngestStatus:
 
 def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[Hit]:
     """Search, by meaning unless `mode` says otherwise."""
-    asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
-    vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
-    return find(memories, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
+    search_query = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
+    vector = EMBEDDER.embed_query(query) if query and search_query.mode is not SearchMode.EXACT else None
+    return find(memories, search_query, vector, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
-def unstored(one: IngestRequest, error: str) -> FailedRequest:
+def unstored(ingest_request: IngestRequest, error: str) -> FailedRequest:
     """Return a failed request with this error, in place of the request."""
-    return FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id)
+    return FailedRequest(request_id=ingest_request.request_id, error=error, external_id=ingest_request.external_id)
 
 
 def make_dead_letter(message_id: str) -> DeadLetter:

@@ -55,9 +55,9 @@ class Person:
     def allow(self, url: str) -> str:
         """Log in and allow access. Return the text of the consent page."""
         self.log_in(url)
-        asked = self.browser.text
+        text = self.browser.text
         self.browser.press("Allow")
-        return asked
+        return text
 
 
 class Callback:
@@ -75,7 +75,7 @@ def callback() -> Iterator[Callback]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if urlsplit(self.path).path == "/callback":
-                made.told = dict(parse_qsl(urlsplit(self.path).query))
+                listener.told = dict(parse_qsl(urlsplit(self.path).query))
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"You may close this.")
@@ -84,10 +84,10 @@ def callback() -> Iterator[Callback]:
             """Log nothing."""
 
     http = HTTPServer(("127.0.0.1", 0), Handler)
-    made = Callback(http)
+    listener = Callback(http)
     threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
     try:
-        yield made
+        yield listener
     finally:
         http.shutdown()
         http.server_close()

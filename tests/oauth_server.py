@@ -80,12 +80,12 @@ class AuthServer:
         return self.codes.read_text().splitlines()[-1].split()[0]
 
 
-def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
+def authorization_path(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
     """Return the path that a client opens in the browser to ask for authorization.
 
     Parameters with the value None are left out.
     """
-    wanted: Mapping[str, str | None] = {
+    parameters: Mapping[str, str | None] = {
         "response_type": "code",
         "client_id": client_id,
         "redirect_uri": REDIRECT,
@@ -96,7 +96,7 @@ def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None
         "resource": resource,
         **changed,
     }
-    return f"/authorize?{urlencode({name: value for name, value in wanted.items() if value is not None})}"
+    return f"/authorize?{urlencode({name: value for name, value in parameters.items() if value is not None})}"
 
 
 class Visit:
@@ -127,16 +127,16 @@ class Visit:
 
     def to_the_end(self, client_id: str, **changed: str | None) -> dict[str, str]:
         """Complete all steps of the flow, and return the parameters of the redirect to the client."""
-        assert self.open(asked(client_id, **changed)).status_code == 303
+        assert self.open(authorization_path(client_id, **changed)).status_code == 303
         assert self.log_in().headers["Location"].startswith(f"{ISSUER}/consent"), "not logged in"
         answer = self.look()
         if answer.status_code != 303:
             assert answer.status_code == 200, answer.text
             answer = self.answer()
-        return told(answer)
+        return redirect_parameters(answer)
 
 
-def told(answer: Any) -> dict[str, str]:
+def redirect_parameters(answer: Any) -> dict[str, str]:
     """Return the parameters of the URL to which a response redirects."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))

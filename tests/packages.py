@@ -30,10 +30,10 @@ def npm_package(directory: Path, package: str) -> Path:
         pytest.skip(f"NOT TESTED: npm is not installed, so {package} is not driven")
     directory.parent.mkdir(parents=True, exist_ok=True)
     with fasteners.InterProcessLock(directory.parent / f".{directory.name}.lock"):
-        made = directory / "made"
-        if not made.exists() or made.read_text() != package:
+        module = directory / "made"
+        if not module.exists() or module.read_text() != package:
             command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), package]
             if subprocess.run(command, capture_output=True, check=False).returncode:
                 pytest.skip(f"NOT TESTED: {package} cannot be installed here")
-            made.write_text(package)
+            module.write_text(package)
     return directory / "node_modules" / ".bin"

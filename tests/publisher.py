@@ -37,8 +37,8 @@ class Publisher:
     def run(self, *arguments: str) -> str:
         """Run a command that must succeed, and return its output."""
         ended = self.start(*arguments)
-        printed, said = ended.communicate(timeout=120)
-        assert ended.returncode == 0, said.decode()
+        printed, errors = ended.communicate(timeout=120)
+        assert ended.returncode == 0, errors.decode()
         return printed.decode()
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:

@@ -30,9 +30,9 @@ def version(key: str, content: str, second: int, *, published: int | None = None
 
     `published` is the second in which it was published, if it is another one.
     """
-    made = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
-    request_id = version_id(SOURCE, key, made.content_hash, made.timestamp)
-    return replace(made, request_id=request_id, published=_at(second if published is None else published))
+    ingest_request = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
+    request_id = version_id(SOURCE, key, ingest_request.content_hash, ingest_request.timestamp)
+    return replace(ingest_request, request_id=request_id, published=_at(second if published is None else published))
 
 
 def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
@@ -63,31 +63,31 @@ class Records:
         """Deliver one message, and return the outcome of each item, in order."""
         message = IngestMessage(
             self.namespace,
-            tuple(one for one in items if isinstance(one, IngestRequest)),
-            deletions=tuple(one for one in items if isinstance(one, Deletion)),
+            tuple(item for item in items if isinstance(item, IngestRequest)),
+            deletions=tuple(item for item in items if isinstance(item, Deletion)),
         )
         ingest.store(message, memories=self.store, embedder=self.embedder)
         statuses = self.store.statuses(message.request_ids)
-        return [statuses[one.request_id] for one in items]
+        return [statuses[item.request_id] for item in items]
 
     def visible(self) -> set[str]:
         """Return the contents that searches find."""
-        return {one.content for one in self._listed(Filters())}
+        return {memory.content for memory in self._listed(Filters())}
 
     def stored(self) -> set[str]:
         """Return all contents, including superseded ones."""
-        return {one.content for one in self._listed(Filters(include_superseded=True))}
+        return {memory.content for memory in self._listed(Filters(include_superseded=True))}
 
     def memory(self, status: IngestStatus) -> Memory:
         """Return the memory of an outcome."""
         assert status.memory_id
-        found = self.store.fetch(status.memory_id)
-        assert found
-        return found
+        memory = self.store.fetch(status.memory_id)
+        assert memory
+        return memory
 
     def _listed(self, filters: Filters) -> list[Memory]:
         heads = self.store.list(filters, 100)
-        return [one for head in heads if (one := self.store.fetch(head.id))]
+        return [memory for head in heads if (memory := self.store.fetch(head.id))]
 
 
 def records_in(pool: Pool, *, immutable: Sequence[str] = ()) -> Records:

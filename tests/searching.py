@@ -16,6 +16,6 @@ def find(
     lexical_weight: float = 0.5,
 ) -> SearchResult:
     """Rank the query's candidates and read the hits."""
-    ranked, found = search.rank(query, vector, memories=store, model=model, lexical_weight=lexical_weight)
+    ranked, candidates = search.rank(query, vector, memories=store, model=model, lexical_weight=lexical_weight)
     hits = store.read_hits(query, ranked[: query.limit])
-    return SearchResult(hits=hits, strategy=found.strategy, considered=found.listed)
+    return SearchResult(hits=hits, strategy=candidates.strategy, considered=candidates.listed)

@@ -55,43 +55,43 @@ def _repeated(passage: str) -> Shape:
 def _shuffled(passage: str) -> Shape:
     """Return words of the passage in random order; characters if the script has no spaces."""
 
-    def made(random: Random, length: int) -> str:
+    def generate(random: Random, length: int) -> str:
         words = passage.split() if passage.count(" ") > 3 else list(passage)
         return (" " if passage.count(" ") > 3 else "").join(random.choices(words, k=length))[:length]
 
-    return made
+    return generate
 
 
 def _characters(*ranges: tuple[int, int], space: float = 0.0) -> Shape:
     """Return random characters of these Unicode blocks, each with the same probability."""
     block = [chr(code) for first, last in ranges for code in range(first, last + 1)]
 
-    def made(random: Random, length: int) -> str:
+    def generate(random: Random, length: int) -> str:
         return "".join(" " if random.random() < space else random.choice(block) for _ in range(length))
 
-    return made
+    return generate
 
 
 def _of(alphabet: str, space: float = 0.0) -> Shape:
-    return _characters(*((ord(one), ord(one)) for one in alphabet), space=space)
+    return _characters(*((ord(letter), ord(letter)) for letter in alphabet), space=space)
 
 
 def _encoded(encode: Callable[[bytes], str], line: int = 0) -> Shape:
-    def made(random: Random, length: int) -> str:
+    def generate(random: Random, length: int) -> str:
         text = encode(random.randbytes(length))[:length]
         return "\n".join(text[at : at + line] for at in range(0, length, line)) if line else text
 
-    return made
+    return generate
 
 
 def _lines(line: Callable[[Random], str], end: str = "\n") -> Shape:
-    def made(random: Random, length: int) -> str:
+    def generate(random: Random, length: int) -> str:
         text = ""
         while len(text) < length:
             text += line(random) + end
         return text[:length]
 
-    return made
+    return generate
 
 
 def _log(random: Random) -> str:
@@ -149,7 +149,7 @@ TEXTS: Mapping[str, list[Shape]] = {
     "emoji": [_shuffled(_EMOJI), _characters((0x1F300, 0x1F64F)), _characters((0x1F900, 0x1FAFF), space=0.3)],
     "combining marks": [
         _characters((0x0300, 0x036F)),
-        _lines(lambda random: "".join(one + chr(random.randint(0x300, 0x36F)) * 5 for one in "Zalgo comes"), " "),
+        _lines(lambda random: "".join(letter + chr(random.randint(0x300, 0x36F)) * 5 for letter in "Zalgo comes"), " "),
         _lines(lambda random: random.choice("aeiou") + chr(random.randint(0x1AB0, 0x1ABE)), ""),
     ],
     "base64": [

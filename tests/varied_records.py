@@ -120,14 +120,18 @@ class Records:
     def _memory(self) -> Sample:
         """Return a memory without a key; one in ten repeats the content of another."""
         number, request_id, when = self._next()
-        said = number if self._pick.random() > 0.1 else self._pick.randrange(1, number + 1)
-        others: list[dict[str, Any]] = [
+        repeated_number = number if self._pick.random() > 0.1 else self._pick.randrange(1, number + 1)
+        extra_records: list[dict[str, Any]] = [
             {},
             {"mood": "fine", "text": 5},
             {"source": "slack"},
             {"source": None, "key": None},
         ]
-        row = {"content": f"memory {said}", "request_id": str(request_id), **self._pick.choice(others)}
+        row = {
+            "content": f"memory {repeated_number}",
+            "request_id": str(request_id),
+            **self._pick.choice(extra_records),
+        }
         return Sample(row | _time(self._pick, when) | _labels(self._pick), request_id, "memory", when=when)
 
     def _version(self, key: str) -> Sample:
@@ -142,9 +146,9 @@ class Records:
 
     def _deletion(self, key: str) -> Sample:
         _, _, when = self._next()
-        others: list[dict[str, Any]] = [{}, {"content": ""}, {"content": None, "title": 5, "tags": {}}]
+        extra_records: list[dict[str, Any]] = [{}, {"content": ""}, {"content": None, "title": 5, "tags": {}}]
         row = {"op": self._pick.choice(["delete", "DELETE"]), "source": _SOURCE, "key": key}
-        row |= _time(self._pick, when) | self._pick.choice(others)
+        row |= _time(self._pick, when) | self._pick.choice(extra_records)
         return Sample(row, deletion_id(_SOURCE, key, when), "deletion", key, when)
 
     def _bad(self) -> Sample:

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
+def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
     """Wait until the condition holds. Fail with its description if it does not in time."""
     pausing = threading.Event()
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds:.0f} s in vain until {what}")
+            raise AssertionError(f"waited {seconds:.0f} s in vain until {expected}")
         pausing.wait(pause)

@@ -40,28 +40,33 @@ class Installed:
     @property
     def packages(self) -> Path:
         """The directory site-packages."""
-        (found,) = (self.home / "venv").glob("lib/python3*/site-packages")
-        return found
+        (site_packages,) = (self.home / "venv").glob("lib/python3*/site-packages")
+        return site_packages
 
     @property
     def environment(self) -> dict[str, str]:
         """Return this process's environment variables without those of Python, virtual environments and settings."""
         ours = ("PYTHON", "VIRTUAL_ENV", "MNEMOSYNE_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-        return kept | {"PATH": f"{self.bin}:/usr/bin:/bin"}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        return environment | {"PATH": f"{self.bin}:/usr/bin:/bin"}
 
-    def run(self, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, stdin_text: str = "") -> subprocess.CompletedProcess[str]:
         """Run `mnemosyne` with these arguments and this standard input."""
         return subprocess.run(
-            [self.command, *arguments], cwd=self.home, env=self.environment, input=said, capture_output=True, text=True
+            [self.command, *arguments],
+            cwd=self.home,
+            env=self.environment,
+            input=stdin_text,
+            capture_output=True,
+            text=True,
         )
 
     def pip(self, *arguments: str | Path) -> None:
         """Run pip on the environment, which has no pip: the pip of the tests."""
         python = self.bin / "python"
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-        done = subprocess.run([*pip, *arguments], cwd=self.home, capture_output=True, text=True)
-        assert done.returncode == 0, (done.stdout + done.stderr)[-2_000:]
+        completed = subprocess.run([*pip, *arguments], cwd=self.home, capture_output=True, text=True)
+        assert completed.returncode == 0, (completed.stdout + completed.stderr)[-2_000:]
 
 
 def session_directory(factory: pytest.TempPathFactory) -> Path:
@@ -91,11 +96,11 @@ def install(shared: Path, extra: str) -> Installed:
 
     def make(home: Path) -> None:
         venv.create(home / "venv", symlinks=True)
-        made = Installed(wheel, home)
-        for one in _required(wheel, extra):
-            _link(one, made)
-        made.pip("install", "--quiet", "--no-compile", "--no-deps", wheel)
-        made.pip("check")
+        new_installed = Installed(wheel, home)
+        for required in _required(wheel, extra):
+            _link(required, new_installed)
+        new_installed.pip("install", "--quiet", "--no-compile", "--no-deps", wheel)
+        new_installed.pip("check")
 
     return Installed(wheel, _once(shared / f"installed-{extra}", make))
 
@@ -107,34 +112,34 @@ def _required(wheel: Path, extra: str) -> list[Distribution]:
         waiting: list[tuple[Distribution, str]] = [
             (PathDistribution(zipfile.Path(archive, f"{name.partition('/')[0]}/")), extra)
         ]
-        found: dict[tuple[str, str], Distribution] = {}
+        distributions: dict[tuple[str, str], Distribution] = {}
         while waiting:
-            one, chosen = waiting.pop()
-            for requirement in map(Requirement, one.requires or ()):
+            dependent, chosen = waiting.pop()
+            for requirement in map(Requirement, dependent.requires or ()):
                 if requirement.marker is None or requirement.marker.evaluate({"extra": chosen}):
                     for other in ("", *requirement.extras):
                         key = (canonicalize_name(requirement.name), other)
-                        if key not in found:
-                            found[key] = distribution(requirement.name)
-                            waiting.append((found[key], other))
-    return list({name: one for (name, _), one in found.items()}.values())
+                        if key not in distributions:
+                            distributions[key] = distribution(requirement.name)
+                            waiting.append((distributions[key], other))
+    return list({name: distribution for (name, _), distribution in distributions.items()}.values())
 
 
-def _link(one: Distribution, made: Installed) -> None:
+def _link(distribution: Distribution, new_installed: Installed) -> None:
     """Make hard links to the files of a distribution, and its commands."""
-    for file in one.files or ():
+    for file in distribution.files or ():
         if ".." not in file.parts and file.suffix != ".pyc":
-            place = made.packages / file
+            place = new_installed.packages / file
             place.parent.mkdir(parents=True, exist_ok=True)
             try:
-                place.hardlink_to(str(one.locate_file(file)))
+                place.hardlink_to(str(distribution.locate_file(file)))
             except OSError:  # on another file system
-                shutil.copy2(str(one.locate_file(file)), place)
-    for command in one.entry_points.select(group="console_scripts"):
+                shutil.copy2(str(distribution.locate_file(file)), place)
+    for command in distribution.entry_points.select(group="console_scripts"):
         module, _, function = command.value.partition(":")
-        path = made.bin / command.name
+        path = new_installed.bin / command.name
         path.write_text(
-            f"#!{made.bin / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+            f"#!{new_installed.bin / 'python'}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
         )
         path.chmod(0o755)
 

@@ -103,26 +103,26 @@ class Instance:
 
     def key(self, namespace: str) -> str:
         """Create a key for the namespace."""
-        made = subprocess.run(
+        completed = subprocess.run(
             [COMMAND, "keys", "create", "--name", namespace, "--namespace", namespace, "--json",
              "--data-dir", self._directory],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        token: str = json.loads(made.stdout)["token"]
+        token: str = json.loads(completed.stdout)["token"]
         return token
 
     def memory(self) -> dict[str, int]:
         """Resident bytes of each function."""
-        held: dict[str, int] = {}
+        resident: dict[str, int] = {}
         for process in psutil.Process(self._process.pid).children(recursive=True):
             try:
                 words = process.cmdline()
                 if "--target" in words:
                     name = words[words.index("--target") + 1]
-                    held[name] = max(held.get(name, 0), process.memory_info().rss)
+                    resident[name] = max(resident.get(name, 0), process.memory_info().rss)
             except psutil.Error:
                 continue
-        return held
+        return resident
 
     def stop(self) -> None:
         """Stop the server."""
@@ -155,27 +155,27 @@ def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[in
 
 def abuse(url: str, token: str, seconds: float) -> None:
     """Run the noisy tenant for `seconds` on all connections, and print the statuses."""
-    answered: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
     until = time.monotonic() + seconds
 
     def on_one_connection(mix: Iterator[tuple[str, bytes]]) -> None:
         with client(token) as attacker:
-            while (left := until - time.monotonic()) > 0:
+            while (seconds_left := until - time.monotonic()) > 0:
                 name, body = next(mix)
                 try:
                     response = attacker.post(url, content=body)
                 except httpx.HTTPError as exc:
-                    answered[f"{name} {type(exc).__name__}"] += 1
+                    statuses[f"{name} {type(exc).__name__}"] += 1
                     continue
-                answered[f"{name} {response.status_code}"] += 1
+                statuses[f"{name} {response.status_code}"] += 1
                 if response.status_code == 429:
-                    time.sleep(min(float(response.headers["retry-after"]), left))
+                    time.sleep(min(float(response.headers["retry-after"]), seconds_left))
 
     bodies = worst()
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         for number in range(CONNECTIONS):
             pool.submit(on_one_connection, itertools.cycle([*bodies[number:], *bodies[:number]]))
-    print(json.dumps(answered))
+    print(json.dumps(statuses))
 
 
 def run(seconds: float) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def run(seconds: float) -> dict[str, Any]:
 
 def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
     other, worst_key = instance.key("other"), instance.key("worst")
-    numbers, seen, held = itertools.count(), Figures(), Counter[str]()
+    numbers, measured, largest_resident = itertools.count(), Figures(), Counter[str]()
     with client(other) as first, client(worst_key) as second:
         for n in range(200):
             memory = {"content": f"Ada met {n} friends for tea", "timestamp": "2026-05-20T12:00:00Z"}
@@ -211,17 +211,17 @@ def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
             attacker.stdin.close()
             time.sleep(2)  # until the sender has generated its requests
             abused = measure(instance, other, seconds, numbers)
-            held |= Counter(instance.memory())
-            seen.answered.update(json.loads(attacker.stdout.read()))
+            largest_resident |= Counter(instance.memory())
+            measured.answered.update(json.loads(attacker.stdout.read()))
         for kind, ratio in ratios.items():
             ratio.append(abused.p95(kind) / quiet.p95(kind))
             quiet_p95[kind].append(quiet.p95(kind))
-        seen.answered.update(abused.answered)
+        measured.answered.update(abused.answered)
     return {
         "p95 abused over quiet": {kind: {"median": statistics.median(r), "all": r} for kind, r in ratios.items()},
-        "quiet p95 in ms": {kind: [round(1000 * one, 1) for one in values] for kind, values in quiet_p95.items()},
-        "MiB": {name: round(size / 2**20) for name, size in held.items()},
-        "answered": dict(sorted(seen.answered.items())),
+        "quiet p95 in ms": {kind: [round(1000 * value, 1) for value in values] for kind, values in quiet_p95.items()},
+        "MiB": {name: round(size / 2**20) for name, size in largest_resident.items()},
+        "answered": dict(sorted(measured.answered.items())),
     }
 
 
@@ -230,11 +230,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each quiet and each abused round")
     parser.add_argument("--abuse", metavar="URL", help="be the worst tenant there, with the key on standard input")
-    given = parser.parse_args()
-    if given.abuse:
-        abuse(given.abuse, sys.stdin.read(), given.seconds)
+    options = parser.parse_args()
+    if options.abuse:
+        abuse(options.abuse, sys.stdin.read(), options.seconds)
         return
-    print(json.dumps(run(given.seconds), indent=2))
+    print(json.dumps(run(options.seconds), indent=2))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule
-from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, asked, auth_pool
+from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, auth_pool, authorization_path
 
 REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "600"))
 AT_ONCE = 8
@@ -71,9 +71,9 @@ class Asked:
 class Shapes:
     """Requests from a seed: valid ones with a part or several changed, left out, doubled or put elsewhere."""
 
-    def __init__(self, seed: int, known: dict[str, list[str]]) -> None:
+    def __init__(self, seed: int, known_values: dict[str, list[str]]) -> None:
         self._random = random.Random(seed)
-        self._known = known
+        self._known = known_values
 
     def request(self, number: int) -> "Asked":
         """Generate a request from a new address."""
@@ -142,15 +142,16 @@ def test_random_requests_cause_no_internal_error_and_no_memory_leak(server: Auth
     client = server.register()
     visit = Visit(server)
     code = visit.to_the_end(client)["code"]
-    known = {
-        name: [value] for name, _, value in (pair.partition("=") for pair in asked(client).split("?")[1].split("&"))
+    known_values = {
+        name: [value]
+        for name, _, value in (pair.partition("=") for pair in authorization_path(client).split("?")[1].split("&"))
     }
-    known |= {"code": [code], "request": [visit.id], "state": [visit.id, "s"], "answer": ["allow", "deny"],
+    known_values |= {"code": [code], "request": [visit.id], "state": [visit.id, "s"], "answer": ["allow", "deny"],
               "grant_type": ["authorization_code", "refresh_token"], "redirect_uri": [REDIRECT], "token": [code],
               "refresh_token": [code], "code_verifier": ["a" * 43], "client": [client], "scope": ["read", "read write"],
               "resource": ["https://memory.example/mcp"], "client_id": [client, "https://client.example/metadata.json"],
               "code_challenge_method": ["S256"], "iss": [ISSUER], "error": ["access_denied"]}  # fmt: skip
-    statuses, grown = asyncio.run(_attacked(server, Shapes(19, known)))
+    statuses, grown = asyncio.run(_attacked(server, Shapes(19, known_values)))
     assert not [status for status in statuses if status >= 500], statuses
     assert {200, 400, 303} <= set(statuses), "valid requests succeed"
     assert grown < GROWTH_BYTES

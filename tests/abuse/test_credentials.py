@@ -36,12 +36,12 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-def _stored(services: FakeServices) -> str:
+def _store_secret(services: FakeServices) -> str:
     return str(store_content(services.memories_of("ada"), "a secret plan", title="a secret title"))
 
 
 def test_a_key_with_only_the_write_scope_cannot_read_memories_by_changing_them(services: FakeServices) -> None:
-    memory_id = _stored(services)
+    memory_id = _store_secret(services)
     updated = call(BY_NAME["update_memory"], {"id": memory_id, "tags": ["x"]}, CALLERS["writer"], services)
     deleted = call(BY_NAME["delete_memory"], {"id": memory_id}, CALLERS["writer"], services)
     assert not updated.is_error
@@ -53,7 +53,7 @@ def test_a_key_with_only_the_write_scope_cannot_read_memories_by_changing_them(s
 
 
 def test_reading_a_memory_does_not_change_its_quality(services: FakeServices) -> None:
-    memory_id = _stored(services)
+    memory_id = _store_secret(services)
 
     def quality(caller: str) -> float:
         result = call(BY_NAME["get_memory"], {"id": memory_id}, CALLERS[caller], services)
@@ -89,8 +89,8 @@ def test_wrong_credentials_are_counted_and_logged_by_address(
     client = opened(services, proxies=0, credentials=credentials)
 
     def status(token: str, address: str) -> int:
-        sent = headers(token, **{"X-Forwarded-For": f"10.0.0.1, {address}"})
-        return int(client.post("/mcp", json=LIST, headers=sent).status_code)
+        request_headers = headers(token, **{"X-Forwarded-For": f"10.0.0.1, {address}"})
+        return int(client.post("/mcp", json=LIST, headers=request_headers).status_code)
 
     guess = "mnk_abcdefghijkl_" + "x" * 43
     with caplog.at_level("WARNING"):
@@ -163,9 +163,9 @@ def test_credentials_from_one_address_use_only_a_part_of_the_concurrent_lookups(
             httpx.AsyncClient(transport=transport, base_url="http://testserver") as client,
             anyio.create_task_group() as group,
         ):
-            sent = headers("guess", **{"X-Forwarded-For": "203.0.113.9"})
+            request_headers = headers("guess", **{"X-Forwarded-For": "203.0.113.9"})
             for _ in range(10):
-                group.start_soon(lambda: client.post("/mcp", json=LIST, headers=sent))
+                group.start_soon(lambda: client.post("/mcp", json=LIST, headers=request_headers))
             await anyio.sleep(0.2)
             release.set()
 
@@ -174,26 +174,26 @@ def test_credentials_from_one_address_use_only_a_part_of_the_concurrent_lookups(
 
 
 def test_while_the_database_is_unavailable_only_the_first_request_waits_for_it() -> None:
-    asked = []
+    requested = []
 
     def find(key_id: str) -> ApiKey | None:
-        asked.append(key_id)
+        requested.append(key_id)
         raise Unavailable("away")
 
     keys = ApiKeyAuthenticator(find, lambda: datetime.now(UTC))
     for n in range(20):
         with pytest.raises(Unavailable):
             keys.authenticate(f"Bearer mnk_{n:012}_secret")
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_a_key_id_with_other_characters_than_letters_and_digits_is_not_looked_up() -> None:
-    asked: list[str] = []
-    keys = ApiKeyAuthenticator(lambda key_id: asked.append(key_id), lambda: NOW)
+    requested_ids: list[str] = []
+    keys = ApiKeyAuthenticator(lambda key_id: requested_ids.append(key_id), lambda: NOW)
     for strange in ("mnk_abc\x00efghijkl_x", "mnk_éééééééééééé_x", "mnk_short_x", "mnk_", "x"):
         with pytest.raises(Unauthorized):
             keys.authenticate(f"Bearer {strange}")
-    assert asked == []
+    assert requested_ids == []
 
 
 @pytest.mark.parametrize("path", ["/", "/operations", "/expire", "/announce"])
@@ -209,16 +209,16 @@ def test_only_the_deployment_s_workflow_may_run_migrations_and_operations(path: 
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "push_headers",
     [
         {"Content-Type": "text/json-ish"},
         {"Content-Type": "application/jsonp"},
         {"Content-Type": "application/json", "Origin": "https://evil.example"},
     ],
 )
-def test_a_push_must_have_exactly_the_media_type_of_pub_sub(services: Any, sent: dict[str, str]) -> None:
+def test_a_push_must_have_exactly_the_media_type_of_pub_sub(services: Any, push_headers: dict[str, str]) -> None:
     app = push.build_app(deliveries.store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
-    assert TestClient(app).post("/", content=b"{}", headers=sent).status_code == 403
+    assert TestClient(app).post("/", content=b"{}", headers=push_headers).status_code == 403
 
 
 def test_a_push_without_the_secret_of_this_machine_is_refused_and_stores_nothing(services: Any) -> None:
@@ -255,8 +255,8 @@ def test_the_resource_metadata_does_not_use_the_url_scheme_that_the_caller_sends
     )  # fmt: skip
     path = "/.well-known/oauth-protected-resource/mcp"
     with TestClient(app) as client:
-        told = client.get(path, headers={"X-Forwarded-Proto": proto}).json()["resource"]
-        assert told == "http://testserver/mcp"
+        resource = client.get(path, headers={"X-Forwarded-Proto": proto}).json()["resource"]
+        assert resource == "http://testserver/mcp"
         assert client.get(path, headers={"X-Forwarded-Proto": "https"}).json()["resource"] == "https://testserver/mcp"
 
 

@@ -34,7 +34,17 @@ from mnemosyne.http.mcp.app import LOG_IN_PATHS, SCHEMA_PATH
 from tests.abuse.conftest import Credentials, headers
 from tests.clock import StoppedClock
 from tests.fakes import FakeServices
-from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+from tests.oauth_server import (
+    ISSUER,
+    REDIRECT,
+    AuthServer,
+    Visit,
+    auth_pool,
+    authorization_path,
+    exchange,
+    redirect_parameters,
+    refresh,
+)
 
 FROM_MEMORY = {*PATHS}
 """Paths without a rate limit: the probes, which use no database."""
@@ -141,8 +151,8 @@ def test_wrong_credentials_are_counted_by_network(
     client = opened(FakeServices(), proxies=0, credentials=Unknown())
 
     def ask(address: str) -> int:
-        sent = headers(secrets.token_hex(4), **{"X-Forwarded-For": address})
-        return int(client.post("/mcp", headers=sent, json={}).status_code)
+        request_headers = headers(secrets.token_hex(4), **{"X-Forwarded-For": address})
+        return int(client.post("/mcp", headers=request_headers, json={}).status_code)
 
     assert {ask(mine) for _ in range(REJECTED_PER_MINUTE)} == {401}
     assert (ask(same), ask(other)) == (429, 401)
@@ -207,7 +217,7 @@ def test_client_documents_and_registrations_of_unknown_callers_store_no_row(
         client_id = f"https://client{number}.example/metadata.json"
         server.documents.found[client_id] = _document(client_id)
         address = f"2001:db8:{number:x}::1"
-        assert server.browser(address).get(asked(client_id)).status_code == 303
+        assert server.browser(address).get(authorization_path(client_id)).status_code == 303
         posted = {"client_name": f"Stranger {number}", "redirect_uris": [REDIRECT]}
         assert server.browser(address).post("/register", json=posted).status_code == 201
     assert count("oauth_clients") == 0
@@ -219,12 +229,12 @@ def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_
     """The limit of waiting requests holds even if the rate limit does not: several instances, or several minutes."""
     client = server.register()
     mine = Visit(server, server.browser("2001:db8:2::1"))
-    mine.open(asked(client))
+    mine.open(authorization_path(client))
     code = server.code()
     server.gateway._budgets.clear()
     for number in range(PENDING_OF_NETWORK + 50):
         server.gateway._budgets.clear()
-        assert server.browser(_addresses_of_64(number)).get(asked(client)).status_code == 303
+        assert server.browser(_addresses_of_64(number)).get(authorization_path(client)).status_code == 303
     assert count("oauth_requests") == PENDING_OF_NETWORK + 1
     assert mine.log_in(code).status_code == 303, "another network's request is still there"
 
@@ -257,14 +267,14 @@ def test_a_hundred_log_ins_of_the_console_leave_one_consent_and_no_client(
 
 async def _log_in(server: AuthServer, client: httpx.AsyncClient, client_id: str) -> int:
     """Log in with the client id, refresh once, and return the last status."""
-    began = await client.get(asked(client_id))
+    began = await client.get(authorization_path(client_id))
     assert began.status_code == 303, began.text
-    id_ = told(began)["request"]
+    id_ = redirect_parameters(began)["request"]
     await client.post("/log-in", data={"request": id_, "code": server.code()})
     answer = await client.get(f"/consent?request={id_}")
     if answer.status_code != 303:
         answer = await client.post("/consent", data={"request": id_, "answer": "allow"})
-    form = {"grant_type": "authorization_code", "client_id": client_id, "code": told(answer)["code"],
+    form = {"grant_type": "authorization_code", "client_id": client_id, "code": redirect_parameters(answer)["code"],
             "redirect_uri": REDIRECT, "code_verifier": "a" * 43}  # fmt: skip
     tokens = (await client.post("/token", data=form)).json()
     form = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": tokens["refresh_token"]}
@@ -279,14 +289,14 @@ def _client(server: AuthServer, address: str) -> httpx.AsyncClient:
 def test_people_can_log_in_while_many_client_documents_are_being_fetched(server: AuthServer) -> None:
     """Log-ins by registration and by client document. A thread per pending fetch would use up all threads."""
     web = Silent()
-    known = "https://client.example/metadata.json"
-    web.found[known] = _document(known)
+    client_document = "https://client.example/metadata.json"
+    web.found[client_document] = _document(client_document)
     server.documents.fetch = web.fetch  # type: ignore[method-assign]
 
     async def attack() -> list[int]:
         strangers = [_client(server, f"2001:db8:{number:x}::1") for number in range(STRANGERS)]
         hanging = [
-            asyncio.create_task(stranger.get(asked(f"https://host{number}.silent/metadata.json")))
+            asyncio.create_task(stranger.get(authorization_path(f"https://host{number}.silent/metadata.json")))
             for number, stranger in enumerate(strangers)
         ]
         async with asyncio.timeout(60):
@@ -294,7 +304,7 @@ def test_people_can_log_in_while_many_client_documents_are_being_fetched(server:
             async with _client(server, "203.0.113.9") as person:
                 posted = {"client_name": "A test", "redirect_uris": [REDIRECT]}
                 registered = (await person.post("/register", json=posted)).json()["client_id"]
-                statuses = [await _log_in(server, person, client_id) for client_id in (registered, known)]
+                statuses = [await _log_in(server, person, client_id) for client_id in (registered, client_document)]
         assert not any(task.done() for task in hanging)
         for task in hanging:
             task.cancel()
@@ -340,7 +350,8 @@ def test_an_unavailable_client_document_is_not_fetched_again_at_once(server: Aut
 
     server.documents.fetch = away  # type: ignore[method-assign]
     statuses = {
-        server.browser(f"10.0.{number}.1").get(asked("https://a.example/m.json")).status_code for number in range(9)
+        server.browser(f"10.0.{number}.1").get(authorization_path("https://a.example/m.json")).status_code
+        for number in range(9)
     }
     assert (statuses, len(asked_for)) == ({503}, 1)
 
@@ -358,7 +369,10 @@ def test_concurrent_requests_for_one_client_document_share_one_fetch(server: Aut
 
     async def many() -> set[int]:
         people = [_client(server, f"10.0.{number}.1") for number in range(30)]
-        return {answer.status_code for answer in await asyncio.gather(*(one.get(asked(client_id)) for one in people))}
+        return {
+            answer.status_code
+            for answer in await asyncio.gather(*(client.get(authorization_path(client_id)) for client in people))
+        }
 
     assert asyncio.run(many()) == {303}
     assert fetched == [client_id]

@@ -83,12 +83,12 @@ async def _attacked(app: Any, services: FakeServices) -> tuple[float, dict[int, 
     statuses: dict[int, int] = {}
     numbers = iter(range(REQUESTS))
     longest = 0.0
-    done = False
+    is_done = False
 
     async def watch() -> None:
         nonlocal longest
         before = time.thread_time()
-        while not done:
+        while not is_done:
             await asyncio.sleep(TICK_SECONDS)
             now = time.thread_time()
             longest, before = max(longest, now - before), now
@@ -107,13 +107,13 @@ async def _attacked(app: Any, services: FakeServices) -> tuple[float, dict[int, 
         for number in range(300):  # until everything that is created once has been created
             await client.post("/mcp", content=Shapes(number).body(), headers=headers())
         gc.collect()
-        held = psutil.Process().memory_info().rss
+        resident = psutil.Process().memory_info().rss
         watching = asyncio.create_task(watch())
         await asyncio.gather(*(send(client) for _ in range(AT_ONCE)))
-        done = True
+        is_done = True
         await watching
         gc.collect()
-        grown = psutil.Process().memory_info().rss - held
+        grown = psutil.Process().memory_info().rss - resident
     print(f"longest hold of the loop {longest:.3f} s, memory grown by {grown / 2**20:.0f} MiB, statuses {statuses}")
     assert grown < GROWTH_BYTES
     return longest, statuses

@@ -77,7 +77,7 @@ def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict
     for start in range(0, len(requests), 100):
         message = IngestMessage(namespace, tuple(requests[start : start + 100]))
         ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
-    return {one.request_id: one for one in requests}
+    return {request.request_id: request for request in requests}
 
 
 def _plain(result: Any) -> str:
@@ -85,14 +85,16 @@ def _plain(result: Any) -> str:
     structured = json.loads(json.dumps(result.structured_content or {}))
     for timed in TIMED:
         structured.get("debug", {}).pop(timed, None)
-    lists = [one for one in (structured.get("memories"), structured.get("requests")) if isinstance(one, list)]
-    for one in itertools.chain([structured], *lists):
-        if isinstance(one, dict):
+    lists = [
+        objects for objects in (structured.get("memories"), structured.get("requests")) if isinstance(objects, list)
+    ]
+    for json_object in itertools.chain([structured], *lists):
+        if isinstance(json_object, dict):
             for name in ("created_at", "last_seen_at", "updated_at", "next_cursor"):
-                if one.get(name):
-                    one[name] = "set"
-    said = [] if structured else [block.text for block in result.content]
-    return _DRAWN.sub("ID", json.dumps([structured, said, result.is_error], sort_keys=True))
+                if json_object.get(name):
+                    json_object[name] = "set"
+    texts = [] if structured else [block.text for block in result.content]
+    return _DRAWN.sub("ID", json.dumps([structured, texts, result.is_error], sort_keys=True))
 
 
 def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, IngestRequest]) -> Iterator[str]:
@@ -156,9 +158,9 @@ class Pair:
 
 @pytest.fixture
 def pair(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Pair]:
-    made = Pair(cluster, (new_database(), new_database()))
-    yield made
-    made.close()
+    two_databases = Pair(cluster, (new_database(), new_database()))
+    yield two_databases
+    two_databases.close()
 
 
 def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: int) -> None:
@@ -171,9 +173,9 @@ def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: 
         expected = list(_answers(pair.services_alone, scenario, _store(pair.alone, "ada", scenario.ada)))
         requests = _store(pair.shared, "ada", scenario.ada)
         _store(pair.shared, "bob", scenario.bob[half:])
-        found = list(_answers(pair.services_shared, scenario, requests))
-        assert found == expected, f"pair {seed}"
-        compared += len(found)
+        answers = list(_answers(pair.services_shared, scenario, requests))
+        assert answers == expected, f"pair {seed}"
+        compared += len(answers)
     assert compared >= 20 * pairs
 
 
@@ -209,8 +211,8 @@ def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(
     embedder, times = FakeEmbedder(), ([], [])  # type: ignore[var-annotated]
     for turn, word in zip(range(400), itertools.cycle([*WORDS, *RARE]), strict=False):
         order = (0, 1) if turn % 2 else (1, 0)
-        for one in order:
-            times[one].append(seconds((pair.services_alone, pair.services_shared)[one], word, embedder))
+        for store_index in order:
+            times[store_index].append(seconds((pair.services_alone, pair.services_shared)[store_index], word, embedder))
     longer = sum((b > a) + 0.5 * (b == a) for a in times[0][40:] for b in times[1][40:])
     superiority = longer / (len(times[0][40:]) * len(times[1][40:]))
     print(f"the chance that a search beside the other tenant takes longer than one alone: {superiority:.2f}")

@@ -55,13 +55,13 @@ def test_concurrent_first_starts_on_a_machine_all_find_the_server_s_user() -> No
                 )
                 for _ in range(6)
             ]
-            for one in starting:
-                assert one.stdout and one.stdout.readline() == "\n"
-            for one in starting:  # start all at the same time
-                assert one.stdin
-                one.stdin.write("\n")
-                one.stdin.flush()
-            assert [one.wait() for one in starting] == [0] * 6
+            for process in starting:
+                assert process.stdout and process.stdout.readline() == "\n"
+            for process in starting:  # start all at the same time
+                assert process.stdin
+                process.stdin.write("\n")
+                process.stdin.flush()
+            assert [process.wait() for process in starting] == [0] * 6
     finally:
         subprocess.run(["userdel", name], check=True)
 
@@ -169,7 +169,7 @@ def _reads(user: int, path: Path) -> bool:
 def test_if_access_cannot_be_granted_the_error_suggests_another_data_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*asked: Any) -> None:
+    def refused(*arguments: Any) -> None:
         raise OSError(95, "Operation not supported")
 
     closed = tmp_path / "closed"

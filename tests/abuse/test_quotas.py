@@ -38,11 +38,14 @@ def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> PostgresQuotas:
 def _store(
     store: PostgresMemories, *contents: str, embedder: FakeEmbedder | None = None
 ) -> list[tuple[str, str | None]]:
-    asked = tuple(request(content) for content in contents)
-    stored = ingest.store(
-        IngestMessage("ada", asked), memories=store_of(store, "ada"), embedder=embedder or FakeEmbedder()
+    requests = tuple(request(content) for content in contents)
+    result = ingest.store(
+        IngestMessage("ada", requests), memories=store_of(store, "ada"), embedder=embedder or FakeEmbedder()
     )
-    return [(stored.outcomes[one.request_id].state, stored.outcomes[one.request_id].error) for one in asked]
+    return [
+        (result.outcomes[ingest_request.request_id].state, result.outcomes[ingest_request.request_id].error)
+        for ingest_request in requests
+    ]
 
 
 def test_the_counted_usage_follows_each_change(store: PostgresMemories) -> None:
@@ -50,8 +53,8 @@ def test_the_counted_usage_follows_each_change(store: PostgresMemories) -> None:
     _store(store, "tea", "green tea" + " and so on" * 60)  # the second has several chunks
     used = store_of(store, "ada").quota()
     assert (used.memories, used.texts_today) == (2, 5)
-    (one, *_) = store_of(store, "ada").list(_any(), 10)
-    store_of(store, "ada").update(one.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
+    (memory, *_) = store_of(store, "ada").list(_any(), 10)
+    store_of(store, "ada").update(memory.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
     assert store_of(store, "ada").quota().bytes > used.bytes
     for head in store_of(store, "ada").list(_any(), 10):
         store_of(store, "ada").delete(head.id)
@@ -66,7 +69,7 @@ def _any() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "message"),
     [
         ({"memories": 2}, "quota of 2 memories is used up"),
         ({"bytes": 20}, "quota of 20 bytes has no room"),
@@ -74,13 +77,13 @@ def _any() -> Any:
     ],
 )
 def test_over_the_quota_nothing_is_embedded_and_the_outcome_names_the_limit(
-    store: PostgresMemories, keeper: PostgresQuotas, limits: dict[str, int], said: str
+    store: PostgresMemories, keeper: PostgresQuotas, limits: dict[str, int], message: str
 ) -> None:
     keeper.set("ada", limits)
     embedder = FakeEmbedder()
     outcomes = _store(store, "tea", "car", "dog", "cat", embedder=embedder)
     assert [state for state, _ in outcomes] == ["stored", "stored", "failed", "failed"]
-    assert all(said in str(error) for state, error in outcomes if state == "failed")
+    assert all(message in str(error) for state, error in outcomes if state == "failed")
     assert embedder.embedded == ["tea", "car"]
     assert store_of(store, "ada").quota().memories == 2
 
@@ -89,13 +92,19 @@ def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_agai
     store: PostgresMemories, keeper: PostgresQuotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
-    asked = request("tea")
-    message = IngestMessage("ada", (asked,))
+    ingest_request = request("tea")
+    message = IngestMessage("ada", (ingest_request,))
     ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
-    assert store_of(store, "ada").statuses([asked.request_id])[asked.request_id].state is IngestState.FAILED
+    assert (
+        store_of(store, "ada").statuses([ingest_request.request_id])[ingest_request.request_id].state
+        is IngestState.FAILED
+    )
     keeper.set("ada", {"memories": None})
     ingest.store(message, memories=store_of(store, "ada"), embedder=FakeEmbedder())
-    assert store_of(store, "ada").statuses([asked.request_id])[asked.request_id].state is IngestState.STORED
+    assert (
+        store_of(store, "ada").statuses([ingest_request.request_id])[ingest_request.request_id].state
+        is IngestState.STORED
+    )
 
 
 def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
@@ -131,12 +140,12 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
 
 def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
-    (one,) = store_of(store, "ada").list(_any(), 10)
+    (memory,) = store_of(store, "ada").list(_any(), 10)
     keeper.set("ada", {"bytes": 1_000})
     with pytest.raises(OverQuota, match=r"quota of 1,000 bytes has no room for 1,2.*nothing was changed"):
-        store_of(store, "ada").update(one.id, MemoryChange(metadata={"k": "v" * 1000}))
+        store_of(store, "ada").update(memory.id, MemoryChange(metadata={"k": "v" * 1000}))
     assert store_of(store, "ada").quota().bytes == 8
-    assert store_of(store, "ada").update(one.id, MemoryChange(title="cup")) is not None
+    assert store_of(store, "ada").update(memory.id, MemoryChange(title="cup")) is not None
 
 
 def test_a_duplicate_is_accepted_when_the_quota_is_used_up(store: PostgresMemories, keeper: PostgresQuotas) -> None:
@@ -150,12 +159,12 @@ def test_a_call_over_a_known_quota_is_refused_at_once(store: PostgresMemories, k
     keeper.set("ada", {"memories": 0})
     arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 
-    def told() -> bool:
+    def is_refused() -> bool:
         return "quota of 0 memories is used up" in str(
             call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services).content[0]
         )
 
-    wait_until(told, "the quota is known")
+    wait_until(is_refused, "the quota is known")
     before = len(services.queue.published)
     result = call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services)
     assert result.is_error
@@ -224,8 +233,8 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
 
     system = LocalOperations(Quotas())
     assert system.run(SetQuota(namespace="ada", limits={"memories": 3, "bytes": None})) == {"namespace": "ada"}
-    (shown,) = system.run(ListQuotas(namespace="ada"))["quotas"]
-    assert (shown["namespace"], shown["memories_limit"], shown["bytes_limit"]) == ("ada", 3, None)
+    (quotas,) = system.run(ListQuotas(namespace="ada"))["quotas"]
+    assert (quotas["namespace"], quotas["memories_limit"], quotas["bytes_limit"]) == ("ada", 3, None)
     for wrong in ({}, {"namespace": "a", "limits": {}}, {"namespace": "a", "limits": {"memories": -1}}):
         with pytest.raises(InvalidRequest):
             read_operation("quota_set", wrong)

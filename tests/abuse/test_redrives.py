@@ -53,8 +53,8 @@ def ways(
 
     def tool(**arguments: str) -> Any:
         params = {"name": "redrive", "arguments": arguments}
-        called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return client.post("/mcp", headers=headers(), json=called)
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return client.post("/mcp", headers=headers(), json=body)
 
     def run_command(message_ids: tuple[str, ...], *, now: bool) -> Any:
         chosen = [part for id_ in message_ids for part in ("--message-id", id_)]
@@ -77,18 +77,18 @@ WAYS = ["service", "tool by id", "tool by cause", "command by id", "command for 
 def _at_once(calls: list[Callable[[], Any]]) -> None:
     barrier = Barrier(len(calls))
 
-    def call(one: Callable[[], Any]) -> None:
+    def call(send: Callable[[], Any]) -> None:
         barrier.wait()
         # Later redrives are refused; each way has its own message.
         with suppress(MnemosyneError, SystemExit):
-            one()
+            send()
 
     with ThreadPoolExecutor(len(calls)) as threads:
         list(threads.map(call, calls))
 
 
 def _published(services: FakeServices) -> list[str]:
-    return sorted(made.content for _, requests in services.queue.published for made in requests)
+    return sorted(request.content for _, requests in services.queue.published for request in requests)
 
 
 @pytest.mark.parametrize("way", WAYS)

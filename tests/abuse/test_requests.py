@@ -97,11 +97,11 @@ def test_an_answer_has_at_most_9_000_characters_of_stored_text_by_default(
     _store(services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
     limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
     response = opened(services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
-    found = response.json()["result"]["structuredContent"]
-    assert found["total"] == 11
-    assert sum(len(memory["content"]) for memory in found["memories"]) <= 9_000
-    assert "10 of 11 memories were cut to fit 9,000 characters" in found["truncated"]
-    assert "a short one" in [memory["content"] for memory in found["memories"]]
+    result = response.json()["result"]["structuredContent"]
+    assert result["total"] == 11
+    assert sum(len(memory["content"]) for memory in result["memories"]) <= 9_000
+    assert "10 of 11 memories were cut to fit 9,000 characters" in result["truncated"]
+    assert "a short one" in [memory["content"] for memory in result["memories"]]
 
 
 BY_DEFAULT: dict[str, dict[str, Any]] = {
@@ -115,13 +115,15 @@ def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
     opened: Any, services: Any, filler: str
 ) -> None:
     """The characters that a model gets: the texts, and the structured content as JSON."""
-    made = tuple(_large(n, filler) for n in range(10))
-    stored = ingest.store(IngestMessage("ada", made), memories=services.memories_of("ada"), embedder=services.embedder)
-    changed = {"id": str(stored.outcomes[made[0].request_id].memory_id)}
+    requests = tuple(_large(n, filler) for n in range(10))
+    result = ingest.store(
+        IngestMessage("ada", requests), memories=services.memories_of("ada"), embedder=services.embedder
+    )
+    changed = {"id": str(result.outcomes[requests[0].request_id].memory_id)}
     system = opened(services)
     for name, arguments in BY_DEFAULT.items():
-        asked = arguments | (changed if name == "update_memory" else {})
-        answer = system.post("/mcp", json=tool_call(name, asked), headers=headers()).json()["result"]
+        tool_arguments = arguments | (changed if name == "update_memory" else {})
+        answer = system.post("/mcp", json=tool_call(name, tool_arguments), headers=headers()).json()["result"]
         assert not answer["isError"], answer
         texts = "".join(block["text"] for block in answer["content"])
         assert len(texts) + len(json.dumps(answer["structuredContent"], ensure_ascii=False)) <= 25_000, name
@@ -146,13 +148,13 @@ def test_metadata_counts_towards_the_limit_and_is_complete_or_omitted(opened: An
     large = {"key": "v" * 60_000}
     message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
     ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
-    asked = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
-    found = opened(services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
-    assert {memory["content"]: memory["metadata"] for memory in found["memories"]} == {
+    body = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
+    result = opened(services).post("/mcp", json=body, headers=headers()).json()["result"]["structuredContent"]
+    assert {memory["content"]: memory["metadata"] for memory in result["memories"]} == {
         "tea one": {},
         "tea two": {"k": 1},
     }
-    assert [memory.get("truncated") for memory in found["memories"] if memory["content"] == "tea one"] == [True]
+    assert [memory.get("truncated") for memory in result["memories"] if memory["content"] == "tea one"] == [True]
 
 
 def test_the_answer_to_a_batch_is_bounded_and_names_what_it_omits(opened: Any, services: Any) -> None:
@@ -174,24 +176,24 @@ def test_a_batch_is_stopped_after_its_client_disconnects(
     third = threading.Event()
     find = PostgresMemories.find_candidates
 
-    def slow(*asked: Any, **more: Any) -> Any:
+    def slow(*arguments: Any, **more: Any) -> Any:
         searched.append("one")
         if len(searched) == 3:
             third.set()
         time.sleep(0.02)  # the duration of a slow search
-        return find(*asked, **more)
+        return find(*arguments, **more)
 
     monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
     body = json.dumps([tool_call("memory_search", {"query": "tea"})] * 50).encode()
 
     async def send_and_leave() -> None:
         app = app_of(services, per_minute=0)
-        sent = False
+        is_sent = False
 
         async def receive() -> dict[str, Any]:
-            nonlocal sent
-            if not sent:
-                sent = True
+            nonlocal is_sent
+            if not is_sent:
+                is_sent = True
                 return {"type": "http.request", "body": body, "more_body": False}
             await anyio.to_thread.run_sync(third.wait)
             return {"type": "http.disconnect"}
@@ -208,11 +210,11 @@ def test_a_batch_is_stopped_after_its_client_disconnects(
     assert 3 <= len(searched) < 10
 
 
-def _scope(sent: dict[str, str]) -> dict[str, Any]:
+def _scope(request_headers: dict[str, str]) -> dict[str, Any]:
     return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
         "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "",
-        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
+        "headers": [(name.lower().encode(), value.encode()) for name, value in request_headers.items()],
         "client": ("192.0.2.1", 1234), "server": ("testserver", 80),
     }  # fmt: skip
 
@@ -226,20 +228,20 @@ def test_a_slow_body_without_a_credential_does_not_occupy_a_request_slot(app_of:
 
     async def drip() -> list[Any]:
         app = app_of(services)
-        edge = next(one for one in app.user_middleware if one.cls is McpMiddleware)
-        answered: list[Any] = []
+        edge = next(middleware for middleware in app.user_middleware if middleware.cls is McpMiddleware)
+        messages: list[Any] = []
 
         async def receive() -> dict[str, Any]:
             await anyio.sleep(0.1)
             return {"type": "http.request", "body": b" ", "more_body": True}
 
         async def send(message: Any) -> None:
-            answered.append(message)
+            messages.append(message)
 
         scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
         with anyio.fail_after(2):  # the limit for callers without a credential
             await McpMiddleware(app_behind, **edge.kwargs | {"transport": app_behind})(scope, receive, send)
-        return answered
+        return messages
 
     assert anyio.run(drip)[0]["status"] == 401
     assert not reached
@@ -281,8 +283,8 @@ def test_headers_that_are_added_during_the_body_are_treated_as_trailers(app_of: 
 
 @pytest.mark.parametrize("name", ["Content-Type", "Host", "Origin", "MCP-Protocol-Version"])
 def test_a_repeated_header_that_must_be_single_is_refused(opened: Any, services: Any, name: str) -> None:
-    sent = [*headers(Host="testserver").items(), (name, "one"), (name, "two")]
-    response = opened(services).post("/mcp", content=json.dumps(LIST), headers=sent)
+    duplicated_headers = [*headers(Host="testserver").items(), (name, "one"), (name, "two")]
+    response = opened(services).post("/mcp", content=json.dumps(LIST), headers=duplicated_headers)
     assert response.status_code == 400
     assert "must be sent once" in response.text
 
@@ -301,7 +303,7 @@ def test_requests_of_a_principal_beyond_its_running_and_waiting_limits_are_refus
 
     async def call_many() -> int:
         app = app_of(services)
-        (edge,) = [one for one in app.user_middleware if one.cls is McpMiddleware]
+        (edge,) = [middleware for middleware in app.user_middleware if middleware.cls is McpMiddleware]
         access = edge.kwargs["access"]
         access.concurrency = ConcurrencyLimits(seconds=3600)
         at_once = access.concurrency.at_once + access.concurrency.waiting

@@ -81,7 +81,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
     four_of_hers, bob_runs = threading.Event(), threading.Event()
     find = PostgresMemories.find_candidates
 
-    def slow(store: PostgresMemories, *asked: Any, **more: Any) -> Any:
+    def slow(store: PostgresMemories, *arguments: Any, **more: Any) -> Any:
         namespace = store.namespace
         with gate:
             running[namespace] += 1
@@ -93,7 +93,7 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
         release.wait(20)
         with gate:
             running[namespace] -= 1
-        return find(store, *asked, **more)
+        return find(store, *arguments, **more)
 
     monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
 

@@ -86,7 +86,7 @@ def test_a_batch_is_accepted_completely_or_not_at_all(dev: DevServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         (
             "notes.txt",
@@ -98,7 +98,7 @@ def test_a_batch_is_accepted_completely_or_not_at_all(dev: DevServer) -> None:
     ],
 )
 def test_an_import_of_an_empty_file_fails(
-    dev: DevServer, tmp_path: Path, name: str, text: str | None, said: str
+    dev: DevServer, tmp_path: Path, name: str, text: str | None, message: str
 ) -> None:
     path = tmp_path / name
     if text is None:
@@ -107,7 +107,7 @@ def test_an_import_of_an_empty_file_fails(
         path = Path("/dev/stdin")
     else:
         path.write_text(text)
-    done = subprocess.run(
+    completed = subprocess.run(
         [COMMAND, "import", path, "--data-dir", dev.directory / "data"],
         input='{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n',
         capture_output=True,
@@ -115,9 +115,9 @@ def test_an_import_of_an_empty_file_fails(
         check=False,
         timeout=60,
     )
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert done.stdout == ""
+    assert completed.returncode == 1
+    assert message in completed.stderr
+    assert completed.stdout == ""
 
 
 def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: DevServer, tmp_path: Path) -> None:
@@ -128,12 +128,12 @@ def test_an_import_in_a_terminal_shows_progress_rate_and_remaining_time(dev: Dev
     command = [str(COMMAND), "import", str(source), "--data-dir", str(dev.directory / "data")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end) as importing:
         os.close(other_end)
-        shown = b""
+        terminal_output = b""
         with suppress(OSError):  # the end of a terminal's output
             while more := os.read(terminal, 10_000):
-                shown += more
+                terminal_output += more
         assert importing.wait(60) == 0
     os.close(terminal)
-    assert re.search(rb"3000/3000 .*?[1-9][\d,]*/s", shown), shown
-    assert re.search(rb"\d\d:\d\d:\d\d", shown), shown
-    assert b"left out, because memories have no such fields: mood (3,000 memories)" in shown
+    assert re.search(rb"3000/3000 .*?[1-9][\d,]*/s", terminal_output), terminal_output
+    assert re.search(rb"\d\d:\d\d:\d\d", terminal_output), terminal_output
+    assert b"left out, because memories have no such fields: mood (3,000 memories)" in terminal_output

@@ -39,7 +39,7 @@ class Terminal:
         for pattern, value in self.values.items():
             lines = [re.sub(pattern, value, line) for line in lines]
         # Confirm each deletion with yes.
-        done = subprocess.run(
+        completed = subprocess.run(
             ["bash", "-e", "-x", "-c", "\n".join(lines)],
             cwd=directory,
             env=self._environment(),
@@ -49,14 +49,14 @@ class Terminal:
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+        return completed.stdout
 
     def _environment(self) -> dict[str, str]:
         """Return the variables of a new terminal, whose PATH does not contain the clone."""
         ours = ("MNEMOSYNE_", "PYTHON", "VIRTUAL_ENV")
-        kept = {name: value for name, value in self.publisher.environment.items() if not name.startswith(ours)}
-        return kept | {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin"}
+        inherited = {name: value for name, value in self.publisher.environment.items() if not name.startswith(ours)}
+        return inherited | {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin"}
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +114,10 @@ def clone(tmp_path: Path) -> Path:
 def test_each_command_succeeds_and_prints_the_documented_memories(
     terminal: Terminal, clone: Path, document: Path
 ) -> None:
-    found = commands(document)
+    documented = commands(document)
     # If a document has the line in a sentence and not in a code block, the line comes before the first command.
-    path = [] if any(c.text.startswith("export PATH=") for c in found) else ['export PATH="$PWD/.venv/bin:$PATH"']
-    printed = terminal.type([*path, *(c.text for c in found if c.is_run)], clone).splitlines()
+    path = [] if any(c.text.startswith("export PATH=") for c in documented) else ['export PATH="$PWD/.venv/bin:$PATH"']
+    printed = terminal.type([*path, *(c.text for c in documented if c.is_run)], clone).splitlines()
     assert [line for line in _documented_memories(document) if line not in printed] == []
 
 

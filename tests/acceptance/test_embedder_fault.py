@@ -50,13 +50,13 @@ def test_each_command_names_the_cause_of_a_fault_and_memories_are_stored_after_i
     gemini.fault = lambda server: error(403, "This API method requires billing to be enabled.")
     with ThreadPoolExecutor() as threads:
         remembered = [*threads.map(lambda text: run("remember", text), TEXTS)]
-    for one in remembered:
-        assert (one.returncode, one.stdout.split()[:3]) == (0, ["Queued", "as", "request"])
-        assert CAUSE in one.stderr
-        assert CURE in one.stderr
-    found = run("search", "Where is the oolong?")
-    assert "The oolong is on shelf 7." in found.stdout
-    assert found.stderr == f"searched by words only: {CAUSE}\n"
+    for completed in remembered:
+        assert (completed.returncode, completed.stdout.split()[:3]) == (0, ["Queued", "as", "request"])
+        assert CAUSE in completed.stderr
+        assert CURE in completed.stderr
+    completed = run("search", "Where is the oolong?")
+    assert "The oolong is on shelf 7." in completed.stdout
+    assert completed.stderr == f"searched by words only: {CAUSE}\n"
     outcomes = run("outcomes")
     assert outcomes.stdout.count("stored") == 1
     assert "3 requests were attempted and will be delivered again." in outcomes.stderr

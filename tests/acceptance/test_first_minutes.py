@@ -23,8 +23,8 @@ def test_a_memory_is_ingested_found_and_deleted(dev: DevServer) -> None:
     outcome = dev.outcome(request_id)
     assert outcome["state"] == "stored"
     memory_id = outcome["memory_id"]
-    found = dev.call("memory_search", {"query": "what does Ada like to drink?", "tags": ["ADA"]})
-    assert found["memories"][0]["id"] == memory_id
+    result = dev.call("memory_search", {"query": "what does Ada like to drink?", "tags": ["ADA"]})
+    assert result["memories"][0]["id"] == memory_id
     assert dev.call("get_memory", {"id": memory_id})["title"] == "Tea"
     listed = dev.call("list_memories", {"tags": ["drink"]})["memories"]
     assert [memory["id"] for memory in listed] == [memory_id]
@@ -94,8 +94,8 @@ def test_time_filters_include_the_end_of_the_day(dev: DevServer) -> None:
         ({"after": "2024-07-01"}, 0),
         ({"after": "2024-06-30T23:59:59.500Z", "before": "2024-06-30T23:59:59.500Z"}, 1),
     ):
-        found = dev.call("memory_search", {"query": "evening", "tags": ["evening"], **arguments})
-        assert found["total"] == count, arguments
+        result = dev.call("memory_search", {"query": "evening", "tags": ["evening"], **arguments})
+        assert result["total"] == count, arguments
 
 
 def test_a_call_that_waits_returns_the_outcome(dev: DevServer) -> None:
@@ -118,16 +118,16 @@ def test_a_version_of_a_record_is_stored_once_and_stays_deleted(dev: DevServer) 
 
 
 def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
-    stored = dev.call("ingest_memory", {"content": "The heron nests by the weir.", "wait": 10})
-    found = dev.call("search", {"query": "heron"})["results"]
-    assert found[0] == {
-        "id": stored["memory_id"],
+    result = dev.call("ingest_memory", {"content": "The heron nests by the weir.", "wait": 10})
+    results = dev.call("search", {"query": "heron"})["results"]
+    assert results[0] == {
+        "id": result["memory_id"],
         "title": "The heron nests by the weir.",
-        "url": f"https://127.0.0.1:{dev.port}/memories/{stored['memory_id']}",
+        "url": f"https://127.0.0.1:{dev.port}/memories/{result['memory_id']}",
         "confidence": "strong",
     }
-    document = dev.call("fetch", {"id": found[0]["id"]})
-    assert (document["text"], document["url"]) == ("The heron nests by the weir.", found[0]["url"])
+    document = dev.call("fetch", {"id": results[0]["id"]})
+    assert (document["text"], document["url"]) == ("The heron nests by the weir.", results[0]["url"])
 
 
 @pytest.mark.parametrize(
@@ -157,17 +157,17 @@ def test_dev_prints_how_to_connect_each_client(dev: DevServer) -> None:
         assert client in printed
     assert dev.url in printed
     (line,) = re.findall(r"^  (curl .*)$", printed, re.MULTILINE)
-    answered = subprocess.run(line, shell=True, capture_output=True, check=True).stdout
-    assert "memories" in json.loads(answered)["result"]["structuredContent"]
+    output = subprocess.run(line, shell=True, capture_output=True, check=True).stdout
+    assert "memories" in json.loads(output)["result"]["structuredContent"]
 
 
 def test_the_two_printed_commands_store_a_memory_and_find_it(dev: DevServer) -> None:
     remember, search = re.findall(r"^  (\S*mnemosyne (?:remember|search) .*)$", dev.printed(), re.MULTILINE)
-    told = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
-    assert re.fullmatch(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", told)
-    found = subprocess.run(search, shell=True, capture_output=True, text=True, check=True).stdout
-    assert told.split()[-1].rstrip(".") in found.splitlines()[0]
-    assert "    The oolong is on shelf 7." in found
+    output = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", output)
+    output = subprocess.run(search, shell=True, capture_output=True, text=True, check=True).stdout
+    assert output.split()[-1].rstrip(".") in output.splitlines()[0]
+    assert "    The oolong is on shelf 7." in output
 
 
 def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:

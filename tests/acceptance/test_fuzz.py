@@ -133,7 +133,9 @@ def test_random_json_rpc_gets_correct_statuses_and_changes_nothing(own_dev: DevS
     memory = _memory_of_mcp(own_dev)
     with ThreadPoolExecutor(WORKERS) as pool:
         parts = [range(warm_up + n, REQUESTS, WORKERS) for n in range(WORKERS)]
-        assert [problem for found in pool.map(lambda part: _send(own_dev, part), parts) for problem in found] == []
+        assert [
+            problem for part_problems in pool.map(lambda part: _send(own_dev, part), parts) for problem in part_problems
+        ] == []
     assert _memory_of_mcp(own_dev) <= GROWTH * memory
     assert own_dev.call("memory_stats", {}) == before
     assert "Traceback" not in (own_dev.directory / "data" / "logs" / "mcp.log").read_text()
@@ -142,9 +144,9 @@ def test_random_json_rpc_gets_correct_statuses_and_changes_nothing(own_dev: DevS
 def test_sql_in_any_text_argument_is_treated_as_text(own_dev: DevServer) -> None:
     own_dev.start()
     evil = '\'; DELETE FROM memories; -- %_\\ $1 :namespace {null,NULL} "quoted"'
-    stored = own_dev.outcome(own_dev.ingest(f"content {evil}", title=evil, tags=[evil], metadata={evil: evil}))
-    found = own_dev.call("memory_search", {"query": evil, "mode": "exact", "tags": [evil]})
-    assert found["memories"][0]["id"] == stored["memory_id"]
+    outcome = own_dev.outcome(own_dev.ingest(f"content {evil}", title=evil, tags=[evil], metadata={evil: evil}))
+    result = own_dev.call("memory_search", {"query": evil, "mode": "exact", "tags": [evil]})
+    assert result["memories"][0]["id"] == outcome["memory_id"]
     assert own_dev.call("list_memories", {"tags": [evil]})["memories"][0]["title"] == evil
     for mode in ("semantic", "hybrid"):
         assert own_dev.call("memory_search", {"query": evil, "mode": mode})["total"] == 1

@@ -61,8 +61,8 @@ def test_the_memory_service_for_adk_resolves_in_an_empty_environment(wheels: Pat
 def _resolve(requirement: str | Path) -> None:
     options = ("--dry-run", "--ignore-installed", "--quiet", "--disable-pip-version-check")
     command: list[str | Path] = [sys.executable, "-m", "pip", "install", *options, requirement]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2_000:]
+    completed = subprocess.run(command, capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr[-2_000:]
 
 
 def test_the_memory_service_for_adk_contains_only_its_package_and_the_version_of_the_code(wheels: Path) -> None:

@@ -36,8 +36,8 @@ def guarded(_running: DevServer) -> Iterator[DevServer]:
 
 
 def _create(server: DevServer, *arguments: str) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(_keys(server, "create", "--name", "test", "--json", *arguments))
-    return made
+    key: dict[str, Any] = json.loads(_keys(server, "create", "--name", "test", "--json", *arguments))
+    return key
 
 
 def test_a_key_gives_access_to_its_own_namespace_only(guarded: DevServer) -> None:
@@ -45,10 +45,10 @@ def test_a_key_gives_access_to_its_own_namespace_only(guarded: DevServer) -> Non
     assert guarded.post(LIST, Authorization="Bearer mnk_aaaaaaaaaaaa_b").status_code == 401
     ada, bob = (_create(guarded, "--namespace", name)["token"] for name in ("ada", "bob"))
     guarded.client.headers["Authorization"] = f"Bearer {ada}"
-    stored = guarded.outcome(guarded.ingest("Ada's own"))
-    assert stored["state"] == "stored"
+    outcome = guarded.outcome(guarded.ingest("Ada's own"))
+    assert outcome["state"] == "stored"
     guarded.client.headers["Authorization"] = f"Bearer {bob}"
-    assert "no memory has the id" in guarded.error("get_memory", {"id": stored["memory_id"]})
+    assert "no memory has the id" in guarded.error("get_memory", {"id": outcome["memory_id"]})
     assert guarded.call("memory_stats", {})["memories"] == 0
 
 
@@ -64,10 +64,10 @@ def test_a_key_with_only_the_read_scope_sees_no_writing_tools(guarded: DevServer
 
 
 def test_a_revoked_key_is_refused_unless_it_was_cached_just_before(guarded: DevServer) -> None:
-    made = _create(guarded)
-    _keys(guarded, "revoke", made["id"])
-    assert guarded.post(LIST, Authorization=f"Bearer {made['token']}").status_code == 401
-    (listed,) = (key for key in json.loads(_keys(guarded, "list", "--json")) if key["id"] == made["id"])
+    revoked = _create(guarded)
+    _keys(guarded, "revoke", revoked["id"])
+    assert guarded.post(LIST, Authorization=f"Bearer {revoked['token']}").status_code == 401
+    (listed,) = (key for key in json.loads(_keys(guarded, "list", "--json")) if key["id"] == revoked["id"])
     assert listed["revoked_at"] is not None
 
 

@@ -33,9 +33,9 @@ def test_a_question_in_another_language_finds_a_memory_before_and_after_a_restar
         server.start()
         for language, questions in QUESTIONS.items():
             for question in questions:
-                found = server.call("memory_search", {"query": question})
-                assert found["memories"][0]["id"] == ids[language], question
-                assert "degraded" not in found
+                result = server.call("memory_search", {"query": question})
+                assert result["memories"][0]["id"] == ids[language], question
+                assert "degraded" not in result
     finally:
         server.close()
 

@@ -30,8 +30,8 @@ BEAM = ("apache-beam==2.77.0", "google-cloud-pubsub==2.44.0")
 
 @pytest.fixture(scope="module")
 def publisher(emulator: str) -> Iterator[Publisher]:
-    with publishing(emulator) as one:
-        yield one
+    with publishing(emulator) as new_publisher:
+        yield new_publisher
 
 
 def _line(number: int) -> str:
@@ -58,15 +58,15 @@ def test_the_script_reports_the_outcome_of_each_message(publisher: Publisher, tm
     (tmp_path / "keys").write_text("".join(f"{n}\n" for n in range(1, COUNT + 1)))
     command = [sys.executable, str(EXAMPLES / "publish.py"), TOPIC, "default", "rows.jsonl"]
     for _ in range(2):  # twice: a record with source and key is stored once
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=tmp_path, env=publisher.environment, capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.returncode == 0, done.stderr
-    asked = ("outcomes", "--source", "rows.jsonl", "--keys", str(tmp_path / "keys"))
+        assert completed.returncode == 0, completed.stderr
+    arguments = ("outcomes", "--source", "rows.jsonl", "--keys", str(tmp_path / "keys"))
     rows: list[dict[str, Any]] = []
 
     def ended() -> bool:
-        rows[:] = publisher.rows(*asked)
+        rows[:] = publisher.rows(*arguments)
         return all(row["state"] != "unknown" for row in rows)
 
     wait_until(ended, "every message has its outcome", seconds=COUNT / 20 + 60)
@@ -87,8 +87,8 @@ def test_the_script_reports_the_outcome_of_each_message(publisher: Publisher, tm
 
 
 def test_the_page_shows_the_script_that_is_tested() -> None:
-    (shown,) = re.findall(r"```python\n(.*?)```", (DOCS / "ingestion.md").read_text(), re.DOTALL)
-    assert (EXAMPLES / "publish.py").read_text().endswith(shown)
+    (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "ingestion.md").read_text(), re.DOTALL)
+    assert (EXAMPLES / "publish.py").read_text().endswith(example)
 
 
 def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path) -> None:
@@ -106,14 +106,14 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
         "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
         "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
     }
-    done = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", command], env={**os.environ, **where}, capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 0, done.stderr
-    asked = ("outcomes", "--source", "by-hand")
+    assert completed.returncode == 0, completed.stderr
+    arguments = ("outcomes", "--source", "by-hand")
     # After the messages that the test before published twice.
-    stored = lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"]  # noqa: E731
-    wait_until(stored, "it is stored", seconds=COUNT / 20 + 60)
+    is_stored = lambda: [row["state"] for row in publisher.rows(*arguments)] == ["stored"]  # noqa: E731
+    wait_until(is_stored, "it is stored", seconds=COUNT / 20 + 60)
 
 
 @pytest.mark.nightly
@@ -128,13 +128,13 @@ def test_the_beam_pipeline_publishes_valid_messages_and_a_second_run_stores_no_d
     arguments = (EXAMPLES / "beam_publish.py", TOPIC, "default", tmp_path / "tickets.jsonl")
     command = [str(python), *map(str, arguments)]
     for _ in range(2):
-        done = subprocess.run(
+        completed = subprocess.run(
             command, env=publisher.environment, capture_output=True, text=True, timeout=300, check=False
         )
-        assert done.returncode == 0, done.stderr[-2000:]
-    asked = ("outcomes", "--source", "https://crm.example.com/tickets")
-    wait_until(lambda: len(publisher.rows(*asked)) == 250, "every row has its outcome", seconds=COUNT / 20 + 60)
-    assert Counter(row["state"] for row in publisher.rows(*asked)) == {"stored": 249, "failed": 1}
+        assert completed.returncode == 0, completed.stderr[-2000:]
+    outcomes = ("outcomes", "--source", "https://crm.example.com/tickets")
+    wait_until(lambda: len(publisher.rows(*outcomes)) == 250, "every row has its outcome", seconds=COUNT / 20 + 60)
+    assert Counter(row["state"] for row in publisher.rows(*outcomes)) == {"stored": 249, "failed": 1}
 
 
 @pytest.mark.parametrize("name", ["bigquery_continuous.sql", "bigquery_bucket.sql"])
@@ -145,12 +145,12 @@ def test_the_statements_for_bigquery_are_valid_and_make_valid_messages(name: str
     parsed: Any = sqlglot.parse_one(
         query[1].replace("APPENDS(TABLE `crm.tickets`", "APPENDS(`crm.tickets`"), read="bigquery"
     )
-    made = {
+    named_columns = {
         field.alias_or_name
         for struct in parsed.find_all(expressions.Struct)
         for field in struct.expressions
         if struct.find_ancestor(expressions.Struct) is None
     }
     selected = set(parsed.named_selects)
-    columns = made if selected == {"message"} else selected
+    columns = named_columns if selected == {"message"} else selected
     assert {"content", "timestamp"} <= columns <= set(MemoryInput.model_fields)

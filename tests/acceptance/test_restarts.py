@@ -65,11 +65,11 @@ def test_a_database_that_ends_is_restarted_and_memories_accepted_meanwhile_are_s
     os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
     request_id = own_dev.ingest("accepted without a database")
 
-    def stored() -> bool:
+    def is_stored() -> bool:
         result = own_dev.call_raw("ingest_status", {"request_id": request_id})
         return not result.get("isError") and result["structuredContent"]["requests"][0]["state"] == "stored"
 
-    wait_until(stored, "the database is back and the memory stored")
+    wait_until(is_stored, "the database is back and the memory stored")
     assert "PostgreSQL had ended; starting it again." in own_dev.printed()
 
 
@@ -98,12 +98,12 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
         text=True,
     )
 
-    def stored() -> int:
+    def stored_count() -> int:
         result = own_dev.call_raw("memory_stats", {})
         return 0 if result.get("isError") else int(result["structuredContent"]["memories"])
 
-    for some, die in deaths.items():
-        wait_until(lambda some=some: stored() >= some, f"{some} are stored", seconds=120)  # type: ignore[misc]
+    for stored, die in deaths.items():
+        wait_until(lambda least=stored: stored_count() >= least, f"{stored} are stored", seconds=120)  # type: ignore[misc]
         if die == "postgres":
             pid_file = own_dev.directory / "data" / "postgres" / "postmaster.pid"
             os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)  # like a crash
@@ -114,7 +114,7 @@ def test_each_memory_of_an_import_is_stored_once_although_processes_are_killed(
                         os.kill(pid, signal.SIGKILL)
     output, errors = importing.communicate(timeout=180)
     assert json.loads(output) == {"stored": count, "duplicate": 0, "failed": 0}, errors
-    assert stored() == count
+    assert stored_count() == count
 
 
 def test_mnemosyne_dev_works_with_an_unusual_path_and_locale() -> None:
@@ -126,8 +126,8 @@ def test_mnemosyne_dev_works_with_an_unusual_path_and_locale() -> None:
         server.start()
         try:
             server.outcome(server.ingest("ÄRGER mit Umlauten"))
-            found = server.call("memory_search", {"query": "ärger", "mode": "exact"})
-            assert found["total"] == 1
+            result = server.call("memory_search", {"query": "ärger", "mode": "exact"})
+            assert result["total"] == 1
         finally:
             server.close()
 
@@ -226,9 +226,9 @@ def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> N
             server.stop()
             server.arguments = ()
             server.start()
-            found = server.call("memory_search", {"query": "embedded far away", "limit": 1})
-            assert found["total"] == 1
-            assert "degraded" not in found
+            result = server.call("memory_search", {"query": "embedded far away", "limit": 1})
+            assert result["total"] == 1
+            assert "degraded" not in result
             server.stop()
             refused = subprocess.run(
                 [COMMAND, "dev", "--embedder", "offline", "--data-dir", home / "data", "--port", str(server.port)],

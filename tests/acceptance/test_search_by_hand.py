@@ -23,9 +23,9 @@ def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> N
             "mode": mode,
             "tags": ["long"],
         }
-        found = dev.call("memory_search", arguments)["memories"]
-        assert found[0]["id"] == memory_id, mode
-        assert [memory["id"] for memory in found].count(memory_id) == 1
+        memories = dev.call("memory_search", arguments)["memories"]
+        assert memories[0]["id"] == memory_id, mode
+        assert [memory["id"] for memory in memories].count(memory_id) == 1
 
 
 def test_ratings_change_the_order_only_of_searches_with_quality_boost(dev: DevServer) -> None:
@@ -47,10 +47,10 @@ def test_ratings_change_the_order_only_of_searches_with_quality_boost(dev: DevSe
 
 def test_debug_output_names_the_strategy_and_the_time_window(dev: DevServer) -> None:
     dev.outcome(dev.ingest("debuggable"))
-    found = dev.call("memory_search", {"query": "x", "mode": "hybrid", "include_debug": True, "after": "2020-01-01"})
-    assert found["debug"]["strategy"] in ("exact+fulltext", "hnsw+fulltext")  # depends on the number of memories
-    assert found["debug"]["window"] == found["window"]
-    assert found["debug"]["embedding_model"] == "wordllama-l2-supercat-256"
+    result = dev.call("memory_search", {"query": "x", "mode": "hybrid", "include_debug": True, "after": "2020-01-01"})
+    assert result["debug"]["strategy"] in ("exact+fulltext", "hnsw+fulltext")  # depends on the number of memories
+    assert result["debug"]["window"] == result["window"]
+    assert result["debug"]["embedding_model"] == "wordllama-l2-supercat-256"
 
 
 def test_an_old_tool_name_works_and_names_its_replacement(dev: DevServer) -> None:

@@ -19,9 +19,9 @@ def test_a_working_server_passes_and_no_memory_is_left(dev: DevServer) -> None:
 def test_the_program_needs_the_standard_library_only(dev: DevServer) -> None:
     """`-I -S` leaves out every installed package and the repository's own modules."""
     command = [sys.executable, "-I", "-S", str(ROOT / "infra/smoke.py"), dev.url]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "was stored, found and deleted" in done.stdout
+    completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert completed.returncode == 0, completed.stderr
+    assert "was stored, found and deleted" in completed.stdout
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "127.0.0.1/mcp"])

@@ -33,9 +33,9 @@ def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any
                     break
                 await asyncio.sleep(0.02)
             assert status["state"] == "stored"
-            found = await client.call_tool("memory_search", {"query": content, "limit": 1})
-            assert found.structured_content
-            return names, found.structured_content
+            result = await client.call_tool("memory_search", {"query": content, "limit": 1})
+            assert result.structured_content
+            return names, result.structured_content
 
     return asyncio.run(run())
 
@@ -43,9 +43,9 @@ def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any
 def test_stdio_alone_starts_the_system_and_ends_it_afterwards() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-stdio-") as home:
         directory = Path(home) / "data"
-        names, found = _over_stdio(directory, "told over stdio")
+        names, result = _over_stdio(directory, "told over stdio")
         assert "memory_search" in names
-        assert found["memories"][0]["content"] == "told over stdio"
+        assert result["memories"][0]["content"] == "told over stdio"
         # The client waits at most two seconds for the process to end.
         wait_until(lambda: processes_of(Path(home)) == [], "nothing runs any more")
 
@@ -54,8 +54,8 @@ def test_stdio_and_dev_together_see_the_same_memories(own_dev: DevServer) -> Non
     own_dev.start()
     own_dev.outcome(own_dev.ingest("told over http"))
     _over_stdio(own_dev.directory / "data", "told over stdio beside dev")
-    found = own_dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
-    assert found["memories"][0]["content"] == "told over stdio beside dev"
+    result = own_dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
+    assert result["memories"][0]["content"] == "told over stdio beside dev"
     assert own_dev.outcome(own_dev.ingest("dev still stores"))["state"] == "stored"
 
 
@@ -120,9 +120,9 @@ def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_pat
     lines = [
         {"jsonrpc": "2.0", "id": n, "method": "tools/list", "params": p} for n, p in enumerate([{}, {"_meta": meta}])
     ]
-    said = "".join(f"{json.dumps(line)}\n" for line in lines)
+    lines_text = "".join(f"{json.dumps(line)}\n" for line in lines)
     ended = subprocess.run(
-        [COMMAND, "stdio", "--data-dir", tmp_path], input=said, capture_output=True, text=True, check=True
+        [COMMAND, "stdio", "--data-dir", tmp_path], input=lines_text, capture_output=True, text=True, check=True
     )
     early, modern = (json.loads(line) for line in ended.stdout.splitlines())
     assert "initialize must come first" in early["error"]["message"]
@@ -132,21 +132,21 @@ def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_pat
 def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}
-    asked: list[dict[str, Any]] = [
+    messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": info},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "ingest_memory", "arguments": memory}},
         {"id": 3, "method": "tools/call", "params": {"name": "memory_stats", "arguments": {}}},
     ]
-    done = subprocess.run(
+    completed = subprocess.run(
         [COMMAND, "stdio", "--data-dir", tmp_path],
-        input="".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked),
+        input="".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages),
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
     )
-    answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
+    answers = {answer["id"]: answer["result"] for answer in map(json.loads, completed.stdout.splitlines())}
     assert answers.keys() == {1, 2, 3}
     assert answers[2]["structuredContent"]["status"] == "queued"
 

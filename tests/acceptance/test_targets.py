@@ -29,8 +29,8 @@ class Home:
 
     def __init__(self, path: Path) -> None:
         self.directory = path / "mnemosyne"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
-        self.environment = {**kept, "XDG_DATA_HOME": str(path)}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
+        self.environment = {**inherited, "XDG_DATA_HOME": str(path)}
 
     def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -60,12 +60,12 @@ def test_commands_find_the_system_that_runs_on_the_users_data_directory(
     note = tmp_path / "A.md"
     for way in ("pubsub", "mcp"):
         note.write_text(f"The gate is green, by {way}.")
-        done = home.run("import", note, "--via", way)
-        assert (done.returncode, done.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), done.stderr
+        completed = home.run("import", note, "--via", way)
+        assert (completed.returncode, completed.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
     assert "The gate is green, by mcp." in own_system.call("memory_search", {"query": "gate"})["memories"][0]["content"]
     for command in READING:
-        done = home.run(*command.split())
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        completed = home.run(*command.split())
+        assert completed.returncode == 0, (command, completed.stdout, completed.stderr)
     assert json.loads(home.run("keys", "create", "--name", "me", "--json").stdout)["token"].startswith("mnk_")
 
 
@@ -75,16 +75,18 @@ def test_printed_commands_need_no_target_for_the_users_data_directory(own_system
     assert len(lines) == 2
     assert not any("--url" in line for line in lines)
     for line in lines:
-        done = subprocess.run(f"{COMMAND} {line}", shell=True, env=home.environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        completed = subprocess.run(
+            f"{COMMAND} {line}", shell=True, env=home.environment, capture_output=True, text=True
+        )
+        assert completed.returncode == 0, completed.stderr
 
 
 def test_concurrent_commands_share_a_system_that_was_not_running(home: Home) -> None:
     assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
     contents = [f"The {animal} sleeps." for animal in ("heron", "otter", "badger")]
     with ThreadPoolExecutor() as threads:
-        done = list(threads.map(lambda content: home.run("remember", content), contents))
-    assert [one.returncode for one in done] == [0, 0, 0], [one.stderr for one in done]
+        completed = list(threads.map(lambda content: home.run("remember", content), contents))
+    assert [run.returncode for run in completed] == [0, 0, 0], [run.stderr for run in completed]
     (home.directory / "queue.db").write_bytes(b"no queue")  # reading does not use the queue
     exported = home.run("export")
     assert exported.returncode == 0, exported.stderr
@@ -98,15 +100,15 @@ def test_a_command_while_dev_starts_waits_for_it(own_dev: DevServer, home: Home)
     own_dev.environment = home.environment
     with ThreadPoolExecutor() as threads:
         started = threads.submit(own_dev.start)
-        done = home.run("search", "first")
+        completed = home.run("search", "first")
         started.result()
-    assert (done.returncode, "The first." in done.stdout) == (0, True), done.stderr
+    assert (completed.returncode, "The first." in completed.stdout) == (0, True), completed.stderr
 
 
 @pytest.mark.parametrize("command", ["remember text", "search tea", "keys create --name me", *READING])
 def test_without_a_local_system_a_command_creates_no_files(home: Home, command: str) -> None:
-    done = home.run(*command.split())
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    completed = home.run(*command.split())
+    assert completed.returncode == 1
+    (line,) = completed.stderr.splitlines()
     assert line.startswith(f"mnemosyne: no target is named, and no memory is kept in {home.directory}")
     assert not home.directory.exists()

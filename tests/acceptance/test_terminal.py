@@ -15,13 +15,13 @@ NOWHERE = "http://127.0.0.1:9/mcp"
 
 
 def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(dev: DevServer) -> None:
-    def run(*arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, stdin_text: str = "") -> subprocess.CompletedProcess[str]:
         command: list[str | Path] = [COMMAND, *arguments, "--url", dev.url]
-        return subprocess.run(command, input=said, capture_output=True, text=True, check=False)
+        return subprocess.run(command, input=stdin_text, capture_output=True, text=True, check=False)
 
-    assert run("remember", "-", "--tag", "kiln", said="The kiln\nis \x1b[31mhot.").stdout.startswith("Stored as")
-    found = run("search", "kiln", "--tag", "kiln", "--when", "today").stdout
-    assert "#kiln\n    The kiln\n    is <U+001B>[31mhot.\n" in found
+    assert run("remember", "-", "--tag", "kiln", stdin_text="The kiln\nis \x1b[31mhot.").stdout.startswith("Stored as")
+    output = run("search", "kiln", "--tag", "kiln", "--when", "today").stdout
+    assert "#kiln\n    The kiln\n    is <U+001B>[31mhot.\n" in output
     assert run("search", "kiln", "--tag", "kiln", "--when", "last year").stdout == "No memories found.\n"
     assert "not white space" in run("remember", " ").stderr
 
@@ -48,8 +48,10 @@ def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, t
     paths = [tmp_path / name for name in files]
     command = [COMMAND, "import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place]
     subprocess.run(command, capture_output=True, text=True, check=True)
-    found = dev.call("list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100})
-    assert {memory["title"] for memory in found["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
+    result = dev.call(
+        "list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100}
+    )
+    assert {memory["title"] for memory in result["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])
@@ -59,8 +61,8 @@ def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer, zone: str
         arguments = {"content": f"{zone} {name} minute", "timestamp": moment.isoformat(), "tags": [zone]}
         dev.outcome(dev.call("ingest_memory", arguments)["request_id"])
     command: list[str | Path] = [COMMAND, "search", "minute", "--when", "today", "--tag", zone, "--url", dev.url]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
-    assert f"{zone} first minute" in found and f"{zone} last minute" not in found
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    assert f"{zone} first minute" in output and f"{zone} last minute" not in output
     named = [*command, "--timezone", "Mars/Phobos"]
     refused = subprocess.run(named, capture_output=True, text=True, check=False)
     assert refused.returncode == 2 and "must be an IANA name" in refused.stderr
@@ -71,8 +73,8 @@ def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer, since: str) ->
     request_id = dev.ingest("Since when?")
     dev.outcome(request_id)
     command: list[str | Path] = [COMMAND, "outcomes", "--since", since, "--data-dir", dev.directory / "data"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert shown.returncode == 0 and request_id in shown.stdout, shown.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0 and request_id in completed.stdout, completed.stderr
     command[3] = "soonish"
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode == 2 and "'soonish'" in refused.stderr
@@ -102,19 +104,21 @@ def test_reading_commands_create_no_system_and_name_the_existing_ones(
     arguments: list[str | Path] = [COMMAND, *command.split(), "--data-dir", missing]
     ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    said = ended.stdout + ended.stderr
-    assert f"no memory is kept in {missing}" in said and str(dev.directory / "data") in said
+    output = ended.stdout + ended.stderr
+    assert f"no memory is kept in {missing}" in output and str(dev.directory / "data") in output
     assert not missing.exists()
 
 
 def test_an_import_into_a_new_directory_says_so_and_names_existing_systems(dev: DevServer, tmp_path: Path) -> None:
     new, file = tmp_path / "new", tmp_path / "one.jsonl"
     file.write_text('{"content": "Somewhere else.", "timestamp": "2026-01-01"}')
-    done = subprocess.run([COMMAND, "import", file, "--data-dir", new], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"no memory is kept in {new}, there is one in" in done.stderr
-    assert str(dev.directory / "data") in done.stderr
-    assert "creating one" in done.stderr
+    completed = subprocess.run(
+        [COMMAND, "import", file, "--data-dir", new], capture_output=True, text=True, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    assert f"no memory is kept in {new}, there is one in" in completed.stderr
+    assert str(dev.directory / "data") in completed.stderr
+    assert "creating one" in completed.stderr
 
 
 def test_python_modules_in_the_current_directory_are_not_imported(tmp_path: Path) -> None:
@@ -137,5 +141,5 @@ def test_a_function_that_does_not_start_is_reported_with_the_cause(tmp_path: Pat
 @pytest.mark.parametrize("line", ["claude mcp add", "MCP Inspector", "mcp-remote", '"httpUrl"', '"type": "http"'])
 def test_with_api_keys_each_client_snippet_contains_a_key(line: str) -> None:
     printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", auth_mode="api_key")
-    (snippet,) = (one for one in printed.splitlines() if line in one)
+    (snippet,) = (printed_line for printed_line in printed.splitlines() if line in printed_line)
     assert "Authorization" in snippet and "Bearer mnk_…" in snippet

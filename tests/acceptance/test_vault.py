@@ -43,8 +43,10 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     assert first.stdout == "60 stored, 0 duplicate, 0 failed.\n", first.stderr
     assert "hidden folders: .trash" in first.stderr
     assert "a PDF" in first.stderr
-    lost = [n.name for n in written if not any(n.body in one for one in _contents(own_dev, query=n.name, limit=5))]
-    assert lost == []
+    missing = [
+        n.name for n in written if not any(n.body in content for content in _contents(own_dev, query=n.name, limit=5))
+    ]
+    assert missing == []
 
     edited = written[::6]
     for note in edited:
@@ -52,8 +54,8 @@ def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevS
     again = _import(vault, "--data-dir", own_dev.directory / "data")
     assert again.stdout == "10 stored, 50 duplicate, 0 failed.\n", again.stderr
     for note in edited:
-        found = [one for one in _contents(own_dev, query=note.body, limit=20) if note.body in one]
-        assert found and all(f"{note.body} Changed." in hit for hit in found)
+        contents = [content for content in _contents(own_dev, query=note.body, limit=20) if note.body in content]
+        assert contents and all(f"{note.body} Changed." in hit for hit in contents)
     exported = subprocess.run(
         [COMMAND, "export", "--data-dir", own_dev.directory / "data"], capture_output=True, text=True, check=True
     )
@@ -74,8 +76,8 @@ def test_changed_properties_of_a_note_are_imported(dev: DevServer, tmp_path: Pat
     assert _import(note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     note.write_text("---\ndate: 2026-05-20\n---\nThe lamp with labels.")
     _import(note, *where)
-    found = _contents(dev, query="lamp with labels", limit=10)
-    assert "The lamp with labels." in found and "Another text about the lamp." not in found
+    contents = _contents(dev, query="lamp with labels", limit=10)
+    assert "The lamp with labels." in contents and "Another text about the lamp." not in contents
 
 
 EDITED = [
@@ -107,11 +109,11 @@ def test_an_edited_note_with_an_earlier_date_is_reported(
     note.write_text(later.format(f"The heron came, {way} {name}."))
     assert _import(note, *where[way]).stdout == "1 stored, 0 duplicate, 0 failed.\n"
     note.write_text(earlier.format(f"The heron came earlier, {way} {name}."))
-    done = _import(note, *where[way])
-    assert (done.returncode, done.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n"), done.stderr
+    completed = _import(note, *where[way])
+    assert (completed.returncode, completed.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n"), completed.stderr
     failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
     assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
-    assert "1 failure with causes" in done.stderr
+    assert "1 failure with causes" in completed.stderr
 
 
 @pytest.mark.parametrize("name", ["vault", "alone.md", "rows.jsonl"])
@@ -132,12 +134,12 @@ def test_notes_in_a_read_only_folder_are_imported_and_failures_are_listed_in_ano
     unprivileged = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
     environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
     command: list[str | Path] = [*unprivileged, REAL, "import", source, "--url", dev.url]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
-    assert (done.returncode, done.stdout) == (1, "0 stored, 0 duplicate, 1 failed.\n"), done.stderr
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    assert (completed.returncode, completed.stdout) == (1, "0 stored, 0 duplicate, 1 failed.\n"), completed.stderr
     (failures,) = (home / "state" / "mnemosyne" / "imports").iterdir()
-    assert str(failures) in done.stderr
+    assert str(failures) in completed.stderr
     assert "import_failure" in json.loads(failures.read_text())
-    assert sorted(one.name for one in folder.iterdir()) == sorted({"vault", name})
+    assert sorted(path.name for path in folder.iterdir()) == sorted({"vault", name})
 
 
 def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: Path) -> None:
@@ -159,9 +161,9 @@ def test_an_import_without_a_target_creates_no_system(tmp_path: Path, token: dic
     source = tmp_path / "a.md"
     source.write_text("text")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), **token}
-    done = subprocess.run(
+    completed = subprocess.run(
         [COMMAND, "import", source], capture_output=True, text=True, check=False, timeout=60, env=environment
     )
-    assert done.returncode == 1
-    assert "no target is named" in done.stderr and "--url" in done.stderr and "--data-dir" in done.stderr
+    assert completed.returncode == 1
+    assert "no target is named" in completed.stderr and "--url" in completed.stderr and "--data-dir" in completed.stderr
     assert not (tmp_path / "data").exists()

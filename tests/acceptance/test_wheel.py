@@ -50,8 +50,8 @@ def test_a_memory_is_found_after_a_restart(server: DevServer) -> None:
     memory_id = server.remember("The wheel remembers that Ada drinks green tea.")
     server.stop()
     server.start()
-    found = server.call("memory_search", {"query": "what does Ada drink?", "mode": "hybrid"})
-    assert found["memories"][0]["id"] == memory_id
+    result = server.call("memory_search", {"query": "what does Ada drink?", "mode": "hybrid"})
+    assert result["memories"][0]["id"] == memory_id
 
 
 def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> None:
@@ -60,26 +60,26 @@ def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, 
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         tool_call("memory_stats", {}, id_=1),
     ]
-    done = installed.run(
-        "stdio", "--data-dir", str(tmp_path / "data"), said="".join(f"{json.dumps(x)}\n" for x in lines)
+    completed = installed.run(
+        "stdio", "--data-dir", str(tmp_path / "data"), stdin_text="".join(f"{json.dumps(x)}\n" for x in lines)
     )
-    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    answers = {answer["id"]: answer for answer in map(json.loads, completed.stdout.splitlines())}
     assert answers[0]["result"]["serverInfo"]["version"] == mnemosyne.__version__
     assert answers[1]["result"]["structuredContent"]["memories"] == 0
 
 
 @pytest.mark.parametrize(("embedder", "extra"), [("gemini", "cloud"), ("multilingual", "multilingual")])
 def test_an_embedder_without_its_package_names_the_extra(installed: Installed, embedder: str, extra: str) -> None:
-    done = installed.run("dev", "--embedder", embedder, "--data-dir", "not-made")
-    assert done.returncode == 1
-    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in done.stderr
+    completed = installed.run("dev", "--embedder", embedder, "--data-dir", "not-made")
+    assert completed.returncode == 1
+    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in completed.stderr
 
 
 def test_the_emulator_of_pub_sub_needs_the_extra_cloud(installed: Installed, tmp_path: Path) -> None:
     environment = installed.environment | {"PUBSUB_EMULATOR_HOST": "127.0.0.1:9"}
     command: list[str | Path] = [installed.command, "remember", "tea", "--data-dir", tmp_path / "data"]
-    done = subprocess.run(command, cwd=installed.home, env=environment, capture_output=True, text=True)
-    assert "the extra `cloud` installs: pip install 'mnemosyne-serverless[cloud]'" in done.stderr
+    completed = subprocess.run(command, cwd=installed.home, env=environment, capture_output=True, text=True)
+    assert "the extra `cloud` installs: pip install 'mnemosyne-serverless[cloud]'" in completed.stderr
 
 
 def test_the_command_is_also_installed_under_the_distribution_s_name(installed: Installed) -> None:
@@ -106,6 +106,8 @@ def test_the_files_that_the_container_copies_exist_and_start_the_functions(tmp_p
         "print(main.mcp.__name__, len(bundled()), bundled()[0].label)"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    completed = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     count = len(list((ROOT / "functions").rglob("*.sql")))
-    assert done.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 baseline\n"], done.stderr
+    assert completed.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 baseline\n"], completed.stderr

@@ -23,23 +23,23 @@ DEPLOYED = {
 
 
 def test_help_lists_every_command(for_cloud: Installed) -> None:
-    done = for_cloud.run("--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [name for name in cli.commands if not re.search(rf"(?m)^  {name} ", done.stdout)] == []
+    completed = for_cloud.run("--help")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert [name for name in cli.commands if not re.search(rf"(?m)^  {name} ", completed.stdout)] == []
 
 
 @pytest.mark.parametrize("command", ["dev", "stdio", "doctor", "quota list --data-dir nowhere", "export"])
 def test_a_command_on_a_local_system_names_the_extra_in_one_line(for_cloud: Installed, command: str) -> None:
-    done = for_cloud.run(*command.split())
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    completed = for_cloud.run(*command.split())
+    assert completed.returncode == 1
+    (line,) = completed.stderr.splitlines()
     assert re.match(r"mnemosyne: this needs the package \w+, which the extra `local` installs: pip install ", line)
 
 
 @pytest.mark.parametrize("command", ["search tea", "remember tea"])
 def test_a_command_on_a_server_does_not_need_the_extra_local(for_cloud: Installed, command: str) -> None:
-    done = for_cloud.run(*command.split(), "--url", "http://127.0.0.1:9/mcp")
-    assert done.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached"), done.stderr
+    completed = for_cloud.run(*command.split(), "--url", "http://127.0.0.1:9/mcp")
+    assert completed.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached"), completed.stderr
 
 
 @pytest.mark.parametrize("target", ["mcp", "ingest", "dead_letter"])

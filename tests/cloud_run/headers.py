@@ -37,8 +37,8 @@ def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS)
     https://cloud.google.com/trace/docs/trace-context. The trace id of the client is kept.
     X-Forwarded-For and -Proto: https://cloud.google.com/functions/docs/reference/headers.
     """
-    given = headers.get("traceparent").split("-")
-    trace = given[1] if len(given) == 4 else secrets.token_hex(16)
+    trace_parts = headers.get("traceparent").split("-")
+    trace = trace_parts[1] if len(trace_parts) == 4 else secrets.token_hex(16)
     span = secrets.token_hex(8)
     headers["traceparent"] = f"00-{trace}-{span}-01"
     headers["X-Cloud-Trace-Context"] = f"{trace}/{int(span, 16)};o=1"

@@ -43,15 +43,15 @@ def http_server(
 
         def _answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            told = answer(self.command, self.path, Headers.of(self.headers), body)  # type: ignore[arg-type]
-            self.send_response_only(told.status)
-            for name, value in told.headers:
+            response = answer(self.command, self.path, Headers.of(self.headers), body)  # type: ignore[arg-type]
+            self.send_response_only(response.status)
+            for name, value in response.headers:
                 if name.lower() != "content-length":
                     self.send_header(name, value)
-            self.send_header("Content-Length", str(len(told.body)))
+            self.send_header("Content-Length", str(len(response.body)))
             self.end_headers()
             with suppress(OSError):
-                self.wfile.write(told.body)
+                self.wfile.write(response.body)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _answer  # noqa: N815
 
@@ -62,8 +62,8 @@ def http_server(
         daemon_threads = True
         request_queue_size = 128
 
-    made = Server((HOST, port), Handler)
+    server = Server((HOST, port), Handler)
     if tls is not None:
         # The TLS handshake is done in the connection's thread, because a browser opens connections that it never uses.
-        made.socket = tls.wrap_socket(made.socket, server_side=True, do_handshake_on_connect=False)
-    return made
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    return server

@@ -73,11 +73,11 @@ def oauth_deployment(emulator: str) -> Iterator[OAuthDeployment]:
     """Start a deployment for the context; at its end print the last log lines of the functions."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
         production = Production(Path(home), emulator)
-        made = OAuthDeployment(production, Path(home))
+        deployment = OAuthDeployment(production, Path(home))
         try:
-            yield made
+            yield deployment
         finally:
-            made.close()
+            deployment.close()
             production.close()
             for target in ("auth", "mcp"):
                 print(target, production.printed(target)[-3500:])

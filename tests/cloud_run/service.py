@@ -124,17 +124,21 @@ class Service:
             return Answer(404, b"<title>Error 404 (Not Found)!!1</title>")
         if len(body) > REQUEST_BYTES:
             return Answer(413, b"Request Entity Too Large")
-        one = self.deployment
-        audiences = deterministic_url(one.target), hashed_url(one.target)
-        if one.iap_user:
-            assertion = one.google.identity_token(one.iap_user, "/projects/123456789012/global/backendServices/1")
-            proxied(headers, one.iap_user, assertion, one.google.identity_token(IAP_ACCOUNT, audiences[0]))
+        deployment = self.deployment
+        audiences = deterministic_url(deployment.target), hashed_url(deployment.target)
+        if deployment.iap_user:
+            assertion = deployment.google.identity_token(
+                deployment.iap_user, "/projects/123456789012/global/backendServices/1"
+            )
+            proxied(
+                headers, deployment.iap_user, assertion, deployment.google.identity_token(IAP_ACCOUNT, audiences[0])
+            )
         try:
-            admit(headers, one.google, audiences, one.invokers, strip=self.strips_signatures)
+            admit(headers, deployment.google, audiences, deployment.invokers, strip=self.strips_signatures)
         except Refused as exc:
             return Answer(exc.status, str(exc).encode())
         self.signatures.add(headers.get("Authorization").rpartition(".")[2])
-        forwarded(headers, one.host or audiences[0].removeprefix("https://"), self.client_address)
+        forwarded(headers, deployment.host or audiences[0].removeprefix("https://"), self.client_address)
         instance = self._instance()
         if instance is None:
             return Answer(429, b"The request was aborted because there was no available instance.")
@@ -153,8 +157,8 @@ class Service:
                 connection.putheader(name, value)
             connection.endheaders(body)
             response = connection.getresponse()
-            told = tuple((k, v) for k, v in response.getheaders() if k.lower() not in HOP_BY_HOP)
-            return Answer(response.status, response.read(), told, of_platform=False)
+            response_headers = tuple((k, v) for k, v in response.getheaders() if k.lower() not in HOP_BY_HOP)
+            return Answer(response.status, response.read(), response_headers, of_platform=False)
         except TimeoutError:
             return Answer(504, b"upstream request timeout")
         except (OSError, http.client.HTTPException):
@@ -184,8 +188,10 @@ class Service:
         self._starter.submit(self._started)
 
     def _started(self) -> None:
-        one = self.deployment
-        instance = Instance(one.name, one.target, one.environment, one.directory, one.clock)
+        deployment = self.deployment
+        instance = Instance(
+            deployment.name, deployment.target, deployment.environment, deployment.directory, deployment.clock
+        )
         alive = instance.start()
         with self._room:
             self._starting -= 1

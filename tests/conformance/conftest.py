@@ -29,10 +29,10 @@ def install_javascript() -> str:
 
 def _install() -> None:
     stamp = JS / "node_modules" / ".made"
-    wanted = (JS / "package.json").read_text()
-    if not stamp.exists() or stamp.read_text() != wanted:
+    package_json = (JS / "package.json").read_text()
+    if not stamp.exists() or stamp.read_text() != package_json:
         command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
         ended = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=False)
         if ended.returncode:
             pytest.skip(f"NOT TESTED: the JavaScript packages cannot be installed: {ended.stderr[-300:]}")
-        stamp.write_text(wanted)
+        stamp.write_text(package_json)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.nightly  # ADK's installation takes half a minute
 @pytest.fixture(scope="module")
 def adk() -> list[str | Path]:
     """The command in ADK's environment; skips the test with a reason if ADK cannot be installed."""
-    (client,) = (one for one in CLIENTS if one.script == "google-adk")
+    (client,) = (client_run for client_run in CLIENTS if client_run.script == "google-adk")
     python = environment(HERE / ".clients" / "mnemosyne-adk", *client.packages)
     pip: list[str | Path] = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "--no-deps", "--force-reinstall", ROOT / "infra" / "adk"], check=True)
@@ -51,45 +51,45 @@ def test_a_conversation_is_stored_once_despite_killed_processes_and_recalled_by_
     command = [*adk, "talk", dev.url, tmp_path / "sessions.db"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as talking:
         assert talking.stdout
-        told = json.loads(talking.stdout.readline())
+        result = json.loads(talking.stdout.readline())
         wait_until(lambda: _count(dev) > before, "something of the conversation is stored")
         talking.send_signal(signal.SIGKILL)
     resumed = _run(adk, "resume", dev.url, tmp_path / "sessions.db")
-    assert told["events"] == 120
+    assert result["events"] == 120
     assert "Shelf 7 holds the oolong." in resumed["said"]
     assert _count(dev) - before == resumed["stored"] == 121
 
 
 def test_users_and_apps_find_and_delete_only_their_own_memories(adk: list[str | Path], dev: DevServer) -> None:
-    told = _run(adk, "scopes", dev.url)
-    left, far = told.pop("left"), told.pop("far")
+    result = _run(adk, "scopes", dev.url)
+    remaining, far = result.pop("left"), result.pop("far")
     assert far == [["weak"], []], "the answer says that no hit is close, or it is empty"
-    assert told == {
+    assert result == {
         whose: [["user", "2026-05-20T12:00:00Z", whose]] for whose in ("shop ada", "shop Ada", "bank ada", "bank Ada")
     }
-    assert left == ["shop Ada", "bank ada", "bank Ada"]
+    assert remaining == ["shop Ada", "bank ada", "bank Ada"]
 
 
 def test_spoken_and_written_text_is_stored_completely_and_other_events_are_not(
     adk: list[str | Path], dev: DevServer
 ) -> None:
     before = _count(dev)
-    told = _run(adk, "awkward", dev.url)
+    result = _run(adk, "awkward", dev.url)
     # a\ufffdb, three parts of the long text, the spoken text, and three more: late, spoken and changed
     assert _count(dev) - before == 8
-    assert told["again"] == ["Told, deleted, told."] * 2
-    (said,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]
-    assert said["metadata"] == {"adk": {"app": "a", "user": "u", "author": "ada"}}
-    assert "http://127.0.0.1:9/mcp" in told["away"] and "connect" in told["away"].lower()
-    assert "timestamp" in told["wrong"] and "teatime" in told["wrong"]
-    assert told["code"] == "invalid_request"
+    assert result["again"] == ["Told, deleted, told."] * 2
+    (memory,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]
+    assert memory["metadata"] == {"adk": {"app": "a", "user": "u", "author": "ada"}}
+    assert "http://127.0.0.1:9/mcp" in result["away"] and "connect" in result["away"].lower()
+    assert "timestamp" in result["wrong"] and "teatime" in result["wrong"]
+    assert result["code"] == "invalid_request"
 
 
 def test_a_memory_expires_after_the_ttl_of_its_custom_metadata(adk: list[str | Path], dev: DevServer) -> None:
-    told = _run(adk, "lifetimes", dev.url)
-    assert "ttl" in told["invalid"] and "soon" in told.pop("invalid")
-    assert told.pop("event")
-    assert told == {
+    result = _run(adk, "lifetimes", dev.url)
+    assert "ttl" in result["invalid"] and "soon" in result.pop("invalid")
+    assert result.pop("event")
+    assert result == {
         "text": ["text", False, 1.0],
         "days": ["days", False, 720.0],
         "number": ["number", False, 2.0],

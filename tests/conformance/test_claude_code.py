@@ -52,10 +52,10 @@ def _say(claude: Path, prompt: str, api: MessagesApi, home: Path, url: str) -> s
 
 def _contents(server: DevServer) -> list[str]:
     """Memories stored from Claude Code's sessions."""
-    found = server.call(
+    result = server.call(
         "memory_search", {"metadata": [{"path": "cwd", "op": "exists"}], "limit": 100, "max_response_chars": 400_000}
     )
-    return sorted(memory["content"] for memory in found["memories"])
+    return sorted(memory["content"] for memory in result["memories"])
 
 
 def test_the_client_accepts_the_plugin_and_its_marketplace(claude: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_prompt_of_one_session_is_stored_once_and_given_to_the_model_in_the_ne
     wait_until(lambda: len(_contents(own_dev)) == 2, "prompt and answer are stored")
     api.asked.clear()
     _say(claude, "Where is the oolong?", api, tmp_path, own_dev.url)
-    shown = " ".join(api.asked)
-    assert "From long-term memory" in shown and "The seventh shelf holds the oolong." in shown
+    prompts = " ".join(api.asked)
+    assert "From long-term memory" in prompts and "The seventh shelf holds the oolong." in prompts
     expected = sorted(["The seventh shelf holds the oolong.", "Where is the oolong?", api.text, api.text])
     wait_until(lambda: len(_contents(own_dev)) == 4, "the second session is stored, and nothing that was recalled")
     assert _contents(own_dev) == expected
@@ -88,8 +88,8 @@ def test_the_client_continues_if_the_server_is_unavailable(claude: Path, api: Me
 def _filled(value: Any, event: dict[str, Any]) -> Any:
     """Replace `${path}` in the input with the event's value, once, as the client does."""
     if isinstance(value, dict):
-        return {name: _filled(one, event) for name, one in value.items()}
-    return re.sub(r"\$\{(\w+)\}", lambda found: str(event.get(found[1], "")), value)
+        return {name: _filled(item, event) for name, item in value.items()}
+    return re.sub(r"\$\{(\w+)\}", lambda match: str(event.get(match[1], "")), value)
 
 
 def _deliver(server: DevServer, event: dict[str, Any]) -> list[dict[str, Any]]:
@@ -106,8 +106,8 @@ def test_hooks_delivered_three_times_store_one_memory_per_event_and_no_recalled_
             requests += [answer["request_id"]] if "request_id" in answer else []
             recalled += "hookSpecificOutput" in answer
         own_dev.outcomes(requests[-1:])
-    said = sorted(one.get("prompt") or one.get("last_assistant_message", "") for one in RECORDED)
-    assert _contents(own_dev) == [one for one in said if one]
+    texts = sorted(event.get("prompt") or event.get("last_assistant_message", "") for event in RECORDED)
+    assert _contents(own_dev) == [text for text in texts if text]
     assert recalled
     states = [outcome["state"] for outcome in own_dev.outcomes(requests)]
     assert states.count("stored") == 10 and states.count("duplicate") == 20

@@ -10,10 +10,12 @@ from tests.dev import DevServer
 
 QUICK = [
     pytest.param(
-        one, marks=[pytest.mark.nightly] if one.nightly else [], id=f"{one.script} {' '.join(one.packages)}".strip()
+        client,
+        marks=[pytest.mark.nightly] if client.nightly else [],
+        id=f"{client.script} {' '.join(client.packages)}".strip(),
     )
-    for one in CLIENTS
-    if one.quick
+    for client in CLIENTS
+    if client.quick
 ]
 
 
@@ -40,4 +42,4 @@ def test_docs_clients_md_has_a_row_for_each_client() -> None:
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [client.name for client in CLIENTS]
     pinned = [client.packages[0].partition("==")[2] for client in CLIENTS if client.packages]
     versions = [row.split(" | ")[1] for row in rows]
-    assert [version for version, one in zip(versions, CLIENTS, strict=True) if one.packages] == pinned
+    assert [version for version, client in zip(versions, CLIENTS, strict=True) if client.packages] == pinned

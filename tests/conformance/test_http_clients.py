@@ -45,8 +45,10 @@ def test_javas_client_which_offers_http2_is_served(dev: DevServer, tmp_path: Pat
         pytest.skip("NOT TESTED: java is not installed")
     source = tmp_path / "Post.java"
     source.write_text(JAVA)
-    done = subprocess.run(["java", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False)
-    assert _lists(done.stdout) == [True] * 3, done.stderr
+    completed = subprocess.run(
+        ["java", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert _lists(completed.stdout) == [True] * 3, completed.stderr
 
 
 def test_nodes_fetch_is_served(dev: DevServer, tmp_path: Path) -> None:
@@ -54,8 +56,10 @@ def test_nodes_fetch_is_served(dev: DevServer, tmp_path: Path) -> None:
         pytest.skip("NOT TESTED: node is not installed")
     source = tmp_path / "post.mjs"
     source.write_text(NODE)
-    done = subprocess.run(["node", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False)
-    assert _lists(done.stdout) == [True] * 3, done.stderr
+    completed = subprocess.run(
+        ["node", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert _lists(completed.stdout) == [True] * 3, completed.stderr
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 40])

@@ -33,15 +33,15 @@ def _refused(dev: DevServer, mode: str, work: Callable[[Client], Awaitable[Any]]
     return _with(dev, mode, refused)
 
 
-def _stored(dev: DevServer, content: str) -> str:
-    stored: str = dev.call("ingest_memory", {"content": content, "wait": 10})["memory_id"]
-    return stored
+def _store(dev: DevServer, content: str) -> str:
+    memory_id: str = dev.call("ingest_memory", {"content": content, "wait": 10})["memory_id"]
+    return memory_id
 
 
 @ERAS
 def test_a_memory_resource_is_complete_and_has_the_notice_about_stored_text(dev: DevServer, mode: str) -> None:
     content = f'{{"led": "by a brace"}} {mode}'
-    memory_id = _stored(dev, content)
+    memory_id = _store(dev, content)
     read = _with(dev, mode, lambda client: client.read_resource(f"memory://{memory_id}"))
     first, second = read.contents
     assert getattr(first, "text", None) == content
@@ -50,7 +50,7 @@ def test_a_memory_resource_is_complete_and_has_the_notice_about_stored_text(dev:
 
 @ERAS
 def test_the_newest_memories_are_listed_in_pages_and_in_one_text(dev: DevServer, mode: str) -> None:
-    memory_id = _stored(dev, f"listed as a resource {mode}")
+    memory_id = _store(dev, f"listed as a resource {mode}")
     page = _with(dev, mode, lambda client: client.list_resources())
     assert page.resources[0].uri == "memory://recent"
     assert f"memory://{memory_id}" in [resource.uri for resource in page.resources]
@@ -83,13 +83,13 @@ def test_prompts_are_listed_and_filled_with_arguments(dev: DevServer, mode: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "message"),
     [("recall", {}, "topic is required"), ("rembember", {}, "the prompts are recall, remember, review")],
 )
 def test_a_prompt_with_missing_or_unknown_arguments_is_refused(
-    dev: DevServer, name: str, arguments: dict[str, str], said: str
+    dev: DevServer, name: str, arguments: dict[str, str], message: str
 ) -> None:
-    assert said in str(_refused(dev, "2026-07-28", lambda client: client.get_prompt(name, arguments)))
+    assert message in str(_refused(dev, "2026-07-28", lambda client: client.get_prompt(name, arguments)))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -111,7 +111,7 @@ def test_answers_name_the_server_without_its_icons(dev: DevServer) -> None:
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    said = {
+    responses = {
         method: dev.post(
             {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}},
             **{"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, **named},
@@ -121,5 +121,5 @@ def test_answers_name_the_server_without_its_icons(dev: DevServer) -> None:
             ("tools/call", {"name": "memory_stats", "arguments": {}}, {"Mcp-Name": "memory_stats"}),
         )
     }
-    assert said["tools/call"] == {"name": "mnemosyne", "version": mnemosyne.__version__}
-    assert said["server/discover"]["icons"]
+    assert responses["tools/call"] == {"name": "mnemosyne", "version": mnemosyne.__version__}
+    assert responses["server/discover"]["icons"]

@@ -15,10 +15,10 @@ HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "app
 
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 def test_a_call_that_waits_for_an_outcome_sends_progress_until_the_outcome(dev: DevServer, mode: str) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
+    progress_events: list[tuple[float, float | None, str | None]] = []
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total, message))
+        progress_events.append((progress, total, message))
 
     async def run() -> Any:
         async with Client(dev.url, mode=mode) as client:
@@ -27,8 +27,8 @@ def test_a_call_that_waits_for_an_outcome_sends_progress_until_the_outcome(dev: 
 
     result = anyio.run(run)
     assert result.structured_content["status"] == "stored"
-    assert told[0] == (0, 10, "queued")
-    assert sorted(told) == told
+    assert progress_events[0] == (0, 10, "queued")
+    assert sorted(progress_events) == progress_events
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_call_that_waits_for_an_outcome_sends_progress_until_the_outcome(dev: 
 def test_an_answer_is_a_stream_if_the_client_requests_progress_and_accepts_a_stream(
     dev: DevServer, meta: dict[str, Any], accept: str, kind: str
 ) -> None:
-    asked = tool_call("ingest_memory", {"content": f"streamed {meta} {accept}", "wait": 10})
-    asked["params"]["_meta"] = meta
-    answer = httpx.post(dev.url, json=asked, headers=HEADERS | {"Accept": accept}, timeout=30)
+    body = tool_call("ingest_memory", {"content": f"streamed {meta} {accept}", "wait": 10})
+    body["params"]["_meta"] = meta
+    answer = httpx.post(dev.url, json=body, headers=HEADERS | {"Accept": accept}, timeout=30)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith(kind)
     assert '"stored"' in answer.text

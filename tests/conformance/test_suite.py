@@ -47,7 +47,7 @@ def target() -> Iterator[str]:
     """The address of the target."""
     port = free_port()
     command = [sys.executable, "-m", "tests.conformance.target.server", str(port)]
-    path = os.pathsep.join(str(ROOT / one) for one in ("functions", "."))
+    path = os.pathsep.join(str(ROOT / directory) for directory in ("functions", "."))
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
 
@@ -69,7 +69,7 @@ def test_the_fixtures_pass_all_requirements_of_2026_07_28_in_at_least_forty_scen
     target: str, javascript: str
 ) -> None:
     printed = _run(SUITE, javascript, target, "tasks", "--requirements", "2026-07-28")
-    assert len({one for one in _passed(printed) if not one.startswith("tasks")}) == 40
+    assert len({name for name in _passed(printed) if not name.startswith("tasks")}) == 40
 
 
 def test_the_fixtures_pass_all_of_2025_11_25_except_what_needs_a_session(target: str, javascript: str) -> None:

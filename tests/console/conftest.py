@@ -35,8 +35,8 @@ def emptied(server: DevServer) -> Iterator[SharedDatabase]:
 def store_notes(server: DevServer) -> None:
     """Store the three notes that each module of these tests begins with."""
     for day, content in enumerate(("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows."), 1):
-        asked = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
-        server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **asked))
+        arguments = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
+        server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **arguments))
 
 
 @pytest.fixture(scope="session")
@@ -115,8 +115,8 @@ def second_tag(system: DevServer) -> Iterator[None]:
 def downloads(browser: Chromium) -> Iterator[Path]:
     """A directory for the files that the browser saves."""
     with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
-        wanted = {"behavior": "allow", "downloadPath": directory}
-        browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", wanted)
+        parameters = {"behavior": "allow", "downloadPath": directory}
+        browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", parameters)
         yield Path(directory)
 
 
@@ -129,9 +129,9 @@ def picture() -> Callable[[Chromium, str], None]:
             Path(ARTEFACTS).mkdir(parents=True, exist_ok=True)
             size = browser.driver.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
             clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
-            asked = {"captureBeyondViewport": True, "clip": clip}
-            taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", asked)
-            (Path(ARTEFACTS) / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
+            arguments = {"captureBeyondViewport": True, "clip": clip}
+            capture = browser.driver.execute_cdp_cmd("Page.captureScreenshot", arguments)
+            (Path(ARTEFACTS) / f"{name}.png").write_bytes(base64.b64decode(capture["data"]))
 
     return keep
 

@@ -64,8 +64,8 @@ KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), " ": (32, " ")}
 
 def _mouse(browser: Chromium, x: float, y: float) -> None:
     for kind in ("mousePressed", "mouseReleased"):
-        asked = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
-        browser.driver.execute_cdp_cmd("Input.dispatchMouseEvent", asked)
+        arguments = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+        browser.driver.execute_cdp_cmd("Input.dispatchMouseEvent", arguments)
 
 
 def _finger(browser: Chromium, x: float, y: float) -> None:
@@ -75,21 +75,21 @@ def _finger(browser: Chromium, x: float, y: float) -> None:
 
 def _key(browser: Chromium, name: str) -> None:
     code, text = KEYS[name]
-    asked = {"key": name, "code": name, "windowsVirtualKeyCode": code}
-    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "text": text, **asked})
-    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **asked})
+    arguments = {"key": name, "code": name, "windowsVirtualKeyCode": code}
+    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "text": text, **arguments})
+    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **arguments})
 
 
 def _by_pointer(browser: Chromium, scope: str, press: Callable[[Chromium, float, float], None]) -> list[str]:
     labels: list[str] = browser.driver.execute_script(WATCH, scope)
-    left = [index for index, label in enumerate(labels) if label != SKIP]
+    indexes = [index for index, label in enumerate(labels) if label != SKIP]
     for _ in range(ROUNDS):
-        for index in left:
+        for index in indexes:
             point = browser.driver.execute_script(POINT, index)
             if point is not None:
                 press(browser, *point)
-        left = [index for index in _not_activated(browser, labels) if index in left]
-    return [labels[index] for index in left]
+        indexes = [index for index in _not_activated(browser, labels) if index in indexes]
+    return [labels[index] for index in indexes]
 
 
 def by_mouse(browser: Chromium, scope: str) -> list[str]:

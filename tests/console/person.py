@@ -38,22 +38,22 @@ def _settled(look: Callable[[], bool]) -> bool:
 
 def find(browser: Chromium, selector: str) -> WebElement:
     """Wait for the first visible element of a CSS selector, and return it."""
-    found: list[WebElement] = []
+    elements: list[WebElement] = []
 
     def is_there() -> bool:
-        found[:] = [
+        elements[:] = [
             element for element in browser.driver.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()
         ]
-        return bool(found)
+        return bool(elements)
 
     wait_until(lambda: _settled(is_there), f"{selector} is there", seconds=30)
-    return found[0]
+    return elements[0]
 
 
 def reads(browser: Chromium, selector: str, text: str) -> None:
     """Wait until the first visible element of a CSS selector has a text."""
-    said = f"{selector} reads {text!r}"
-    wait_until(lambda: _settled(lambda: text in find(browser, selector).text), said, seconds=30)
+    message = f"{selector} reads {text!r}"
+    wait_until(lambda: _settled(lambda: text in find(browser, selector).text), message, seconds=30)
 
 
 def type_into(browser: Chromium, id_: str, text: str) -> None:
@@ -68,8 +68,8 @@ def press(browser: Chromium, label: str, kind: str = "button") -> None:
 
     def is_pressed() -> bool:
         visible = [element for element in browser.driver.find_elements(By.XPATH, path) if element.is_displayed()]
-        for one in visible[:1]:
-            one.click()
+        for element in visible[:1]:
+            element.click()
         return bool(visible)
 
     wait_until(lambda: _settled(is_pressed), f"{label} is pressed", seconds=30)

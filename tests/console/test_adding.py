@@ -29,7 +29,7 @@ def add(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
 
 def _contents(system: DevServer) -> dict[str, str]:
     listed = system.call("list_memories", {"limit": 100, "preview": True})["memories"]
-    return {one["preview"]: one["id"] for one in listed}
+    return {memory["preview"]: memory["id"] for memory in listed}
 
 
 def _paste(browser: Chromium, text: str) -> None:
@@ -42,12 +42,12 @@ def _paste(browser: Chromium, text: str) -> None:
     wait_until(lambda: bool(field.get_property("value")), "the text is pasted")
 
 
-@pytest.mark.parametrize(("text", "said"), [(PARAGRAPHS, "2 paragraphs"), (LIST, "3 list items")])
+@pytest.mark.parametrize(("text", "message"), [(PARAGRAPHS, "2 paragraphs"), (LIST, "3 list items")])
 def test_pasting_a_text_with_several_parts_asks_whether_it_is_several_memories(
-    add: Chromium, text: str, said: str
+    add: Chromium, text: str, message: str
 ) -> None:
     _paste(add, text)
-    shows(add, f"One memory or several? The text has {said}.")
+    shows(add, f"One memory or several? The text has {message}.")
 
 
 def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, add: Chromium) -> None:
@@ -58,7 +58,7 @@ def test_several_memories_are_stored_each_with_the_same_tags(system: DevServer, 
     press(add, "Add 3 memories")
     wait_until(lambda: len(add.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")) == 3, "three are stored")
     listed = system.call("list_memories", {"tags": ["baking"], "preview": True})["memories"]
-    assert {one["preview"] for one in listed} == {"Gil bakes bread.", "Hal bakes cakes.", "Ivy bakes pies."}
+    assert {memory["preview"] for memory in listed} == {"Gil bakes bread.", "Hal bakes cakes.", "Ivy bakes pies."}
 
 
 def test_one_memory_keeps_the_whole_text(system: DevServer, add: Chromium) -> None:
@@ -88,8 +88,8 @@ def test_a_dropped_file_is_imported_and_the_typed_text_is_kept(system: DevServer
     shows(add, "Importing 1 file …")
     find(add, ".toast button").click()
     shows(add, "1 stored")
-    found = system.call("memory_search", {"query": "Jo keeps bees.", "mode": "exact"})["memories"]
-    assert len(found) == 1
+    memories = system.call("memory_search", {"query": "Jo keeps bees.", "mode": "exact"})["memories"]
+    assert len(memories) == 1
     add.driver.back()
     wait_until(lambda: find(add, "#content").get_property("value") == "Half a thought", "the text is kept")
     find(add, "#content").send_keys(Keys.CONTROL, "a")

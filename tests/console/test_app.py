@@ -33,9 +33,9 @@ HTML = "<script>document.title='owned'</script><img src=x onerror=\"parent.docum
 class _Host(BaseHTTPRequestHandler):
     """Serves the host's page, and forwards its calls to the server without an Origin, like a desktop host."""
 
-    def __init__(self, mcp: str, script: bytes, *given: Any) -> None:
+    def __init__(self, mcp: str, script: bytes, *arguments: Any) -> None:
         self._mcp, self._script = mcp, script
-        super().__init__(*given)
+        super().__init__(*arguments)
 
     def do_GET(self) -> None:
         if self.path.startswith("/?"):
@@ -47,8 +47,8 @@ class _Host(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        kept = ("content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name")
-        headers = {name: self.headers[name] for name in kept if name in self.headers}
+        forwarded = ("content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name")
+        headers = {name: self.headers[name] for name in forwarded if name in self.headers}
         answer = httpx.post(self._mcp, content=body, headers=headers, timeout=30)
         self._answer(answer.status_code, answer.headers.get("content-type", ""), answer.content)
 
@@ -81,15 +81,15 @@ def _open(
 ) -> dict[str, Any]:
     """Open the host with a call or a result of the tool; return the data of the host, with the focus in the view."""
     browser.driver.switch_to.default_content()
-    asked = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
-    asked |= {"result": json.dumps(result)} if result else {}
-    browser.open(f"{host}/?{urllib.parse.urlencode(asked)}")
+    query = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
+    query |= {"result": json.dumps(result)} if result else {}
+    browser.open(f"{host}/?{urllib.parse.urlencode(query)}")
     ready = "return Boolean(window.seen?.ready) || document.title.startsWith('failed')"
     wait_until(lambda: browser.driver.execute_script(ready), "the view has its result", seconds=60)
-    seen: dict[str, Any] | None = browser.driver.execute_script("return window.seen")
-    assert seen and not browser.driver.title.startswith("failed"), browser.driver.title
+    host_data: dict[str, Any] | None = browser.driver.execute_script("return window.seen")
+    assert host_data and not browser.driver.title.startswith("failed"), browser.driver.title
     browser.driver.switch_to.frame(browser.driver.find_element(By.TAG_NAME, "iframe"))
-    return seen
+    return host_data
 
 
 def _says(browser: Chromium, text: str) -> None:
@@ -105,10 +105,10 @@ def _sizes(browser: Chromium) -> list[int]:
 def test_search_results_are_shown_and_a_memory_can_be_read_completely(
     host: str, browser: Chromium, picture: Keep
 ) -> None:
-    seen = _open(browser, host, "memory_search", query="oolong")
-    assert seen["uri"].startswith("ui://") and seen["mimeType"] == "text/html;profile=mcp-app"
-    assert seen["meta"]["ui"]["prefersBorder"] is True
-    assert "oolong" in seen["model"][0]["text"], "hosts without views get the text"
+    state = _open(browser, host, "memory_search", query="oolong")
+    assert state["uri"].startswith("ui://") and state["mimeType"] == "text/html;profile=mcp-app"
+    assert state["meta"]["ui"]["prefersBorder"] is True
+    assert "oolong" in state["model"][0]["text"], "hosts without views get the text"
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
     _says(browser, "Back to results")
@@ -152,7 +152,7 @@ def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium)
 
 
 @pytest.mark.parametrize(
-    ("structured", "said"),
+    ("structured", "message"),
     [
         ({"memories": [{"id": "1", "title": "No time"}]}, "No time"),
         ({"memories": [{"id": "1", "title": "Odd", "timestamp": "soon", "tags": "tea"}]}, "soon"),
@@ -163,11 +163,11 @@ def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium)
     ],
 )
 def test_a_result_of_another_version_is_shown_in_part_or_as_text(
-    host: str, browser: Chromium, structured: Any, said: str
+    host: str, browser: Chromium, structured: Any, message: str
 ) -> None:
     result = {"content": [{"type": "text", "text": "as a text"}], "structuredContent": structured}
     _open(browser, host, "memory_search", result=result)
-    _says(browser, said)
+    _says(browser, message)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_new_height_is_reported_to_the_host_once(host: str, browser: Chromium)
     browser.driver.execute_async_script(settled)
     sizes = _sizes(browser)
     assert len(sizes) > 1
-    assert [two for one, two in pairwise(sizes) if one == two] == [], "a repeated size is not reported"
+    assert [two for size, two in pairwise(sizes) if size == two] == [], "a repeated size is not reported"
     assert browser.driver.execute_script("return window.seen.width") is None, "the host decides the width"
 
 
@@ -208,7 +208,7 @@ def test_axe_finds_nothing_in_the_view(host: str, browser: Chromium, axe: str) -
     _open(browser, host, "memory_search", query="oolong")
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.execute_script(axe)
-    found = browser.driver.execute_async_script(
+    result = browser.driver.execute_async_script(
         "const told = arguments[0]; axe.run(document).then((all) => told(all.violations.map((one) => one.id)))"
     )
-    assert found == []
+    assert result == []

@@ -33,8 +33,8 @@ def themed(request: pytest.FixtureRequest, browser: Chromium) -> tuple[Chromium,
 
 def _emulate(browser: Chromium, **features: str) -> None:
     """Give the pages these media features, and no others than usual."""
-    asked = {"features": [{"name": name, "value": value} for name, value in features.items()]}
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", asked)
+    arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
 
 
 # In forced colours the system chooses the colours of both themes, and a size does not depend on the theme.
@@ -54,7 +54,7 @@ def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
     browser.console()
     set_width(browser, 1280)
     name = open_page(browser, site, system, path)
-    found: dict[int, Any] = {}
+    by_width: dict[int, Any] = {}
     overflow: dict[int, int] = {}
     browser.driver.execute_script(axe)
     for width in (1280, 1024, 768, 375, 320):
@@ -62,10 +62,10 @@ def test_axe_reports_no_problem_and_no_element_is_wider_than_the_page(
         overflow[width] = browser.driver.execute_script(OVERFLOW)
         if width in (1280, 375):
             picture(browser, f"{name}-{width}-{theme}")
-            found[width] = browser.driver.execute_async_script(AXE)
-    assert found == {1280: [], 375: []}
+            by_width[width] = browser.driver.execute_async_script(AXE)
+    assert by_width == {1280: [], 375: []}
     assert overflow == dict.fromkeys(overflow, 0)
-    assert [said for said in browser.console() if "favicon" not in said] == []
+    assert [line for line in browser.console() if "favicon" not in line] == []
 
 
 @pytest.mark.parametrize("themed", [pytest.param(True, id="dark")], indirect=True)
@@ -127,14 +127,14 @@ def test_in_forced_colours_no_state_is_marked_by_colour_only_and_with_reduced_mo
     set_width(browser, 1280)
     open_page(browser, site, system, path)
     browser.driver.execute_script(axe)
-    found = (
+    animations = (
         browser.driver.execute_script(MOVING),
         browser.driver.execute_script(COLOUR_ONLY),
         # In forced colours the system chooses text and background, and axe-core reads some of the page's own colours.
-        [one for one in browser.driver.execute_async_script(AXE) if one[0] != "color-contrast"],
+        [violation for violation in browser.driver.execute_async_script(AXE) if violation[0] != "color-contrast"],
     )
     _emulate(browser, **scheme)
-    assert found == ([], [], [])
+    assert animations == ([], [], [])
 
 
 def test_forced_colours_and_reduced_motion_are_supported(

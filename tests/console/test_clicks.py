@@ -72,19 +72,21 @@ def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chro
 
 
 def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer: Chromium) -> None:
-    asked = request("Retried with two clicks.")
-    data, attributes = encode("default", [asked], "")
+    ingest_request = request("Retried with two clicks.")
+    data, attributes = encode("default", [ingest_request], "")
     letter = DeadLetter(
         message_id="two", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
     )
     with open_services(str(system.directory / "data")) as services:
-        waiting = IngestMessage("default", (asked,)).waiting("away")
-        services.memories_of("default").give_up(letter, waiting, contents={asked.request_id: asked.content_hash})
+        waiting = IngestMessage("default", (ingest_request,)).waiting("away")
+        services.memories_of("default").give_up(
+            letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
+        )
     page(newcomer, "Activity")
     find(newcomer, "[aria-label='Retry Retried with two clicks.']").click()
     shows(newcomer, "1 request is tried again.")
     assert _clicks(newcomer) == 2
-    system.call("delete_memory", {"id": system.outcome(str(asked.request_id))["memory_id"]})
+    system.call("delete_memory", {"id": system.outcome(str(ingest_request.request_id))["memory_id"]})
 
 
 def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
@@ -103,5 +105,5 @@ def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
     newcomer.driver.find_element(By.ID, "folder").send_keys(str(tmp_path / "notes"))
     shows(newcomer, "1 stored")
     assert clicks == 2
-    found = system.call("memory_search", {"query": "Imported with two clicks.", "mode": "exact"})["memories"]
-    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})
+    memories = system.call("memory_search", {"query": "Imported with two clicks.", "mode": "exact"})["memories"]
+    system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})

@@ -31,7 +31,7 @@ def test_each_control_is_activated_by_mouse_touch_and_keyboard(
     for opener in openers:
         press_opener(browser, opener)
     find(browser, scope)
-    found = {"mouse": by_mouse(browser, scope), "keyboard": by_keyboard(browser, scope)}
+    by_way = {"mouse": by_mouse(browser, scope), "keyboard": by_keyboard(browser, scope)}
     with phone(browser):
-        found["touch"] = by_touch(browser, scope)
-    assert found == {"mouse": [], "keyboard": [], "touch": []}
+        by_way["touch"] = by_touch(browser, scope)
+    assert by_way == {"mouse": [], "keyboard": [], "touch": []}

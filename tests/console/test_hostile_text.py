@@ -33,15 +33,15 @@ def test_stored_markup_and_control_characters_have_no_effect(
     for path in ("/", f"/?q={quote(content[:60])}", f"/memories/{memory_id}"):
         browser.open(f"{site}{path}")
         wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".read, [data-id]")), "it is shown")
-        made = browser.driver.find_elements(
+        elements = browser.driver.find_elements(
             By.CSS_SELECTOR, "main :is(script, img, iframe, [onclick], a[href^=javascript])"
         )
-        assert made == []
+        assert elements == []
     if not browser.driver.find_elements(By.CSS_SELECTOR, "pre.source"):
         press(browser, "Source")
     assert find(browser, "pre.source").get_property("textContent") == content
     assert browser.driver.title != "owned"
-    assert [said for said in browser.console() if "favicon" not in said] == []
+    assert [line for line in browser.console() if "favicon" not in line] == []
     system.call("delete_memory", {"id": memory_id})
 
 
@@ -80,7 +80,7 @@ def _shows_markup_as_text(browser: Chromium, times: int) -> None:
     wait_until(lambda: browser.driver.execute_script(SHOWN).count(MARKUP) >= times, f"{browser.url} shows the markup")
     assert browser.driver.find_elements(By.CSS_SELECTOR, MADE) == []
     assert browser.driver.title != "owned"
-    assert [said for said in browser.console() if "favicon" not in said] == []
+    assert [line for line in browser.console() if "favicon" not in line] == []
 
 
 @pytest.mark.parametrize(

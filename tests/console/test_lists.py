@@ -21,7 +21,7 @@ DAY = "2024-03-01"
 @pytest.fixture
 def four(system: DevServer, site: str, browser: Chromium) -> Iterator[dict[str, str]]:
     """Four memories of one day, listed from D to A; their ids by title."""
-    made = {
+    ids = {
         name: system.outcome(system.ingest(f"TITLE: {name}\nThe letter {name}.", timestamp=f"{DAY}T0{hour}:00:00Z"))[
             "memory_id"
         ]
@@ -29,8 +29,8 @@ def four(system: DevServer, site: str, browser: Chromium) -> Iterator[dict[str, 
     }
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     lists(browser, "D", "C", "B", "A")
-    yield made
-    system.call("delete_memory", {"ids": [*made.values()]})
+    yield ids
+    system.call("delete_memory", {"ids": [*ids.values()]})
 
 
 def _picked(browser: Chromium) -> list[str]:
@@ -104,10 +104,10 @@ def test_a_deletion_is_final_when_the_next_one_begins(
     keys(browser, "j", Keys.DELETE)
     lists(browser, "B", "A")
 
-    def left() -> set[str]:
+    def remaining_titles() -> set[str]:
         return {memory["title"] for memory in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
 
-    wait_until(lambda: left() == {"A", "B", "C"}, "the first is deleted, the second waits")
+    wait_until(lambda: remaining_titles() == {"A", "B", "C"}, "the first is deleted, the second waits")
     press(browser, "Undo")
     lists(browser, "C", "B", "A")
 

@@ -107,12 +107,12 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     press(browser, "Stop")
     shows(browser, "Stopped.")
     assert browser.driver.execute_script(CLOSE) is False
-    told = find(browser, "main section [role=status]").text
-    done = int(told.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
-    assert 0 < done < 20_000
-    shows(browser, f"{done:,} stored")
-    there = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
-    assert there["memories"], "the records sent before the stop are stored"
+    status_text = find(browser, "main section [role=status]").text
+    completed = int(status_text.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
+    assert 0 < completed < 20_000
+    shows(browser, f"{completed:,} stored")
+    result = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
+    assert result["memories"], "the records sent before the stop are stored"
 
 
 def test_an_import_waits_while_the_server_is_unavailable(system: DevServer, site: str, browser: Chromium) -> None:
@@ -132,27 +132,30 @@ def test_a_corrected_file_can_be_chosen_again(site: str, browser: Chromium, tmp_
     file = tmp_path / "mended.jsonl"
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
-    for text, said in (("not json", "1 not stored"), ('{"content": "Mended.", "timestamp": "2025-03-02"}', "1 stored")):
+    for text, message in (
+        ("not json", "1 not stored"),
+        ('{"content": "Mended.", "timestamp": "2025-03-02"}', "1 stored"),
+    ):
         file.write_text(text)
         browser.driver.find_element(By.ID, "files").send_keys(str(file))
-        shows(browser, said)
+        shows(browser, message)
     assert len(browser.driver.find_elements(By.CSS_SELECTOR, "[aria-label='mended.jsonl']")) == 2
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("shopping.txt", "a plain text", "1 stored"),
         ("wrong.pdf", "x", "wrong.pdf cannot be read: its name must end in .jsonl"),
     ],
 )
 def test_the_format_of_an_imported_file_comes_from_its_extension(
-    site: str, browser: Chromium, name: str, text: str, said: str
+    site: str, browser: Chromium, name: str, text: str, message: str
 ) -> None:
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
     drop(browser, name, text)
-    wait_until(lambda: said in browser.text, f"{said} of {browser.text}", seconds=60)
+    wait_until(lambda: message in browser.text, f"{message} of {browser.text}", seconds=60)
 
 
 def test_the_export_has_the_same_memories_as_the_export_command(
@@ -177,16 +180,16 @@ def test_the_export_has_the_same_memories_as_the_export_command(
 def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     system: DevServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
-    asked = request("Dana sings in a choir.")
-    data, attributes = encode("default", [asked], "")
+    ingest_request = request("Dana sings in a choir.")
+    data, attributes = encode("default", [ingest_request], "")
     with open_services(str(system.directory / "data")) as services:
         services.memories_of("default").give_up(
             DeadLetter(
                 message_id="4711", data=data, attributes=attributes, cause="the embedder was away for a day",
                 dead_lettered_at=datetime.now(UTC),
             ),
-            IngestMessage("default", (asked,)).waiting("the embedder was away for a day"),
-            contents={asked.request_id: asked.content_hash},
+            IngestMessage("default", (ingest_request,)).waiting("the embedder was away for a day"),
+            contents={ingest_request.request_id: ingest_request.content_hash},
         )  # fmt: skip
     browser.open(f"{site}/activity?state=dead_lettered")
     shows(browser, "Message 4711")
@@ -197,7 +200,7 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     shows(browser, "Dana sings in a choir.")
     press(browser, "Retry it")
     shows(browser, "1 request is tried again.")
-    outcome = system.outcome(str(asked.request_id))
+    outcome = system.outcome(str(ingest_request.request_id))
     assert outcome["state"] == "stored"
     id_ = outcome["memory_id"]
     wait_until(lambda: not system.call("list_dead_letters", {})["dead_letters"], "the letter is deleted")
@@ -211,12 +214,12 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     shows(browser, "its memory was deleted later")
 
 
-@pytest.mark.parametrize("others", [["another cause"], []])
+@pytest.mark.parametrize("causes", [["another cause"], []])
 def test_the_dead_letters_of_a_cause_are_deleted_together(
-    system: DevServer, site: str, browser: Chromium, others: list[str]
+    system: DevServer, site: str, browser: Chromium, causes: list[str]
 ) -> None:
     with open_services(str(system.directory / "data")) as services:
-        for number, cause in enumerate(("a quota of 10", "a quota of 20", *others)):
+        for number, cause in enumerate(("a quota of 10", "a quota of 20", *causes)):
             letter = DeadLetter(
                 message_id=f"{number}",
                 data=b"%d" % number,
@@ -231,7 +234,7 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
         assert find(browser, "dialog h2").text == "Delete 2 dead letters?"
         press(browser, "Delete permanently")
         shows(browser, "Deleted 2 dead letters.")
-        assert [one.cause for one in services.memories_of("default").dead_letters(10)] == others
+        assert [dead_letter.cause for dead_letter in services.memories_of("default").dead_letters(10)] == causes
         services.memories_of("default").drop_dead_letters(["2"])
 
 
@@ -240,10 +243,10 @@ def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, br
     system.outcomes(system.call("ingest_memories", {"memories": memories})["request_ids"])
     browser.open(f"{site}/activity?state=stored")
     shows(browser, "Load more")
-    stored = (By.CSS_SELECTOR, ".table .state.stored")
-    assert len(browser.driver.find_elements(*stored)) == 50
+    stored_state = (By.CSS_SELECTOR, ".table .state.stored")
+    assert len(browser.driver.find_elements(*stored_state)) == 50
     press(browser, "Load more")
-    wait_until(lambda: len(browser.driver.find_elements(*stored)) > 50, "there are more")
+    wait_until(lambda: len(browser.driver.find_elements(*stored_state)) > 50, "there are more")
 
 
 def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_path: Path, system: DevServer) -> None:
@@ -257,9 +260,9 @@ def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_pat
     browser.driver.find_element(By.ID, "folder").send_keys(str(folder))
     wait_until(lambda: browser.text.count("1 stored") == 2, "both notes are stored")
     assert "picture.png" not in browser.text
-    found = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
-    assert len(found) == 2
-    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})
+    memories = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
+    assert len(memories) == 2
+    system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})
 
 
 def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
@@ -275,8 +278,8 @@ def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chr
     shows(browser, "a line must be JSON")
     names = [element.text for element in browser.driver.find_elements(By.CSS_SELECTOR, "tr.part .sub.wide")]
     assert sorted(names) == ["Line 1", "Line 2", "Line 3"]
-    found = system.call("list_memories", {"after": "2024-08-01", "before": "2024-08-01"})["memories"]
-    system.call("delete_memory", {"ids": [hit["id"] for hit in found]})
+    memories = system.call("list_memories", {"after": "2024-08-01", "before": "2024-08-01"})["memories"]
+    system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})
 
 
 def test_more_results_can_be_loaded(system: DevServer, site: str, browser: Chromium) -> None:

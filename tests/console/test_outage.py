@@ -48,19 +48,19 @@ def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Ch
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
         ("mnk_unknown", "the key is not known, expired or revoked"),
         ("mnk_0123…", "No key has the character “…”: copy the whole key."),
     ],
     ids=["unknown", "cut"],
 )
-def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, fresh: Chromium, key: str, said: str) -> None:
+def test_a_wrong_key_is_reported_at_its_field(guarded: DevServer, fresh: Chromium, key: str, message: str) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     find(fresh, "#key").send_keys(key)
     press(fresh, "Use the key")
     error = find(fresh, "#wrong")
-    assert said in error.text
+    assert message in error.text
     field = find(fresh, "#key")
     assert (error.get_attribute("role"), field.get_attribute("aria-describedby")) == ("alert", "wrong")
     assert (field.get_attribute("aria-invalid"), field.get_property("value")) == ("true", "")

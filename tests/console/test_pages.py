@@ -124,8 +124,8 @@ def test_a_memory_is_added_read_edited_rated_and_deleted(
     follow(browser, "Open")
     shows(browser, "Did it help?")
     id_ = browser.url.rsplit("/", 1)[1]
-    stored = system.call("get_memory", {"id": id_})
-    assert (stored["tags"], stored["timestamp"]) == (["cy", "bees"], "2026-03-05T00:00:00Z")
+    result = system.call("get_memory", {"id": id_})
+    assert (result["tags"], result["timestamp"]) == (["cy", "bees"], "2026-03-05T00:00:00Z")
     assert find(browser, ".read strong").text == "bees"
     _edits(browser)
     assert system.call("get_memory", {"id": id_})["metadata"] == {"hives": 3}
@@ -275,7 +275,7 @@ def test_similar_memories_are_shown_while_a_text_is_typed(system: DevServer, sit
 
 def _current(system: DevServer) -> dict[str, str]:
     listed = system.call("list_memories", {"include_superseded": False, "limit": 100})["memories"]
-    return {one["title"]: one["id"] for one in listed}
+    return {memory["title"]: memory["id"] for memory in listed}
 
 
 def test_an_error_keeps_the_typed_text(site: str, browser: Chromium) -> None:
@@ -298,7 +298,7 @@ def test_each_control_can_be_reached_by_keyboard(site: str, browser: Chromium) -
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
         reached.append(focused(browser))
     assert reached[:4] == ["Skip to content", "Mnemosyne", "Memories", "Tags"]
-    assert any(one.startswith("Note 2") for one in reached) and "tea" in reached
+    assert any(text.startswith("Note 2") for text in reached) and "tea" in reached
     browser.driver.find_element(By.LINK_TEXT, "Overview").send_keys(Keys.ENTER)
     shows(browser, "Most used tags")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "the new page's heading has the focus"

@@ -47,23 +47,25 @@ def given_up(system: DevServer, site: str, browser: Chromium) -> Iterator[list[I
     browser.driver.set_window_size(*DESKTOP)
     requests = [request(f"Picked request {n}.") for n in range(3)]
     with open_services(str(system.directory / "data")) as services:
-        for asked in requests:
-            data, attributes = encode("default", [asked], "")
+        for ingest_request in requests:
+            data, attributes = encode("default", [ingest_request], "")
             services.memories_of("default").give_up(
                 DeadLetter(
-                    message_id=str(asked.request_id), data=data, attributes=attributes, cause=CAUSE,
+                    message_id=str(ingest_request.request_id), data=data, attributes=attributes, cause=CAUSE,
                     dead_lettered_at=datetime.now(UTC),
                 ),
-                IngestMessage("default", (asked,)).waiting(CAUSE),
-                contents={asked.request_id: asked.content_hash},
+                IngestMessage("default", (ingest_request,)).waiting(CAUSE),
+                contents={ingest_request.request_id: ingest_request.content_hash},
             )  # fmt: skip
         browser.open(f"{site}/activity?state=dead_lettered")
         for n in range(3):
             _box(browser, f"Picked request {n}.")
         yield requests
-        services.memories_of("default").drop_dead_letters([str(one.request_id) for one in requests])
-    stored = [system.call("ingest_status", {"request_ids": [str(one.request_id)]})["requests"][0] for one in requests]
-    ids = [one["memory_id"] for one in stored if one.get("memory_id")]
+        services.memories_of("default").drop_dead_letters([str(request.request_id) for request in requests])
+    rows = [
+        system.call("ingest_status", {"request_ids": [str(request.request_id)]})["requests"][0] for request in requests
+    ]
+    ids = [row["memory_id"] for row in rows if row.get("memory_id")]
     if ids:
         system.call("delete_memory", {"ids": ids})
 
@@ -79,8 +81,8 @@ def _pick(browser: Chromium, *numbers: int) -> None:
 
 
 def _states(system: DevServer, requests: list[IngestRequest]) -> list[str]:
-    ids = [str(one.request_id) for one in requests]
-    return [one["state"] for one in system.call("ingest_status", {"request_ids": ids})["requests"]]
+    ids = [str(request.request_id) for request in requests]
+    return [request["state"] for request in system.call("ingest_status", {"request_ids": ids})["requests"]]
 
 
 def test_selected_requests_are_retried_together(
@@ -106,8 +108,8 @@ def test_selected_requests_are_deleted_after_a_confirmation(
     find(browser, ".bulk button:nth-of-type(2)").click()
     press(browser, "Delete permanently")
     shows(browser, "2 dead letters deleted.")
-    (left,) = system.call("list_dead_letters", {})["dead_letters"]
-    assert left["message_id"] == str(given_up[2].request_id)
+    (letter,) = system.call("list_dead_letters", {})["dead_letters"]
+    assert letter["message_id"] == str(given_up[2].request_id)
     wait_until(lambda: browser.text.count("Message ") == 1, "the list of dead letters is loaded again")
 
 

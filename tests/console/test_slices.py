@@ -46,8 +46,8 @@ def many(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
         requests += system.call("ingest_memories", {"memories": memories})["request_ids"]
     ids = [system.outcome(id_)["memory_id"] for id_ in requests]
     browser.open(f"{site}/?after={DAY}&before={DAY}")
-    for shown in range(50, ROWS, 50):
-        _wait_for(browser, shown)
+    for row_count in range(50, ROWS, 50):
+        _wait_for(browser, row_count)
         find(browser, ".list-end button").click()
     _wait_for(browser, ROWS)
     yield browser

@@ -29,7 +29,7 @@ def finger(browser: Chromium) -> Iterator[Chromium]:
 
 
 @pytest.fixture
-def stored(system: DevServer) -> Iterator[dict[str, str]]:
+def stored_ids(system: DevServer) -> Iterator[dict[str, str]]:
     """Three memories of one day; their ids by title."""
     ids = {
         name: system.outcome(
@@ -45,7 +45,7 @@ def _memory(system: DevServer, id_: str) -> dict[str, object]:
     return system.call("get_memory", {"id": id_})
 
 
-def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, stored: dict[str, str]) -> None:
+def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, stored_ids: dict[str, str]) -> None:
     finger.open(f"{site}/")
     tap(finger, "Any time")
     shows(finger, "In words")
@@ -59,12 +59,12 @@ def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, s
     lists(finger, "A", "B", "C")
     tap(finger, "Clear all")
     wait_until(lambda: FIRST in titles(finger), "all memories are listed")
-    tap(finger, f"[data-id='{stored['B']}'] .row-link")
+    tap(finger, f"[data-id='{stored_ids['B']}'] .row-link")
     shows(finger, "The letter B.")
 
 
 def test_selected_memories_are_tagged_and_deleted_with_an_undo(
-    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+    system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
     finger.open(f"{site}/?after={DAY}&before={DAY}")
     lists(finger, "C", "B", "A")
@@ -76,7 +76,7 @@ def test_selected_memories_are_tagged_and_deleted_with_an_undo(
     find(finger, "#bulk-tags").send_keys("post,")
     tap(finger, "Save")
     shows(finger, "Tags of 2 memories changed.")
-    assert _memory(system, stored["A"])["tags"] == ["letter", "post"]
+    assert _memory(system, stored_ids["A"])["tags"] == ["letter", "post"]
     tap(finger, "Pick")
     tap(finger, "[aria-label='Pick: B']")
     tap(finger, "Delete")
@@ -108,25 +108,25 @@ def test_a_search_is_typed_run_explained_and_cleared(site: str, finger: Chromium
 
 
 def test_a_memory_is_read_rated_and_edited(
-    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+    system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
     finger.open(f"{site}/?after={DAY}&before={DAY}")
-    tap(finger, f"[data-id='{stored['B']}'] .row-link")
+    tap(finger, f"[data-id='{stored_ids['B']}'] .row-link")
     tap(finger, "Source")
     assert "The letter B." in find(finger, "pre.source").text
     tap(finger, "Formatted")
     tap(finger, "It helped")
-    wait_until(lambda: system.call("memory_history", {"id": stored["B"]})["ratings"] != [], "it is rated")
+    wait_until(lambda: system.call("memory_history", {"id": stored_ids["B"]})["ratings"] != [], "it is rated")
     tap(finger, "Edit")
     find(finger, "main input").send_keys(" revised")
     tap(finger, "Save")
-    wait_until(lambda: "revised" in str(_memory(system, stored["B"])["title"]), "the title is saved")
+    wait_until(lambda: "revised" in str(_memory(system, stored_ids["B"])["title"]), "the title is saved")
 
 
 def test_a_memory_is_replaced_from_its_menu(
-    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+    system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
-    finger.open(f"{site}/memories/{stored['A']}")
+    finger.open(f"{site}/memories/{stored_ids['A']}")
     tap(finger, "[aria-label=More]")
     tap(finger, "Replace with…")
     find(finger, "dialog input[type=search]").send_keys("The letter C.")
@@ -134,7 +134,7 @@ def test_a_memory_is_replaced_from_its_menu(
     tap(finger, ".option")
     tap(finger, "Replace it")
     shows(finger, "This memory was replaced.")
-    assert _memory(system, stored["A"])["superseded_by"] == stored["C"]
+    assert _memory(system, stored_ids["A"])["superseded_by"] == stored_ids["C"]
 
 
 def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chromium) -> None:
@@ -148,15 +148,15 @@ def test_a_memory_is_added_and_deleted(system: DevServer, site: str, finger: Chr
     tap(finger, ".side .btns .link")
     shows(finger, "deleted. Closing the tab keeps it.")
     tap(finger, "Undo")
-    found = system.call("memory_search", {"query": "Kim skates", "mode": "exact"})["memories"]
-    assert [hit["tags"] for hit in found] == [["tea"]]
-    system.call("delete_memory", {"id": found[0]["id"]})
+    memories = system.call("memory_search", {"query": "Kim skates", "mode": "exact"})["memories"]
+    assert [hit["tags"] for hit in memories] == [["tea"]]
+    system.call("delete_memory", {"id": memories[0]["id"]})
 
 
 def test_tags_are_renamed_merged_and_deleted(
-    system: DevServer, site: str, finger: Chromium, stored: dict[str, str]
+    system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
-    system.call("update_memory", {"ids": [stored["A"]], "add_tags": ["post"]})
+    system.call("update_memory", {"ids": [stored_ids["A"]], "add_tags": ["post"]})
     finger.open(f"{site}/tags")
     tap(finger, "[aria-label='Rename letter']")
     find(finger, "#name").send_keys(Keys.CONTROL, "a")
@@ -168,26 +168,28 @@ def test_tags_are_renamed_merged_and_deleted(
     tap(finger, "Merge …")
     tap(finger, ".dialog-foot .main")
     shows(finger, "Merged into")
-    wait_until(lambda: len(_tags(system, stored)) == 1, "one tag is left")
-    (left,) = _tags(system, stored)
-    tap(finger, f"[aria-label='Delete the tag {left}']")
+    wait_until(lambda: len(_tags(system, stored_ids)) == 1, "one tag is left")
+    (tag,) = _tags(system, stored_ids)
+    tap(finger, f"[aria-label='Delete the tag {tag}']")
     tap(finger, "Delete the tag")
-    wait_until(lambda: not _tags(system, stored), "the tag is deleted")
+    wait_until(lambda: not _tags(system, stored_ids), "the tag is deleted")
 
 
-def _tags(system: DevServer, stored: dict[str, str]) -> set[str]:
-    return {tag for id_ in stored.values() for tag in system.call("get_memory", {"id": id_})["tags"]}
+def _tags(system: DevServer, stored_ids: dict[str, str]) -> set[str]:
+    return {tag for id_ in stored_ids.values() for tag in system.call("get_memory", {"id": id_})["tags"]}
 
 
 def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str, finger: Chromium) -> None:
-    asked = request("Retried by touch.")
-    data, attributes = encode("default", [asked], "")
+    ingest_request = request("Retried by touch.")
+    data, attributes = encode("default", [ingest_request], "")
     letter = DeadLetter(
         message_id="touch", data=data, attributes=attributes, cause="away", dead_lettered_at=datetime.now(UTC)
     )
     with open_services(str(system.directory / "data")) as services:
-        waiting = IngestMessage("default", (asked,)).waiting("away")
-        services.memories_of("default").give_up(letter, waiting, contents={asked.request_id: asked.content_hash})
+        waiting = IngestMessage("default", (ingest_request,)).waiting("away")
+        services.memories_of("default").give_up(
+            letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
+        )
     finger.open(f"{site}/")
     tap(finger, ".tabbar [href='/activity']")
     # The counts in the tabs move the tabs, so a tap before they are shown may touch another place.
@@ -200,7 +202,7 @@ def test_requests_are_filtered_selected_and_retried(system: DevServer, site: str
     shows(finger, "1 picked")
     tap(finger, ".bulk button")
     shows(finger, "1 request is tried again.")
-    system.call("delete_memory", {"id": system.outcome(str(asked.request_id))["memory_id"]})
+    system.call("delete_memory", {"id": system.outcome(str(ingest_request.request_id))["memory_id"]})
 
 
 def test_the_export_has_its_format_and_is_saved(site: str, finger: Chromium, downloads: Path) -> None:

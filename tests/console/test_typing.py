@@ -76,12 +76,12 @@ def test_after_a_refused_search_typing_does_not_search_for_a_while_but_enter_doe
     home.driver.execute_script("window.refusal = true")
     keys(home, "o", "o")
     shows(home, "You have searched often in this minute. Press Enter to search.")
-    sent = len(_searches(home))
+    search_count = len(_searches(home))
     keys(home, "l", "o", "n", "g", Keys.ENTER)
     wait_until(lambda: "q=oolong" in home.url, "the search is in the address")
     shows(home, "match")
     assert set(titles(home)) >= {"Note 1", "Note 2"}
-    assert len(_searches(home)) == sent
+    assert len(_searches(home)) == search_count
 
 
 def test_clearing_the_text_shows_the_list_again(home: Chromium) -> None:

@@ -36,11 +36,11 @@ window.fetch = (address, asked) => {
 
 
 def _key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
-    asked = [argument for scope in scopes for argument in ("--scope", scope)]
-    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *asked]
+    arguments = [argument for scope in scopes for argument in ("--scope", scope)]
+    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *arguments]
     command += ["--data-dir", str(system.directory / "data")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return str(json.loads(done.stdout)["token"])
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    return str(json.loads(completed.stdout)["token"])
 
 
 def _shows(browser: Chromium, text: str) -> None:
@@ -90,7 +90,7 @@ def _log_in(guarded: DevServer, fresh: Chromium) -> None:
     fresh.driver.switch_to.window(console)
 
 
-def _stored(browser: Chromium) -> None:
+def _store(browser: Chromium) -> None:
     wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
 
 
@@ -99,9 +99,9 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     _log_in(guarded, fresh)
     type_into(fresh, "content", "Dee logged in.")
     press(fresh, "Add")
-    _stored(fresh)
-    kept = _stored_by_browser(fresh)
-    assert "eyJ" not in kept and "code=" not in kept
+    _store(fresh)
+    stored_key = _stored_by_browser(fresh)
+    assert "eyJ" not in stored_key and "code=" not in stored_key
     find(fresh, "[aria-label='Account and appearance']").click()
     press(fresh, "Log out")
     _shows(fresh, "API key")
@@ -136,7 +136,7 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
     assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
     assert "Added just now" not in fresh.text, "another person may have logged in"
     press(fresh, "Add")
-    _stored(fresh)
+    _store(fresh)
 
 
 def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:
@@ -209,17 +209,17 @@ def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown
 ) -> None:
     theirs, own = (_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
     guarded.client.headers["Authorization"] = f"Bearer {theirs}"
-    stored = guarded.outcome(guarded.ingest("The vault is behind the oak."))
+    outcome = guarded.outcome(guarded.ingest("The vault is behind the oak."))
     never = "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"
-    shown = []
-    for id_ in (stored["memory_id"], never):
+    texts = []
+    for id_ in (outcome["memory_id"], never):
         fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
         _use(fresh, own)
         _shows(fresh, "no memory has the id")
         markup = "return document.documentElement.outerHTML"
-        shown.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))
-    assert shown[0] == shown[1]
-    assert "ID" in shown[0] and "oak" not in shown[0]
+        texts.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))
+    assert texts[0] == texts[1]
+    assert "ID" in texts[0] and "oak" not in texts[0]
 
 
 def test_another_site_can_neither_frame_the_console_nor_call_the_server(

@@ -35,8 +35,8 @@ def phone(browser: Chromium) -> Iterator[None]:
 
 
 def _touch(browser: Chromium, kind: str, *points: tuple[float, float]) -> None:
-    asked = {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
-    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", asked)
+    arguments = {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}
+    browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", arguments)
 
 
 def tap(browser: Chromium, target: str) -> None:

@@ -20,10 +20,10 @@ from tests.memories import rate, store
 ALL = Filters(include_superseded=True)
 
 
-def _stored(memories: MemoryStore, *said: tuple[str, datetime, list[str]], namespace: str = "ns") -> list[UUID]:
-    asked = [request(content, timestamp=at, tags=tags) for content, at, tags in said]
-    outcomes = store(store_of(memories, namespace), *asked)
-    return [id_ for one in asked if (id_ := outcomes[one.request_id].memory_id)]
+def _store(memories: MemoryStore, *entries: tuple[str, datetime, list[str]], namespace: str = "ns") -> list[UUID]:
+    requests = [request(content, timestamp=at, tags=tags) for content, at, tags in entries]
+    outcomes = store(store_of(memories, namespace), *requests)
+    return [id_ for ingest_request in requests if (id_ := outcomes[ingest_request.request_id].memory_id)]
 
 
 def _at(day: int, hour: int = 12, month: int = 5) -> datetime:
@@ -31,8 +31,8 @@ def _at(day: int, hour: int = 12, month: int = 5) -> datetime:
 
 
 def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1, 23), []), ("b", _at(2, 1), []), ("c", _at(2, 23), []))
-    _stored(memories, ("another's", _at(2), []), namespace="other")
+    _store(memories, ("a", _at(1, 23), []), ("b", _at(2, 1), []), ("c", _at(2, 23), []))
+    _store(memories, ("another's", _at(2), []), namespace="other")
     assert memories.timeline(ALL, Per.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
     tokyo = memories.timeline(ALL, Per.DAY, "Asia/Tokyo").buckets
     assert tokyo == [(date(2026, 5, 2), 2), (date(2026, 5, 3), 1)]
@@ -42,18 +42,18 @@ def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) 
     ("per", "start"), [(Per.WEEK, date(2026, 5, 11)), (Per.MONTH, date(2026, 5, 1)), (Per.YEAR, date(2026, 1, 1))]
 )
 def test_a_timeline_s_bucket_starts_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
-    _stored(memories, ("a", _at(13), []))
+    _store(memories, ("a", _at(13), []))
     assert memories.timeline(ALL, per, "UTC").buckets == [(start, 1)]
 
 
 def test_a_timeline_counts_only_memories_that_pass_the_filters(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
+    _store(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
     assert memories.timeline(replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
     assert memories.timeline(replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
 
 
 def test_superseded_memories_are_left_out_if_the_filters_say_so(memories: MemoryStore) -> None:
-    old, new = _stored(memories, ("a", _at(1), []), ("b", _at(2), []))
+    old, new = _store(memories, ("a", _at(1), []), ("b", _at(2), []))
     memories.update(old, MemoryChange(superseded_by=new))
     assert len(memories.timeline(ALL, Per.DAY, "UTC").buckets) == 2
     assert len(memories.timeline(Filters(), Per.DAY, "UTC").buckets) == 1
@@ -68,8 +68,8 @@ def _tags(memories: MemoryStore, filters: Filters = ALL, limit: int = 10, prefix
 
 
 def test_tags_are_counted_within_filters_with_the_most_common_first(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["Tea"]), ("c", _at(3), ["bob"]))
-    _stored(memories, ("d", _at(1), ["cake"]), namespace="other")
+    _store(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["Tea"]), ("c", _at(3), ["bob"]))
+    _store(memories, ("d", _at(1), ["cake"]), namespace="other")
     assert _tags(memories)[0] in (("tea", 2), ("Tea", 2))
     assert len(_tags(memories, limit=1)) == 1
     assert _tags(memories, replace(ALL, tags=("bob",))) == [("bob", 1)]
@@ -77,14 +77,14 @@ def test_tags_are_counted_within_filters_with_the_most_common_first(memories: Me
 
 
 def test_tags_are_found_by_their_prefix_in_any_case(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1), ["Äpfel", "apples", "tea"]))
+    _store(memories, ("a", _at(1), ["Äpfel", "apples", "tea"]))
     assert _tags(memories, prefix="äPF") == [("Äpfel", 1)]
     assert _tags(memories, prefix="%") == []
     assert memories.facets(ALL, 10, prefix="t").total_tags == 3
 
 
 def test_a_tag_was_last_used_by_the_latest_memory_that_has_it(memories: MemoryStore) -> None:
-    _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(4), ["tea"]), ("c", _at(9), []))
+    _store(memories, ("a", _at(1), ["tea"]), ("b", _at(4), ["tea"]), ("c", _at(9), []))
     (tag,) = memories.facets(ALL, 10).tags
     assert tag.last_used == _at(4)
 
@@ -101,45 +101,47 @@ def test_only_the_newest_memories_are_counted_if_there_are_too_many(
     memories: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console_queries, "FACETED_MEMORIES", 2)
-    _stored(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
+    _store(memories, ("a", _at(1), ["old"]), ("b", _at(2), ["new"]), ("c", _at(3), ["new"]))
     facets = memories.facets(ALL, 10)
     assert ([tag.name for tag in facets.tags], facets.complete) == (["new"], False)
 
 
 def test_a_history_has_earlier_and_later_versions_nearest_first(memories: MemoryStore) -> None:
-    first, second, third, fourth = _stored(memories, *((name, _at(n), []) for n, name in enumerate("abcd", 1)))
+    first, second, third, fourth = _store(memories, *((name, _at(n), []) for n, name in enumerate("abcd", 1)))
     for old, new in ((first, second), (second, third), (third, fourth)):
         memories.update(old, MemoryChange(superseded_by=new))
     history = memories.history(second)
     assert history is not None
-    assert [one.id for one in history.superseded_by] == [third, fourth]
+    assert [memory.id for memory in history.superseded_by] == [third, fourth]
     assert [superseded.id for superseded in history.supersedes] == [first]
     last = memories.history(fourth)
     assert last is not None and [superseded.id for superseded in last.supersedes] == [third, second, first]
 
 
 def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> None:
-    (one,) = _stored(memories, ("a", _at(1), []))
-    rate(memories, one, -1, "outdated")
-    history = memories.history(one)
+    (memory_id,) = _store(memories, ("a", _at(1), []))
+    rate(memories, memory_id, -1, "outdated")
+    history = memories.history(memory_id)
     assert history is not None
-    assert [(given.rating, given.reason) for given in history.ratings] == [(-1, "outdated")]
+    assert [(rating.rating, rating.reason) for rating in history.ratings] == [(-1, "outdated")]
 
 
 def test_a_memory_of_another_namespace_has_no_history(memories: MemoryStore) -> None:
-    (one,) = _stored(memories, ("a", _at(1), []))
-    assert store_of(memories, "other").history(one) is None
+    (memory_id,) = _store(memories, ("a", _at(1), []))
+    assert store_of(memories, "other").history(memory_id) is None
     assert memories.history(new_id()) is None
 
 
 def test_requests_are_listed_latest_first_and_by_state(memories: MemoryStore) -> None:
     failed = [FailedRequest(request_id=new_id(), error=f"cause {n}") for n in range(3)]
-    for one in failed:
-        memories.record_failures([one])
-    _stored(memories, ("a", _at(1), []))
+    for failed_request in failed:
+        memories.record_failures([failed_request])
+    _store(memories, ("a", _at(1), []))
     assert len(memories.ingest_requests(None, 10)) == 4
     listed = memories.ingest_requests(IngestState.FAILED, 10)
-    assert {one.request_id for one in listed} == {one.request_id for one in failed}
+    assert {listed_request.request_id for listed_request in listed} == {
+        failed_request.request_id for failed_request in failed
+    }
     assert listed[0].updated_at is not None
     after = Cursor(timestamp=listed[0].updated_at, id=listed[0].request_id)
     assert list(memories.ingest_requests(IngestState.FAILED, 10, after=after)) == list(listed[1:])
@@ -154,11 +156,13 @@ def test_dead_letters_are_listed_without_their_data_and_read_singly_with_it(memo
         )  # fmt: skip
         assert memories.store_dead_letter(letter)
     listed = memories.dead_letter_summaries(10)
-    assert {(one.message_id, one.bytes, one.cause) for one in listed} == {(str(n), n, f"cause {n}") for n in range(3)}
+    assert {(letter.message_id, letter.bytes, letter.cause) for letter in listed} == {
+        (str(n), n, f"cause {n}") for n in range(3)
+    }
     after = KeysetCursor(timestamp=listed[0].dead_lettered_at, key=listed[0].message_id)
     assert list(memories.dead_letter_summaries(10, after=after)) == list(listed[1:])
-    whole = memories.dead_letter("2")
-    assert whole is not None and whole.data == b"xx"
+    whole_letter = memories.dead_letter("2")
+    assert whole_letter is not None and whole_letter.data == b"xx"
     assert store_of(memories, "other").dead_letter("2") is None
 
 
@@ -168,7 +172,7 @@ def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone
     memories: MemoryStore, timezone: str, per: Per | None
 ) -> None:
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    _stored(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))
+    _store(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))
     for filters in (ALL, Filters()):
         buckets = memories.timeline(filters, per, timezone).buckets
         assert [count for _, count in buckets] == [1, 1, 1]
@@ -178,7 +182,7 @@ def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone
 
 def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore) -> None:
     """A hundred clients that export at once must not fill the instance's memory."""
-    _stored(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
+    _store(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
     pages, after = [], None
     while page := memories.export(200, after=after):
         pages.append(len(page))
@@ -188,9 +192,9 @@ def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore) -> None
 
 
 def test_a_history_shows_a_limited_number_of_superseded_memories(memories: MemoryStore) -> None:
-    *many, one = _stored(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
+    *many, last = _store(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
     for old in many:
-        memories.update(old, MemoryChange(superseded_by=one))
-    history = memories.history(one)
+        memories.update(old, MemoryChange(superseded_by=last))
+    history = memories.history(last)
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
-    assert {found.superseded_by for found in history.supersedes} == {one}
+    assert {supersede.superseded_by for supersede in history.supersedes} == {last}

@@ -36,12 +36,12 @@ class System(FakeServices):
 
     def republished(self) -> list[Push]:
         """Take the messages from the queue, each with a new id, like Pub/Sub."""
-        taken = [
+        delivery = [
             Push(Published(message_id=f"again {number}", data=data, attributes=attributes), 1)
             for number, (data, attributes) in enumerate(self.queue.messages)
         ]
         self.queue.messages.clear()
-        return taken
+        return delivery
 
     def give_up(self, push: Push) -> None:
         """Dead-letter a message with a text for which the embedder fails."""
@@ -69,8 +69,8 @@ class System(FakeServices):
     def letters(self, namespace: str = "ns") -> Sequence[DeadLetter]:
         return self.memories_of(namespace).dead_letters(1000)
 
-    def state(self, one: IngestRequest, namespace: str = "ns") -> IngestState:
-        return self.memories_of(namespace).statuses([one.request_id])[one.request_id].state
+    def state(self, ingest_request: IngestRequest, namespace: str = "ns") -> IngestState:
+        return self.memories_of(namespace).statuses([ingest_request.request_id])[ingest_request.request_id].state
 
 
 @pytest.fixture
@@ -79,27 +79,27 @@ def system(memories: MemoryStore) -> System:
 
 
 @pytest.fixture
-def made() -> IngestRequest:
+def ingest_request() -> IngestRequest:
     return request("Ada prefers tea.")
 
 
 @pytest.fixture
-def letter(system: System, made: IngestRequest) -> DeadLetter:
+def letter(system: System, ingest_request: IngestRequest) -> DeadLetter:
     """A dead letter with one request."""
-    system.give_up(system.publish(made))
-    (kept,) = system.letters()
-    return kept
+    system.give_up(system.publish(ingest_request))
+    (kept_letter,) = system.letters()
+    return kept_letter
 
 
 def test_a_redriven_letter_is_in_flight_until_its_message_is_stored(
-    system: System, letter: DeadLetter, made: IngestRequest
+    system: System, letter: DeadLetter, ingest_request: IngestRequest
 ) -> None:
-    assert [one.problem for one in system.redrive()] == [""]
+    assert [redrive.problem for redrive in system.redrive()] == [""]
     (in_flight,) = system.letters()
-    assert (in_flight.redriven_at is None, system.state(made)) == (False, IngestState.QUEUED)
+    assert (in_flight.redriven_at is None, system.state(ingest_request)) == (False, IngestState.QUEUED)
     (again,) = system.republished()
     system.store(again)
-    assert (list(system.letters()), system.state(made)) == ([], IngestState.STORED)
+    assert (list(system.letters()), system.state(ingest_request)) == ([], IngestState.STORED)
 
 
 def test_a_letter_in_flight_is_not_redriven_again(system: System, letter: DeadLetter) -> None:
@@ -112,16 +112,16 @@ def test_a_letter_in_flight_is_not_redriven_again(system: System, letter: DeadLe
 
 
 def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its_first_failure(
-    system: System, letter: DeadLetter, made: IngestRequest
+    system: System, letter: DeadLetter, ingest_request: IngestRequest
 ) -> None:
     for redrives in (1, 2, 3):
         system.redrive(replace(DUE, redrivable=Redrivable.NOW))
         (again,) = system.republished()
         system.give_up(again)
-        (kept,) = system.letters()
-        assert (kept.message_id, kept.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
-        assert (kept.redrives, kept.failures, kept.redriven_at) == (redrives, redrives + 1, None)
-        assert (kept.attributes, system.state(made)) == (letter.attributes, IngestState.DEAD_LETTERED)
+        (kept_letter,) = system.letters()
+        assert (kept_letter.message_id, kept_letter.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
+        assert (kept_letter.redrives, kept_letter.failures, kept_letter.redriven_at) == (redrives, redrives + 1, None)
+        assert (kept_letter.attributes, system.state(ingest_request)) == (letter.attributes, IngestState.DEAD_LETTERED)
 
 
 def test_a_letter_that_failed_again_backs_off_twice_as_long_after_each_redrive(
@@ -132,9 +132,9 @@ def test_a_letter_that_failed_again_backs_off_twice_as_long_after_each_redrive(
         system.redrive(replace(DUE, redrivable=Redrivable.NOW))
         (again,) = system.republished()
         system.give_up(again)
-        (kept,) = system.letters()
-        assert kept.due_at and kept.last_failed_at
-        delays.append(kept.due_at - kept.last_failed_at)
+        (kept_letter,) = system.letters()
+        assert kept_letter.due_at and kept_letter.last_failed_at
+        delays.append(kept_letter.due_at - kept_letter.last_failed_at)
     assert delays == [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40)]
     assert system.redrive() == []
 
@@ -155,35 +155,35 @@ def test_a_dead_letter_in_back_off_is_redriven_if_it_is_named_or_with_the_option
 def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System) -> None:
     for number in range(40):
         system.give_up(system.publish(request(f"memory {number}"), message_id=f"{number}"))
-    before = {one.message_id: one.dead_lettered_at for one in system.letters()}
+    before = {letter.message_id: letter.dead_lettered_at for letter in system.letters()}
     dry = system.redrive(dry_run=True)
     returned = []
-    for one in dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue):
-        returned.append(one.message_id)
+    for redrive in dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue):
+        returned.append(redrive.message_id)
         for again in system.republished():
             system.give_up(again)
-    assert sorted(returned) == sorted(before) == sorted(one.message_id for one in dry)
-    assert {one.message_id: one.dead_lettered_at for one in system.letters()} == before
+    assert sorted(returned) == sorted(before) == sorted(redrive.message_id for redrive in dry)
+    assert {letter.message_id: letter.dead_lettered_at for letter in system.letters()} == before
 
 
 def test_a_dead_letter_stored_during_a_redrive_is_left_for_the_next_redrive(system: System, letter: DeadLetter) -> None:
     run = dead_letters.redrive_chosen(DUE, memories=system.memories, queue=system.queue)
     first = next(run).message_id
     system.give_up(system.publish(request("later"), message_id="0"))
-    assert [first, *(one.message_id for one in run)] == [letter.message_id]
+    assert [first, *(redrive.message_id for redrive in run)] == [letter.message_id]
 
 
-def _crash_after_the_mark(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
-    system.memories.mark_redriven(letter.message_id, [made.request_id], into="ns", now=False)
+def _crash_after_the_mark(system: System, letter: DeadLetter, ingest_request: IngestRequest) -> list[Push]:
+    system.memories.mark_redriven(letter.message_id, [ingest_request.request_id], into="ns", now=False)
     return []
 
 
-def _crash_after_publishing(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+def _crash_after_publishing(system: System, letter: DeadLetter, ingest_request: IngestRequest) -> list[Push]:
     system.redrive()
     return system.republished()
 
 
-def _crash_after_the_outcome(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+def _crash_after_the_outcome(system: System, letter: DeadLetter, ingest_request: IngestRequest) -> list[Push]:
     system.redrive()
     (again,) = system.republished()
     plain = {name: value for name, value in again.message.attributes.items() if name != LETTER_ID}
@@ -191,7 +191,7 @@ def _crash_after_the_outcome(system: System, letter: DeadLetter, made: IngestReq
     return [again]
 
 
-def _crash_before_the_acknowledgement(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+def _crash_before_the_acknowledgement(system: System, letter: DeadLetter, ingest_request: IngestRequest) -> list[Push]:
     system.redrive()
     (again,) = system.republished()
     system.store(again)
@@ -210,32 +210,32 @@ CRASHES = [
 def test_a_crash_during_a_redrive_loses_nothing_and_stores_nothing_twice(
     system: System,
     letter: DeadLetter,
-    made: IngestRequest,
+    ingest_request: IngestRequest,
     crash: Callable[[System, DeadLetter, IngestRequest], list[Push]],
     a_day_later: Callable[[], None],
 ) -> None:
-    for again in crash(system, letter, made):
+    for again in crash(system, letter, ingest_request):
         system.store(again)
     a_day_later()
     system.redrive()
     for again in system.republished():
         system.store(again)
-    assert (list(system.letters()), system.state(made)) == ([], IngestState.STORED)
+    assert (list(system.letters()), system.state(ingest_request)) == ([], IngestState.STORED)
     assert system.memories.quota().memories == 1
 
 
 @pytest.mark.parametrize("dropped", [False, True])
 def test_a_request_whose_redrive_crashed_before_publishing_is_not_queued_for_ever(
-    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None], *, dropped: bool
+    system: System, letter: DeadLetter, ingest_request: IngestRequest, a_day_later: Callable[[], None], *, dropped: bool
 ) -> None:
-    _crash_after_the_mark(system, letter, made)
+    _crash_after_the_mark(system, letter, ingest_request)
     if dropped:
         system.memories.drop_dead_letters([letter.message_id])
-    assert system.state(made) is IngestState.QUEUED
+    assert system.state(ingest_request) is IngestState.QUEUED
     a_day_later()
-    assert system.state(made) is IngestState.DEAD_LETTERED
+    assert system.state(ingest_request) is IngestState.DEAD_LETTERED
     listed = system.memories.ingest_requests(IngestState.DEAD_LETTERED, 10)
-    assert [one.request_id for one in listed] == [made.request_id]
+    assert [listed_request.request_id for listed_request in listed] == [ingest_request.request_id]
     assert system.memories.ingest_requests(IngestState.QUEUED, 10) == []
 
 
@@ -255,16 +255,18 @@ def test_a_request_whose_redrive_crashed_before_publishing_is_not_queued_for_eve
 def test_the_counts_of_requests_agree_with_their_states(
     system: System,
     letter: DeadLetter,
-    made: IngestRequest,
+    ingest_request: IngestRequest,
     a_day_later: Callable[[], None],
     events: str,
     pending: int,
     dead_lettered: int,
 ) -> None:
     happen: dict[str, Callable[[], object]] = {
-        "mark": lambda: _crash_after_the_mark(system, letter, made),
+        "mark": lambda: _crash_after_the_mark(system, letter, ingest_request),
         "drop": lambda: system.memories.drop_dead_letters([letter.message_id]),
-        "attempt": lambda: system.memories.record_attempt([FailedRequest(request_id=made.request_id, error="away")]),
+        "attempt": lambda: system.memories.record_attempt(
+            [FailedRequest(request_id=ingest_request.request_id, error="away")]
+        ),
         "a day": a_day_later,
         "redrive": system.redrive,
         "store": lambda: system.store(*system.republished()),
@@ -279,41 +281,41 @@ def test_the_counts_of_requests_agree_with_their_states(
 
 
 def test_a_request_that_is_redriven_after_a_crash_is_queued_again(
-    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
+    system: System, letter: DeadLetter, ingest_request: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:
-    _crash_after_the_mark(system, letter, made)
+    _crash_after_the_mark(system, letter, ingest_request)
     a_day_later()
     system.redrive()
-    assert system.state(made) is IngestState.QUEUED
+    assert system.state(ingest_request) is IngestState.QUEUED
 
 
 def test_a_redriven_request_with_a_new_attempt_is_still_queued_a_day_later(
-    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
+    system: System, letter: DeadLetter, ingest_request: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:
     system.redrive()
-    system.memories.record_attempt([FailedRequest(request_id=made.request_id, error="away")])
+    system.memories.record_attempt([FailedRequest(request_id=ingest_request.request_id, error="away")])
     a_day_later()
-    assert system.state(made) is IngestState.QUEUED
+    assert system.state(ingest_request) is IngestState.QUEUED
 
 
 @pytest.mark.parametrize("crash", CRASHES[:2])
 def test_a_message_that_fails_after_a_crash_leaves_one_letter(
     system: System,
     letter: DeadLetter,
-    made: IngestRequest,
+    ingest_request: IngestRequest,
     crash: Callable[[System, DeadLetter, IngestRequest], list[Push]],
     a_day_later: Callable[[], None],
 ) -> None:
-    for again in crash(system, letter, made):
+    for again in crash(system, letter, ingest_request):
         system.give_up(again)
     a_day_later()
     system.redrive(replace(DUE, redrivable=Redrivable.NOW))
     for again in system.republished():
         system.give_up(again)
         system.give_up(again)  # delivered twice
-    (kept,) = system.letters()
-    assert (kept.message_id, kept.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
-    assert system.state(made) is IngestState.DEAD_LETTERED
+    (kept_letter,) = system.letters()
+    assert (kept_letter.message_id, kept_letter.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
+    assert system.state(ingest_request) is IngestState.DEAD_LETTERED
 
 
 @pytest.fixture
@@ -335,23 +337,23 @@ def test_a_failed_second_delivery_counts_once(system: System, letter: DeadLetter
     (again,) = system.republished()
     for _ in range(3):
         system.give_up(again)
-    (kept,) = system.letters()
-    assert kept.failures == 2
+    (kept_letter,) = system.letters()
+    assert kept_letter.failures == 2
 
 
 def test_a_dead_letter_whose_message_cannot_be_published_is_unchanged(
-    system: System, letter: DeadLetter, made: IngestRequest
+    system: System, letter: DeadLetter, ingest_request: IngestRequest
 ) -> None:
     system.queue.away = True
     with pytest.raises(Unavailable):
         dead_letters.redrive(letter.message_id, memories=system.memories, queue=system.queue)
-    (kept,) = system.letters()
-    assert (kept.redriven_at, kept.redrives, kept.failures) == (None, 0, 1)
-    assert system.state(made) is IngestState.DEAD_LETTERED
+    (kept_letter,) = system.letters()
+    assert (kept_letter.redriven_at, kept_letter.redrives, kept_letter.failures) == (None, 0, 1)
+    assert system.state(ingest_request) is IngestState.DEAD_LETTERED
 
 
 def test_an_interrupted_redrive_leaves_its_dead_letter_unchanged(
-    system: System, letter: DeadLetter, made: IngestRequest
+    system: System, letter: DeadLetter, ingest_request: IngestRequest
 ) -> None:
     class Interrupted(FakeQueue):
         def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
@@ -360,8 +362,12 @@ def test_an_interrupted_redrive_leaves_its_dead_letter_unchanged(
     system.queue = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         system.redrive()
-    (kept,) = system.letters()
-    assert (kept.redriven_at, kept.redrives, system.state(made)) == (None, 0, IngestState.DEAD_LETTERED)
+    (kept_letter,) = system.letters()
+    assert (kept_letter.redriven_at, kept_letter.redrives, system.state(ingest_request)) == (
+        None,
+        0,
+        IngestState.DEAD_LETTERED,
+    )
 
 
 def test_a_letter_stays_while_one_of_its_requests_has_no_outcome(system: System) -> None:
@@ -382,20 +388,20 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
     system: System, owner_quota: Callable[[int | None], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner_quota(0)
-    made = request("a")
-    system.store(system.publish(made))
+    ingest_request = request("a")
+    system.store(system.publish(ingest_request))
     system.redrive()
     for number in range(dead_letters.BEYOND_QUOTA_KEPT):
         system.memories.store_dead_letter(_letter(f"other {number}"))
     (again,) = system.republished()
     system.store(again)
-    kept = [one for one in system.letters() if not one.message_id.startswith("other")]
-    assert [(one.message_id, one.redriven_at, one.failures) for one in kept] == [("1", None, 2)]
+    kept_letters = [letter for letter in system.letters() if not letter.message_id.startswith("other")]
+    assert [(letter.message_id, letter.redriven_at, letter.failures) for letter in kept_letters] == [("1", None, 2)]
     owner_quota(None)
     system.redrive(DeadLetterChoice(message_ids=("1",), redrivable=Redrivable.NOW))
     (again,) = system.republished()
     system.store(again)
-    assert system.state(made) is IngestState.STORED
+    assert system.state(ingest_request) is IngestState.STORED
     assert system.memories.dead_letter("1") is None
 
 
@@ -413,20 +419,24 @@ def owner_quota(shared_database: SharedDatabase) -> Callable[[int | None], None]
 
 
 def test_a_dead_letter_without_a_namespace_is_redriven_into_a_namespace_and_updated_there(system: System) -> None:
-    made = request("whose?")
-    data, _ = encode("ns", [made], "")
+    ingest_request = request("whose?")
+    data, _ = encode("ns", [ingest_request], "")
     system.store(Push(Published(message_id="7", data=data, attributes={}), 1))
     (letter,) = system.letters("")
-    assert [one.problem for one in system.redrive(namespace="", into="ada")] == [""]
+    assert [redrive.problem for redrive in system.redrive(namespace="", into="ada")] == [""]
     (again,) = system.republished()
     system.give_up(again)
-    (kept,) = system.letters("")
-    assert (kept.message_id, kept.failures, kept.dead_lettered_at) == ("7", 2, letter.dead_lettered_at)
-    assert (list(system.letters("ada")), system.state(made, "ada")) == ([], IngestState.DEAD_LETTERED)
+    (kept_letter,) = system.letters("")
+    assert (kept_letter.message_id, kept_letter.failures, kept_letter.dead_lettered_at) == (
+        "7",
+        2,
+        letter.dead_lettered_at,
+    )
+    assert (list(system.letters("ada")), system.state(ingest_request, "ada")) == ([], IngestState.DEAD_LETTERED)
     system.redrive(replace(DUE, redrivable=Redrivable.NOW), namespace="", into="ada")
     (again,) = system.republished()
     system.store(again)
-    assert (list(system.letters("")), system.state(made, "ada")) == ([], IngestState.STORED)
+    assert (list(system.letters("")), system.state(ingest_request, "ada")) == ([], IngestState.STORED)
 
 
 def test_letters_are_redriven_into_their_own_namespace_only(system: System, letter: DeadLetter) -> None:
@@ -440,9 +450,9 @@ def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: 
     (again,) = system.republished()
     assert system.memories.drop_dead_letters([letter.message_id]) == 1
     system.give_up(again)
-    (kept,) = system.letters()
-    assert (kept.message_id, kept.redrives) == (again.message.message_id, 0)
-    assert LETTER_ID not in kept.attributes
+    (kept_letter,) = system.letters()
+    assert (kept_letter.message_id, kept_letter.redrives) == (again.message.message_id, 0)
+    assert LETTER_ID not in kept_letter.attributes
 
 
 def test_a_guessed_id_or_another_namespace_deletes_no_dead_letter(system: System, letter: DeadLetter) -> None:
@@ -492,9 +502,9 @@ def test_a_dead_letter_that_cannot_be_published_does_not_stop_others_and_a_dry_r
     bad = replace(_letter("bad"), attributes=attributes)
     system.memories.store_dead_letter(bad)
     for dry_run in (True, False):
-        done = {one.message_id: one.problem for one in system.redrive(dry_run=dry_run)}
-        assert why in done.pop("bad")
-        assert done == {"1": "", "2": "", "3": ""}
+        problems = {redrive.message_id: redrive.problem for redrive in system.redrive(dry_run=dry_run)}
+        assert why in problems.pop("bad")
+        assert problems == {"1": "", "2": "", "3": ""}
     assert len(system.republished()) == 3
     with pytest.raises(InvalidRequest):
         dead_letters.redrive("bad", memories=system.memories, queue=system.queue)
@@ -510,7 +520,10 @@ def test_an_unexpected_error_does_not_stop_the_redrive_of_other_dead_letters(sys
     system.queue = Chokes()
     for message_id in ("1", "2"):
         system.memories.store_dead_letter(_letter(message_id))
-    assert [one.problem for one in system.redrive()] == ["1: TypeError: an argument of that name was given twice", ""]
+    assert [redrive.problem for redrive in system.redrive()] == [
+        "1: TypeError: an argument of that name was given twice",
+        "",
+    ]
     assert system.letters()[0].redriven_at is None
 
 
@@ -519,7 +532,7 @@ def test_a_redrive_ends_if_the_queue_stays_unavailable(system: System) -> None:
         system.memories.store_dead_letter(_letter(f"{number}"))
     system.queue.away = True
     assert len(system.redrive()) == dead_letters.MOST_UNAVAILABLE
-    assert all(one.redriven_at is None for one in system.letters())
+    assert all(letter.redriven_at is None for letter in system.letters())
 
 
 def test_an_unknown_dead_letter_id_is_reported(system: System) -> None:
@@ -539,7 +552,9 @@ def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> 
     ]
     for number, cause in enumerate(causes):
         system.memories.store_dead_letter(_letter(f"{number}", cause))
-    groups = {one.cause: one.letters for one in system.memories.dead_letter_causes()}
+    groups = {
+        dead_letter_cause.cause: dead_letter_cause.letters for dead_letter_cause in system.memories.dead_letter_causes()
+    }
     assert groups == {
         "given up after # deliveries": 2,
         "memories[#] has the request_id # of another one": 2,
@@ -555,5 +570,5 @@ def test_letters_are_dropped_by_cause_and_in_their_namespace_only(system: System
             system.memories_of(namespace).store_dead_letter(_letter(message_id, cause))
     ids = system.memories.dead_letter_ids(DeadLetterChoice(cause="quota"))
     assert system.memories.drop_dead_letters(ids) == 2
-    assert [one.message_id for one in system.letters()] == ["3"]
+    assert [letter.message_id for letter in system.letters()] == ["3"]
     assert len(system.letters("ada")) == 3

@@ -36,8 +36,8 @@ LOCAL: Mapping[str, Callable[[], Embedder]] = {
 @pytest.fixture(params=["fake", "offline", "multilingual", "gemini", "offline, batching", "gemini, batching"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     name, _, batching = request.param.partition(", ")
-    made: Embedder = LOCAL[name]() if name in LOCAL else request.getfixturevalue("gemini")
-    return MicroBatchingEmbedder(made) if batching else made
+    new_embedder: Embedder = LOCAL[name]() if name in LOCAL else request.getfixturevalue("gemini")
+    return MicroBatchingEmbedder(new_embedder) if batching else new_embedder
 
 
 def test_one_normalised_vector_per_text_in_order(embedder: Embedder) -> None:

@@ -19,16 +19,16 @@ def _hits(store: MemoryStore, query: str, **fields: Any) -> Sequence[Hit]:
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SEMANTIC])
 def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore, mode: SearchMode) -> None:
-    for one, other in FACTS:
-        stored = {store_content(memories, one), store_content(memories, other)}
-        assert len(stored) == 2, "no content is a duplicate of another one"
-        assert stored <= {hit.id for hit in search(memories, one, mode=mode, limit=100)}
+    for fact, other in FACTS:
+        ids = {store_content(memories, fact), store_content(memories, other)}
+        assert len(ids) == 2, "no content is a duplicate of another one"
+        assert ids <= {hit.id for hit in search(memories, fact, mode=mode, limit=100)}
 
 
 def test_near_duplicates_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:
-    for one, other in SAME:
-        stored = {store_content(memories, one), store_content(memories, other)}
-        assert any(stored <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, one, limit=100))
+    for fact, other in SAME:
+        ids = {store_content(memories, fact), store_content(memories, other)}
+        assert any(ids <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, fact, limit=100))
 
 
 @pytest.mark.parametrize("fields", [
@@ -51,12 +51,12 @@ def test_a_page_of_results_is_full_despite_merged_near_duplicates(
         store_content(memories, f"Ada likes the{' ' * n} green tea")
         if n % 2:
             store_content(memories, f"Bob likes the{' ' * n} green tea")
-    others = {store_content(memories, f"Cup {n} of green tea, with milk") for n in range(limit)}
+    other_ids = {store_content(memories, f"Cup {n} of green tea, with milk") for n in range(limit)}
     for mode in (SearchMode.HYBRID, SearchMode.SEMANTIC):
-        found = search(memories, "Ada likes the green tea", mode=mode, limit=limit)
-        assert len(found) == limit
-        assert len({hit.content for hit in found}) == limit
-        assert len(others & {hit.id for hit in found}) == limit - 2
+        hits = search(memories, "Ada likes the green tea", mode=mode, limit=limit)
+        assert len(hits) == limit
+        assert len({hit.content for hit in hits}) == limit
+        assert len(other_ids & {hit.id for hit in hits}) == limit - 2
 
 
 def test_an_exact_search_merges_no_near_duplicates(memories: MemoryStore) -> None:
@@ -70,10 +70,10 @@ def test_a_memory_names_the_memories_that_it_superseded(memories: MemoryStore) -
     other = store_content(memories, "The oolong was never on shelf 6")
     for old, new in itertools.pairwise(shelves):
         memories.update(old, MemoryChange(superseded_by=new))
-    found = {hit.id: hit.supersedes for hit in _hits(memories, "oolong shelf")}
-    assert found == {shelves[2]: (shelves[1], shelves[0]), other: ()}
-    whole = memories.fetch(shelves[2])
-    assert whole and whole.supersedes == (shelves[1], shelves[0])
+    supersedes = {hit.id: hit.supersedes for hit in _hits(memories, "oolong shelf")}
+    assert supersedes == {shelves[2]: (shelves[1], shelves[0]), other: ()}
+    memory = memories.fetch(shelves[2])
+    assert memory and memory.supersedes == (shelves[1], shelves[0])
     every = _hits(memories, "oolong shelf", filters=Filters(include_superseded=True))
     assert {hit.id: hit.superseded_by for hit in every if hit.superseded_by} == dict(itertools.pairwise(shelves))
 
@@ -88,6 +88,6 @@ def test_at_most_five_superseded_memories_are_named(memories: MemoryStore) -> No
 
 def test_each_kind_of_white_space_is_ignored_in_near_duplicates(memories: MemoryStore) -> None:
     blanks = (" ", "  ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2003", "\u2028", "\u3000")
-    stored = {store_content(memories, f"Ada{blank}likes the green tea") for blank in blanks}
+    ids = {store_content(memories, f"Ada{blank}likes the green tea") for blank in blanks}
     (hit,) = _hits(memories, "green tea")
-    assert {hit.id, *hit.near_duplicates} == stored
+    assert {hit.id, *hit.near_duplicates} == ids

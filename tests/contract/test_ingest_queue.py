@@ -61,16 +61,18 @@ class PubSubEnd:
         self.queue = PubSubQueue(TOPIC)
 
     def received(self) -> tuple[bytes, dict[str, str]]:
-        (got,) = self._subscriber.pull(subscription=self._subscription.name, max_messages=10).received_messages
-        return got.message.data, dict(got.message.attributes)
+        (received,) = self._subscriber.pull(subscription=self._subscription.name, max_messages=10).received_messages
+        return received.message.data, dict(received.message.attributes)
 
     def received_ids(self, count: int) -> set[str]:
         """Wait for this number of outcomes, and return their message ids."""
         ids: set[str] = set()
         while len(ids) < count:
             pulled = self._subscriber.pull(subscription=self._subscription.name, max_messages=1_000).received_messages
-            ids |= {json.loads(one.message.data)["message_id"] for one in pulled}
-            self._subscriber.acknowledge(subscription=self._subscription.name, ack_ids=[one.ack_id for one in pulled])
+            ids |= {json.loads(received.message.data)["message_id"] for received in pulled}
+            self._subscriber.acknowledge(
+                subscription=self._subscription.name, ack_ids=[received.ack_id for received in pulled]
+            )
         return ids
 
     def close(self) -> None:
@@ -98,12 +100,12 @@ def pubsub(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PubSubEnd
 
 
 def test_a_published_message_arrives_complete(end: Any) -> None:
-    sent = [request("TITLE: é\n🜚", tags=("a",), metadata={"k": [1]}), request("second")]
+    requests = [request("TITLE: é\n🜚", tags=("a",), metadata={"k": [1]}), request("second")]
     with trace({"traceparent": TRACEPARENT}):
-        end.queue.publish("ns", sent)
+        end.queue.publish("ns", requests)
     data, attributes = end.received()
     message = decode(Published(message_id="1", data=data, attributes=attributes))
-    assert (message.namespace, list(message.requests)) == ("ns", sent)
+    assert (message.namespace, list(message.requests)) == ("ns", requests)
     assert attributes["traceparent"].split("-")[1] == TRACEPARENT.split("-")[1]
 
 

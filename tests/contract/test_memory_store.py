@@ -29,15 +29,15 @@ def test_a_stored_memory_is_read_back_unchanged(memories: MemoryStore) -> None:
     content = "TITLE: T\nTAGS: NULL, {x}, q\"uote\n🜚 שלום \\ % _ ' \t end"
     metadata = {"a": [1, 2.5, None, True, "é"], "b": {"c": {}}, "d": "\\u0000 literally"}
     when = datetime(2026, 5, 20, 14, 30, 15, 123456, tzinfo=UTC)
-    made = request(content, tags=("a,b", " Ünï "), metadata=metadata, timestamp=when)
-    outcome = store(memories, made)[made.request_id]
+    ingest_request = request(content, tags=("a,b", " Ünï "), metadata=metadata, timestamp=when)
+    outcome = store(memories, ingest_request)[ingest_request.request_id]
     assert outcome.memory_id
     memory = memories.fetch(outcome.memory_id)
     assert memory
     assert (memory.content, memory.title, memory.timestamp) == (content, "T", when)
     assert memory.tags == ("a,b", "Ünï", "NULL", "{x}", 'q"uote')
     assert memory.metadata == metadata
-    assert (memory.content_hash, memory.embedding_model) == (made.content_hash, "fake")
+    assert (memory.content_hash, memory.embedding_model) == (ingest_request.content_hash, "fake")
 
 
 def test_the_longest_content_is_read_back_unchanged(memories: MemoryStore) -> None:
@@ -59,8 +59,8 @@ def test_a_content_with_more_words_than_a_sparse_vector_can_hold_is_stored_and_f
     A tsvector has no position above 16,383: https://www.postgresql.org/docs/current/textsearch-limitations.html.
     """
     memory_id = store_content(memories, f"ledger {' '.join(words)} ledger")
-    found = find(memories, SearchQuery(query="ledger"), None).hits
-    assert [hit.id for hit in found] == [memory_id]
+    hits = find(memories, SearchQuery(query="ledger"), None).hits
+    assert [hit.id for hit in hits] == [memory_id]
 
 
 def test_a_duplicate_names_the_memory_it_duplicates(memories: MemoryStore) -> None:
@@ -81,36 +81,38 @@ def test_the_same_content_in_another_session_is_another_memory(memories: MemoryS
     first, again = request("Yes, please.", session="one"), request("Yes, please.", session="one")
     other, alone = request("Yes, please.", session="two"), request("Yes, please.")
     outcomes = store(memories, first, again, other, alone)
-    states = [outcomes[one.request_id].state for one in (first, again, other, alone)]
+    states = [outcomes[ingest_request.request_id].state for ingest_request in (first, again, other, alone)]
     assert states == [IngestState.STORED, IngestState.DUPLICATE, IngestState.STORED, IngestState.STORED]
     listed = memories.list(Filters(session="two"), 10)
-    others = memories.list(Filters(not_session="two"), 10)
-    assert {one.id for one in others} == {outcomes[one.request_id].memory_id for one in (first, alone)}
-    assert [one.id for one in listed] == [outcomes[other.request_id].memory_id]
+    first_and_alone = memories.list(Filters(not_session="two"), 10)
+    assert {other.id for other in first_and_alone} == {
+        outcomes[memory.request_id].memory_id for memory in (first, alone)
+    }
+    assert [memory.id for memory in listed] == [outcomes[other.request_id].memory_id]
 
 
 def test_a_request_with_a_final_outcome_keeps_it_after_a_delete(memories: MemoryStore) -> None:
-    made = request("a")
-    outcome = store(memories, made)[made.request_id]
+    ingest_request = request("a")
+    outcome = store(memories, ingest_request)[ingest_request.request_id]
     assert outcome.memory_id and memories.delete(outcome.memory_id) == DeletedMemory(title="a")
-    assert store(memories, made)[made.request_id] == outcome
+    assert store(memories, ingest_request)[ingest_request.request_id] == outcome
     assert memories.fetch(outcome.memory_id) is None
 
 
 def test_a_claim_that_ends_in_an_error_is_free_afterwards(memories: MemoryStore) -> None:
-    made = request("a")
-    with pytest.raises(RuntimeError, match="crash"), memories.claim([made]):
+    ingest_request = request("a")
+    with pytest.raises(RuntimeError, match="crash"), memories.claim([ingest_request]):
         raise RuntimeError("crash")
-    assert memories.statuses([made.request_id]) == {}
-    assert store(memories, made)[made.request_id].state is IngestState.STORED
+    assert memories.statuses([ingest_request.request_id]) == {}
+    assert store(memories, ingest_request)[ingest_request.request_id].state is IngestState.STORED
 
 
 def test_memories_stored_by_a_claim_are_kept_if_it_ends_in_an_error(memories: MemoryStore) -> None:
-    made = request("a")
-    with pytest.raises(RuntimeError, match="crash"), memories.claim([made]) as claim:
+    ingest_request = request("a")
+    with pytest.raises(RuntimeError, match="crash"), memories.claim([ingest_request]) as claim:
         outcomes = claim.store(claim.new, [embed("a")], "fake")
         raise RuntimeError("crash")
-    assert store(memories, made) == outcomes
+    assert store(memories, ingest_request) == outcomes
 
 
 def test_claimed_content_is_busy_for_others_until_the_claim_ends(memories: MemoryStore) -> None:
@@ -123,26 +125,26 @@ def test_claimed_content_is_busy_for_others_until_the_claim_ends(memories: Memor
 
 
 def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
-    made = request("a")
-    memories.record_attempt([unstored(made, "first")])
-    memories.record_attempt([unstored(made, "second")])
-    waiting = memories.statuses([made.request_id])[made.request_id]
+    ingest_request = request("a")
+    memories.record_attempt([unstored(ingest_request, "first")])
+    memories.record_attempt([unstored(ingest_request, "second")])
+    waiting = memories.statuses([ingest_request.request_id])[ingest_request.request_id]
     assert (waiting.state, waiting.attempts, waiting.error) == (IngestState.QUEUED, 2, "second")
-    stored = store(memories, made)[made.request_id]
-    assert (stored.state, stored.attempts, stored.error) == (IngestState.STORED, 3, None)
+    status = store(memories, ingest_request)[ingest_request.request_id]
+    assert (status.state, status.attempts, status.error) == (IngestState.STORED, 3, None)
 
 
 def test_a_final_state_is_never_overwritten(memories: MemoryStore) -> None:
-    made = request("a")
-    store(memories, made)
-    memories.record_failures([unstored(made, "late")])
-    assert memories.statuses([made.request_id])[made.request_id].state is IngestState.STORED
+    ingest_request = request("a")
+    store(memories, ingest_request)
+    memories.record_failures([unstored(ingest_request, "late")])
+    assert memories.statuses([ingest_request.request_id])[ingest_request.request_id].state is IngestState.STORED
 
 
 def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> None:
-    made = request("a")
-    store(memories, made)
-    assert store_of(memories, "other").statuses([made.request_id, new_id()]) == {}
+    ingest_request = request("a")
+    store(memories, ingest_request)
+    assert store_of(memories, "other").statuses([ingest_request.request_id, new_id()]) == {}
 
 
 def test_the_nearest_memories_come_first(memories: MemoryStore) -> None:
@@ -174,15 +176,15 @@ def test_a_long_memory_is_found_by_its_best_chunk_and_only_once(memories: Memory
 def test_mode_exact_matches_characters_literally_and_ignores_case(memories: MemoryStore) -> None:
     for content in ("100% sure_thing", "1000 surething", "back\\slash", "Zürich ÉTÉ"):
         store_content(memories, content)
-    found = {}
+    ids = {}
     for query in ("100%", "E_T", "k\\s", "%", "_", "été", "SURE"):
-        found[query] = [hit.content for hit in search(memories, query, mode=SearchMode.EXACT)]
-    assert found["100%"] == ["100% sure_thing"]
-    assert found["E_T"] == ["100% sure_thing"]
-    assert found["k\\s"] == ["back\\slash"]
-    assert found["%"] == found["_"] == ["100% sure_thing"]
-    assert found["été"] == ["Zürich ÉTÉ"]
-    assert len(found["SURE"]) == 2
+        ids[query] = [hit.content for hit in search(memories, query, mode=SearchMode.EXACT)]
+    assert ids["100%"] == ["100% sure_thing"]
+    assert ids["E_T"] == ["100% sure_thing"]
+    assert ids["k\\s"] == ["back\\slash"]
+    assert ids["%"] == ids["_"] == ["100% sure_thing"]
+    assert ids["été"] == ["Zürich ÉTÉ"]
+    assert len(ids["SURE"]) == 2
 
 
 def test_mode_exact_lists_the_newest_first_with_relevance_1(memories: MemoryStore) -> None:
@@ -256,11 +258,11 @@ def test_a_superseded_memory_is_left_out_unless_requested(memories: MemoryStore)
 
 
 def test_a_circle_of_supersessions_is_refused(memories: MemoryStore) -> None:
-    one, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
-    memories.update(one, MemoryChange(superseded_by=two))
+    first, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
+    memories.update(first, MemoryChange(superseded_by=two))
     memories.update(two, MemoryChange(superseded_by=three))
     with pytest.raises(Conflict, match="circle"):
-        memories.update(three, MemoryChange(superseded_by=one))
+        memories.update(three, MemoryChange(superseded_by=first))
 
 
 def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -> None:
@@ -272,13 +274,13 @@ def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -
 def test_the_pages_of_a_list_have_no_gap_and_no_repetition(memories: MemoryStore) -> None:
     for number in range(7):
         store_content(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
-    seen: list[str] = []
+    listed_ids: list[str] = []
     beyond = None
     while page := memories.list(Filters(), 3, after=beyond):
-        seen += [head.title for head in page]
+        listed_ids += [head.title for head in page]
         beyond = Cursor(timestamp=page[-1].timestamp, id=page[-1].id)
-    assert sorted(seen) == [str(number) for number in range(7)]
-    assert seen[0] == "6"
+    assert sorted(listed_ids) == [str(number) for number in range(7)]
+    assert listed_ids[0] == "6"
 
 
 def test_statistics_count_one_namespace(memories: MemoryStore) -> None:
@@ -296,7 +298,7 @@ def test_statistics_count_one_namespace(memories: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         (Filters(), {"1", "2", "3"}),
         (Filters(tags=("RED",)), {"1", "3"}),
@@ -310,17 +312,19 @@ def test_statistics_count_one_namespace(memories: MemoryStore) -> None:
         (Filters(after=NOW + timedelta(days=2), before=NOW + timedelta(days=3), tags=("blue",)), {"2"}),
     ],
 )
-def test_filters_apply_equally_to_searches_and_lists(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
+def test_filters_apply_equally_to_searches_and_lists(
+    memories: MemoryStore, filters: Filters, expected: set[str]
+) -> None:
     for number, tags in (("1", ("red",)), ("2", ("Blue",)), ("3", ("Red", "BLUE"))):
         when = NOW + timedelta(days=int(number))
         store_content(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
     for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
-        assert {hit.content for hit in search(memories, "1", mode=mode, filters=filters)} == found
-    assert {head.title for head in memories.list(filters, 10)} == found
+        assert {hit.content for hit in search(memories, "1", mode=mode, filters=filters)} == expected
+    assert {head.title for head in memories.list(filters, 10)} == expected
 
 
 @pytest.mark.parametrize(
-    ("conditions", "found"),
+    ("conditions", "expected"),
     [
         ([("project", Operator.EQUAL, ["apollo"])], {"a", "d"}),
         ([("project", Operator.EQUAL, ["apollo", "gemini"])], {"a", "b", "d"}),
@@ -345,9 +349,9 @@ def test_filters_apply_equally_to_searches_and_lists(memories: MemoryStore, filt
     ],
 )
 def test_metadata_conditions_apply_equally_to_searches_and_lists(
-    memories: MemoryStore, conditions: list[tuple[str, Operator, list[str]]], found: set[str]
+    memories: MemoryStore, conditions: list[tuple[str, Operator, list[str]]], expected: set[str]
 ) -> None:
-    stored: dict[str, dict[str, object]] = {
+    stored_metadata: dict[str, dict[str, object]] = {
         "a": {
             "project": "apollo",
             "size": 3,
@@ -368,12 +372,12 @@ def test_metadata_conditions_apply_equally_to_searches_and_lists(
         "d": {"project": "apollo", "size": None, "due": "soon"},
         "e": {"a.b": "'\"%", "project": {"apollo": 1}, "done": "no"},
     }
-    for content, metadata in stored.items():
+    for content, metadata in stored_metadata.items():
         store_content(memories, content, metadata=metadata)
     store_content(store_of(memories, "other"), "of another", metadata={"project": "apollo"})
-    filters = Filters(metadata=tuple(condition(*one) for one in conditions))
-    assert {hit.content for hit in search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == found
-    assert {head.title for head in memories.list(filters, 10)} == found
+    filters = Filters(metadata=tuple(condition(*parts) for parts in conditions))
+    assert {hit.content for hit in search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == expected
+    assert {head.title for head in memories.list(filters, 10)} == expected
 
 
 def test_changed_metadata_and_metadata_with_many_keys_are_found(memories: MemoryStore) -> None:
@@ -381,15 +385,15 @@ def test_changed_metadata_and_metadata_with_many_keys_are_found(memories: Memory
     store_content(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
     memories.update(changed, MemoryChange(metadata={"state": "done"}))
 
-    def found(path: str, value: str) -> set[str]:
+    def ids_with(path: str, value: str) -> set[str]:
         filters = Filters(metadata=(condition(path, Operator.EQUAL, [value]),))
         return {head.title for head in memories.list(filters, 10)}
 
-    assert found("state", "open") == set()
-    assert found("state", "done") == {"changed", "large"}
-    assert found("many.name 999", "999") == {"large"}
+    assert ids_with("state", "open") == set()
+    assert ids_with("state", "done") == {"changed", "large"}
+    assert ids_with("many.name 999", "999") == {"large"}
     memories.update(changed, MemoryChange(metadata={}))
-    assert found("state", "done") == {"large"}
+    assert ids_with("state", "done") == {"large"}
 
 
 def test_a_list_is_newest_first_and_has_at_most_the_requested_length(memories: MemoryStore) -> None:
@@ -406,22 +410,22 @@ def test_deleting_an_unknown_memory_is_reported(memories: MemoryStore) -> None:
 
 
 def test_twenty_concurrent_deliveries_store_one_memory(memories: MemoryStore) -> None:
-    made = request("a")
+    ingest_request = request("a")
     start = threading.Barrier(20)
-    stored: list[IngestState] = []
+    states: list[IngestState] = []
 
     def deliver() -> None:
         start.wait()
-        outcome = store(memories, made).get(made.request_id)
+        outcome = store(memories, ingest_request).get(ingest_request.request_id)
         if outcome is not None:
-            stored.append(outcome.state)
+            states.append(outcome.state)
 
     threads = [threading.Thread(target=deliver) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(stored) == {IngestState.STORED}
+    assert set(states) == {IngestState.STORED}
     assert len(memories.list(Filters(), 10)) == 1
 
 
@@ -435,8 +439,8 @@ def test_a_dead_letter_is_stored_completely_and_once(memories: MemoryStore) -> N
     dead_letter = make_dead_letter("1")
     assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={})
     assert memories.give_up(dead_letter, [unstored(waiting, "given up")], contents={}) is None
-    (kept,) = memories.dead_letters(100)
-    assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
+    (letter,) = memories.dead_letters(100)
+    assert (letter.data, letter.attributes, letter.cause) == (b"\x00\xff{", {"k": "é"}, "why")
     assert store_of(memories, "other").dead_letters(100) == []
     assert memories.statuses([waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert store(memories, waiting)[waiting.request_id].state is IngestState.STORED
@@ -459,17 +463,17 @@ def test_another_message_with_the_same_id_is_kept_as_another_dead_letter(memorie
 
 
 def test_a_dead_letter_is_kept_unless_each_of_its_contents_is_stored(memories: MemoryStore) -> None:
-    stored, failed = request("a"), request("b")
-    store(memories, stored)
+    storable, failed = request("a"), request("b")
+    store(memories, storable)
     memories.record_failures([unstored(failed, "no good")])
 
-    def given_up(number: int, one: IngestRequest) -> DeadLetter | None:
+    def given_up(number: int, ingest_request: IngestRequest) -> DeadLetter | None:
         dead_letter = replace(make_dead_letter(str(number)), data=str(number).encode())
-        contents = {one.request_id: one.content_hash}
-        return memories.give_up(dead_letter, [unstored(one, "given up")], contents=contents)
+        contents = {ingest_request.request_id: ingest_request.content_hash}
+        return memories.give_up(dead_letter, [unstored(ingest_request, "given up")], contents=contents)
 
-    assert given_up(1, stored) is None
-    other = given_up(2, replace(stored, content="another"))
+    assert given_up(1, storable) is None
+    other = given_up(2, replace(storable, content="another"))
     assert other and other.lost
     mended = given_up(3, failed)
     assert mended and not mended.lost
@@ -490,7 +494,7 @@ def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memor
     memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
     assert _marked_letters(memories) == []
     assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [True, False]
-    assert [one.message_id for one in _marked_letters(memories)] == ["1"]
+    assert [marked_letter.message_id for marked_letter in _marked_letters(memories)] == ["1"]
     assert len(memories.dead_letters(100)) == 1
 
 
@@ -498,20 +502,20 @@ def test_a_postponed_attempt_does_not_change_the_states_failed_and_dead_lettered
     failed, given_up = request("a"), request("b")
     memories.record_failures([unstored(failed, "no good")])
     memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
-    memories.record_attempt([unstored(one, "away") for one in (failed, given_up)])
-    states = {key: one.state for key, one in memories.statuses([failed.request_id, given_up.request_id]).items()}
+    memories.record_attempt([unstored(failed_request, "away") for failed_request in (failed, given_up)])
+    states = {key: status.state for key, status in memories.statuses([failed.request_id, given_up.request_id]).items()}
     assert states == {failed.request_id: IngestState.FAILED, given_up.request_id: IngestState.DEAD_LETTERED}
 
 
 def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories: MemoryStore) -> None:
     failed = request("a")
-    seen = []
+    listed_ids = []
     for _ in range(3):
         memories.record_failures([unstored(failed, "no good")])
         (status,) = memories.statuses([failed.request_id]).values()
-        seen.append((status.attempts, status.updated_at))
-    assert [attempts for attempts, _ in seen] == [1, 2, 3]
-    assert len({updated_at for _, updated_at in seen}) == 3
+        listed_ids.append((status.attempts, status.updated_at))
+    assert [attempts for attempts, _ in listed_ids] == [1, 2, 3]
+    assert len({updated_at for _, updated_at in listed_ids}) == 3
 
 
 def test_another_content_is_distinguished_from_a_redelivery_after_a_deletion(memories: MemoryStore) -> None:
@@ -528,9 +532,9 @@ def test_another_content_is_distinguished_from_a_redelivery_after_a_deletion(mem
 def test_a_new_state_is_unannounced_although_the_earlier_state_was_announced(memories: MemoryStore) -> None:
     mended = request("a")
     memories.record_failures([unstored(mended, "no good")])
-    told = memories.unannounced([mended.request_id])
+    unannounced = memories.unannounced([mended.request_id])
     store(memories, mended)
-    memories.mark_announced(told)
+    memories.mark_announced(unannounced)
     assert [outcome.state for outcome in memories.unannounced([mended.request_id])] == [IngestState.STORED]
 
 
@@ -546,7 +550,7 @@ def test_a_dead_lettered_or_failed_request_is_stored_when_it_is_delivered_again(
     failed, given_up = request("a"), request("b")
     memories.record_failures([unstored(failed, "no good")])
     memories.give_up(make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
-    states = {one.request_id: one.state for one in store(memories, failed, given_up).values()}
+    states = {status.request_id: status.state for status in store(memories, failed, given_up).values()}
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
 
@@ -580,25 +584,25 @@ def test_each_outcome_has_the_source_and_key_of_its_record(memories: MemoryStore
 
 def test_each_outcome_is_on_exactly_one_page(memories: MemoryStore) -> None:
     named = [replace(request(f"{n}"), external_id=ExternalId("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
-    for one in named:
-        store(memories, one)
+    for outcome in named:
+        store(memories, outcome)
     memories.record_attempt([unstored(request("w"), "waiting")])
-    seen: list[UUID] = []
+    listed_ids: list[UUID] = []
     page = memories.outcomes(3, after=OutcomeCursor())
     while not page.is_last:
-        seen += [outcome.request_id for outcome in page.outcomes]
+        listed_ids += [outcome.request_id for outcome in page.outcomes]
         page = memories.outcomes(3, after=page.after)
-    seen += [outcome.request_id for outcome in page.outcomes]
-    assert sorted(seen) == sorted(one.request_id for one in named)
+    listed_ids += [outcome.request_id for outcome in page.outcomes]
+    assert sorted(listed_ids) == sorted(outcome.request_id for outcome in named)
     assert not memories.outcomes(3, after=page.after).outcomes
     crm = memories.outcomes(100, after=OutcomeCursor(), source="crm").outcomes
-    assert {one.external_id.key for one in crm if one.external_id} == {"1", "3", "5"}
+    assert {outcome.external_id.key for outcome in crm if outcome.external_id} == {"1", "3", "5"}
     assert not store_of(memories, "other").outcomes(100, after=OutcomeCursor()).outcomes
 
 
 def test_an_outcome_that_changes_after_a_pass_is_in_the_next_pass(memories: MemoryStore) -> None:
     changing, unchanged = request("a"), request("b")
-    memories.record_failures([unstored(one, "no good") for one in (changing, unchanged)])
+    memories.record_failures([unstored(ingest_request, "no good") for ingest_request in (changing, unchanged)])
     first = memories.outcomes(100, after=OutcomeCursor())
     store(memories, changing)
     second = memories.outcomes(100, after=first.after)
@@ -610,10 +614,10 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_pass(memories: Memo
 
 def test_each_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
     external_id = ExternalId("crm", "4711")
-    stored, other = replace(request("a"), external_id=external_id), request("b")
-    store(memories, stored)
+    ingest_request, other = replace(request("a"), external_id=external_id), request("b")
+    store(memories, ingest_request)
     store(memories, other)
-    memory_id = memories.statuses([stored.request_id])[stored.request_id].memory_id
+    memory_id = memories.statuses([ingest_request.request_id])[ingest_request.request_id].memory_id
     assert memory_id
     memories.delete(memory_id)
     page = memories.outcomes(100, after=OutcomeCursor())
@@ -624,17 +628,19 @@ def test_each_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: Memor
         memories.ingest_requests(IngestState.DELETED, 10),
     ]
     for statuses in lists:
-        (status,) = (one for one in statuses if one.request_id == stored.request_id)
+        (status,) = (statuse for statuse in statuses if statuse.request_id == ingest_request.request_id)
         assert status.state is IngestState.DELETED
         assert "its memory was deleted later" in (status.error or "")
-    assert [one.request_id for one in memories.ingest_requests(IngestState.STORED, 10)] == [other.request_id]
+    assert [ingest_request.request_id for ingest_request in memories.ingest_requests(IngestState.STORED, 10)] == [
+        other.request_id
+    ]
 
 
 def test_announcing_an_outcome_does_not_list_it_again(memories: MemoryStore) -> None:
-    stored = request("a")
-    store(memories, stored)
+    ingest_request = request("a")
+    store(memories, ingest_request)
     first = memories.outcomes(100, after=OutcomeCursor())
-    memories.mark_announced(memories.unannounced([stored.request_id]))
+    memories.mark_announced(memories.unannounced([ingest_request.request_id]))
     assert not memories.outcomes(100, after=first.after).outcomes
 
 
@@ -644,8 +650,8 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
         store(memories, replace(request(content), external_id=external_id))
     last = replace(request("c"), external_id=external_id)
     memories.record_failures([FailedRequest(request_id=last.request_id, error="no good", external_id=external_id)])
-    known = memories.outcomes_of_keys("crm", ["4711", "4712"])
-    assert {key: (one.request_id, one.state) for key, one in known.items()} == {
+    by_key = memories.outcomes_of_keys("crm", ["4711", "4712"])
+    assert {key: (outcome.request_id, outcome.state) for key, outcome in by_key.items()} == {
         "4711": (last.request_id, IngestState.FAILED)
     }
     assert memories.outcomes_of_keys("wiki", ["4711"]) == {}
@@ -692,8 +698,8 @@ def test_a_duplicate_of_a_superseded_memory_is_reported_as_such(memories: Memory
 def test_deleting_the_middle_of_a_chain_of_supersessions_keeps_its_first_memory_superseded(
     memories: MemoryStore,
 ) -> None:
-    one, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
-    memories.update(one, MemoryChange(superseded_by=two))
+    first, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
+    memories.update(first, MemoryChange(superseded_by=two))
     memories.update(two, MemoryChange(superseded_by=three))
     memories.delete(two)
     assert [hit.id for hit in search(memories, "tea")] == [three]
@@ -701,7 +707,7 @@ def test_deleting_the_middle_of_a_chain_of_supersessions_keeps_its_first_memory_
 
 def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: MemoryStore) -> None:
     for attempt in range(10):
-        one, two = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
+        first, two = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
         start = threading.Barrier(2)
 
         def supersede(memory_id: UUID, successor: UUID, start: threading.Barrier = start) -> None:
@@ -709,13 +715,13 @@ def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: 
             with suppress(Conflict):
                 memories.update(memory_id, MemoryChange(superseded_by=successor))
 
-        threads = [threading.Thread(target=supersede, args=pair) for pair in ((one, two), (two, one))]
+        threads = [threading.Thread(target=supersede, args=pair) for pair in ((first, two), (two, first))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        found = search(memories, None, filters=Filters(after=NOW), limit=100)
-        assert len({hit.id for hit in found} & {one, two}) == 1
+        hits = search(memories, None, filters=Filters(after=NOW), limit=100)
+        assert len({hit.id for hit in hits} & {first, two}) == 1
 
 
 def test_a_shortened_content_has_a_snippet_around_the_words_of_the_query(memories: MemoryStore) -> None:
@@ -729,9 +735,9 @@ def test_a_shortened_content_has_a_snippet_around_the_words_of_the_query(memorie
 
 def test_a_complete_or_very_short_content_has_no_snippet(memories: MemoryStore) -> None:
     store_content(memories, f"{'nothing of it ' * 40}zeppelins")
-    (whole,) = search(memories, "zeppelins")
+    (hit,) = search(memories, "zeppelins")
     (short,) = search(memories, "zeppelins", characters=400)
-    assert not whole.truncated and whole.snippet is None
+    assert not hit.truncated and hit.snippet is None
     assert short.truncated and short.snippet is None
 
 
@@ -748,12 +754,12 @@ def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
     tagged = request("she sneezes in spring", tags=("hay fever",))
     store(memories, titled, tagged, request("nothing of the kind"))
 
-    def found(query: str) -> list[str]:
-        asked = SearchQuery(query=query, mode=SearchMode.HYBRID)
-        return [hit.content for hit in find(memories, asked, None, model="", lexical_weight=0.5).hits][:1]
+    def hit_ids(query: str) -> list[str]:
+        search_query = SearchQuery(query=query, mode=SearchMode.HYBRID)
+        return [hit.content for hit in find(memories, search_query, None, model="", lexical_weight=0.5).hits][:1]
 
-    assert found("whose spectacles?") == [titled.content]
-    assert found("who has a fever?") == [tagged.content]
+    assert hit_ids("whose spectacles?") == [titled.content]
+    assert hit_ids("who has a fever?") == [tagged.content]
 
 
 def test_words_of_changed_tags_are_found_at_once(memories: MemoryStore) -> None:
@@ -761,6 +767,6 @@ def test_words_of_changed_tags_are_found_at_once(memories: MemoryStore) -> None:
     memory_id = next(iter(outcomes.values())).memory_id
     assert memory_id
     memories.update(memory_id, MemoryChange(tags=("allergy",)))
-    asked = SearchQuery(query="allergy", mode=SearchMode.HYBRID)
-    ranking = find(memories, asked, None, model="", lexical_weight=0.5)
+    search_query = SearchQuery(query="allergy", mode=SearchMode.HYBRID)
+    ranking = find(memories, search_query, None, model="", lexical_weight=0.5)
     assert [hit.id for hit in ranking.hits if hit.relevance] == [memory_id]

@@ -26,7 +26,7 @@ REGION = "europe-west1"
 INSTANCE = f"test-project:{REGION}:mnemosyne"
 PEM = serialization.Encoding.PEM
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
-_made = itertools.count()
+_counter = itertools.count()
 
 Fault = Callable[["CloudSqlInstance", str], tuple[int, Any] | None]
 
@@ -72,7 +72,7 @@ class CloudSqlInstance(JsonServer):
         super().__init__()
         # The Connector's port is fixed, so each instance of each test process has its own loopback address.
         process = os.getpid()
-        self.address = f"127.{1 + next(_made) % 250}.{process >> 8 & 255}.{process & 255}"
+        self.address = f"127.{1 + next(_counter) % 250}.{process >> 8 & 255}.{process & 255}"
         self.region = REGION
         self.fault: Fault | None = None
         self.mute = False
@@ -180,8 +180,8 @@ def _relay(client: ssl.SSLSocket, server: socket.socket) -> None:
     client.settimeout(30)
     while True:
         ready = [client] if client.pending() else select.select([client, server], [], [], 30)[0]
-        for one in ready:
-            data = one.recv(65536)
+        for handler in ready:
+            data = handler.recv(65536)
             if not data:
                 return
-            (server if one is client else client).sendall(data)
+            (server if handler is client else client).sendall(data)

@@ -168,11 +168,11 @@ def _handler(storage: CloudStorage) -> type[BaseHTTPRequestHandler]:
             headers = {"X-Goog-Generation": str(blob.generation), "X-Goog-Hash": f"crc32c={_crc(blob.data)}"}
             if blob.encoding:
                 headers["Content-Encoding"] = blob.encoding
-            asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
-            if not asked:
+            match = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("range", ""))
+            if not match:
                 self._send(200, blob.data, headers)
                 return
-            start, end = int(asked[1]), min(int(asked[2] or len(blob.data)), len(blob.data) - 1)
+            start, end = int(match[1]), min(int(match[2] or len(blob.data)), len(blob.data) - 1)
             if start >= len(blob.data):
                 self._send(416, b"", {"Content-Range": f"bytes */{len(blob.data)}"})
                 return

@@ -53,4 +53,4 @@ class Collector(JsonServer):
 
 
 def _attributes(listed: Any) -> frozenset[tuple[str, str]]:
-    return frozenset((one.key, one.value.string_value) for one in listed)
+    return frozenset((attribute.key, attribute.value.string_value) for attribute in listed)

@@ -91,7 +91,7 @@ class GeminiServer(JsonServer):
                 "* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch" if too_many else None
             )
         counts = self.tokens(texts)
-        cut = [count for count, one in zip(counts, configs, strict=True) if not one.get("autoTruncate", True)]
+        cut = [count for count, config in zip(counts, configs, strict=True) if not config.get("autoTruncate", True)]
         for count, most in [(sum(counts), VERTEX_CALL_TOKENS), (max(cut, default=0), limit)]:
             if count > most:
                 return f"The input token count ({count}) exceeds the maximum number of tokens allowed ({most})."
@@ -102,7 +102,9 @@ class GeminiServer(JsonServer):
         with self._lock:
             self.texts += len(texts)
             self.embedded += read
-        embeddings = [_embedding(text, one["outputDimensionality"]) for text, one in zip(read, configs, strict=True)]
+        embeddings = [
+            _embedding(text, config["outputDimensionality"]) for text, config in zip(read, configs, strict=True)
+        ]
         return {"embeddings": embeddings} if several else {"embedding": embeddings[0], "truncated": read != texts}
 
     def _read(self, text: str, count: int, limit: int) -> str:

@@ -49,11 +49,11 @@ class Issuer(JsonServer):
             return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
         if path != "/keys":
             return 404, {}
-        shown = []
+        keys = []
         for name, key in self.keys.items():
             jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
-            shown.append({**jwk, "kid": name, "use": "sig", "alg": "RS256"})
-        return 200, {"keys": shown}
+            keys.append({**jwk, "kid": name, "use": "sig", "alg": "RS256"})
+        return 200, {"keys": keys}
 
     def token(
         self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", typ: str = "JWT", **changed: Any

@@ -39,12 +39,12 @@ class KmsServer(JsonServer):
     def rotate(self, *, days_old: float = 1.0) -> str:
         """Make a key version and return its name."""
         name = f"{KEY}/cryptoKeyVersions/{len(self.versions) + 1}"
-        made = datetime.now(UTC) - timedelta(days=days_old)
+        created_at = datetime.now(UTC) - timedelta(days=days_old)
         self.versions[name] = {
             "name": name,
             "state": "ENABLED",
             "algorithm": self.algorithm,
-            "createTime": made.isoformat().replace("+00:00", "Z"),
+            "createTime": created_at.isoformat().replace("+00:00", "Z"),
         }
         self._keys[name] = ec.generate_private_key(ec.SECP256R1())
         return name
@@ -52,22 +52,22 @@ class KmsServer(JsonServer):
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         path, _, query = path.removeprefix("/v1/").partition("?")
         assert "$alt=json;enum-encoding=int" in unquote(query)
-        asked = {name: values[0] for name, values in parse_qs(query).items()}
-        name, _, what = path.rpartition(":" if path.endswith(":asymmetricSign") else "/")
-        self.asked.append(what)
+        parameters = {name: values[0] for name, values in parse_qs(query).items()}
+        name, _, method = path.rpartition(":" if path.endswith(":asymmetricSign") else "/")
+        self.asked.append(method)
         if self.refusal:
             return _refused(*self.refusal)
-        if what == "cryptoKeyVersions":
-            return self._list(name, asked)
+        if method == "cryptoKeyVersions":
+            return self._list(name, parameters)
         if self.versions[name]["state"] != "ENABLED":
             message = f"{name} is not enabled, current state is: {self.versions[name]['state']}."
             return _refused(400, "FAILED_PRECONDITION", message)
-        return self._public_key(name) if what == "publicKey" else self._sign(name, body)
+        return self._public_key(name) if method == "publicKey" else self._sign(name, body)
 
-    def _list(self, key: str, asked: Mapping[str, str]) -> tuple[int, Any]:
-        assert (key, asked["filter"]) == (KEY, "state=ENABLED")
+    def _list(self, key: str, query: Mapping[str, str]) -> tuple[int, Any]:
+        assert (key, query["filter"]) == (KEY, "state=ENABLED")
         enabled = [_numbered(version) for version in self.versions.values() if version["state"] == "ENABLED"]
-        start = int(asked.get("pageToken", 0))
+        start = int(query.get("pageToken", 0))
         answer: dict[str, Any] = {"cryptoKeyVersions": enabled[start : start + PAGE], "totalSize": len(enabled)}
         if start + PAGE < len(enabled):
             answer["nextPageToken"] = str(start + PAGE)

@@ -49,30 +49,30 @@ class OpenIdProvider(Issuer):
         """Return the redirect after the log-in: the callback address of the authorization server."""
         parts = urlsplit(url)
         assert url.startswith(f"{self.url}/authorize?"), url
-        asked = dict(parse_qsl(parts.query))
-        assert (asked["client_id"], asked["response_type"]) == (CLIENT_ID, "code")
-        assert asked["code_challenge_method"] == "S256"
+        query = dict(parse_qsl(parts.query))
+        assert (query["client_id"], query["response_type"]) == (CLIENT_ID, "code")
+        assert query["code_challenge_method"] == "S256"
         code = f"4/0A{secrets.token_urlsafe(16)}"
-        self._codes[code] = asked
-        back = {"state": asked["state"], "code": code, "scope": asked["scope"], "authuser": "0", "prompt": "none"}
-        return f"{asked['redirect_uri']}?{urlencode(back)}"
+        self._codes[code] = query
+        back = {"state": query["state"], "code": code, "scope": query["scope"], "authuser": "0", "prompt": "none"}
+        return f"{query['redirect_uri']}?{urlencode(back)}"
 
     def _exchange(self, form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[int, Any]:
         self.exchanged += 1
-        asked = self._codes.pop(form.get("code", ""), None)
+        login = self._codes.pop(form.get("code", ""), None)
         basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
         if headers.get("authorization") != f"Basic {basic}":
             return 401, {"error": "invalid_client", "error_description": "Unauthorized"}
         challenge = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         if (
-            asked is None
-            or form.get("redirect_uri") != asked["redirect_uri"]
-            or base64.urlsafe_b64encode(challenge).rstrip(b"=").decode() != asked["code_challenge"]
+            login is None
+            or form.get("redirect_uri") != login["redirect_uri"]
+            or base64.urlsafe_b64encode(challenge).rstrip(b"=").decode() != login["code_challenge"]
         ):
             return 400, {"error": "invalid_grant", "error_description": "Malformed auth code."}
-        given = {"aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": asked["nonce"], **self.claims}
-        token = self.token(**{**given, **self.signed})
-        return 200, {"access_token": "ya29.x", "expires_in": 3599, "scope": asked["scope"], "token_type": "Bearer",
+        claims = {"aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": login["nonce"], **self.claims}
+        token = self.token(**{**claims, **self.signed})
+        return 200, {"access_token": "ya29.x", "expires_in": 3599, "scope": login["scope"], "token_type": "Bearer",
                      "id_token": token}  # fmt: skip
 
     def later(self, seconds: int) -> dict[str, int]:

@@ -94,7 +94,7 @@ class RankingServer:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "At most 200 records are allowed.")
         if any(not record.title and not record.content for record in request.records):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Title and content cannot both be empty.")
-        ranked = sorted((self._scored(request, one) for one in request.records), key=lambda one: -one.score)
+        ranked = sorted((self._scored(request, record) for record in request.records), key=lambda record: -record.score)
         return RankResponse(records=ranked[: len(ranked) - self.forgets])
 
     def _scored(self, request: Any, record: Any) -> Any:

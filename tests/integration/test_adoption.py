@@ -74,9 +74,9 @@ def old(
 ) -> Iterator[tuple[OldDatabase, PostgresMemories]]:
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    made = OldDatabase(owner, request.param)
+    old_database = OldDatabase(owner, request.param)
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield made, PostgresMemories(MemoryDatabase(pool, made.space), "default")
+    yield old_database, PostgresMemories(MemoryDatabase(pool, old_database.space), "default")
     pool.close()
     owner.close()
 
@@ -93,7 +93,7 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
         assert memory.title == title_of(content)
         assert memory.tags == unite_tags(tags_of(content))
     keys = before.owner.run("SELECT tags, tag_keys FROM memories")
-    assert all([tag_key(tag) for tag in tags] == made for tags, made in keys)
+    assert all([tag_key(tag) for tag in tags] == expected_keys for tags, expected_keys in keys)
     assert store.stats().memories == len(CONTENTS)
 
 
@@ -115,9 +115,9 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
-    for given, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
+    for query_vector, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
         query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
-        (hit,) = find(store, query, given, model=before.space.model, lexical_weight=0.5).hits
+        (hit,) = find(store, query, query_vector, model=before.space.model, lexical_weight=0.5).hits
         assert hit.id == before.ids[0]
     tagged = store.list(Filters(tags=("TRAVEL",)), 10)
     assert [head.id for head in tagged] == [before.ids[0]]
@@ -129,8 +129,8 @@ def test_the_content_of_an_adopted_memory_is_a_duplicate_when_it_is_sent_again(
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
-    stored = ingest.store(again, memories=store, embedder=before.embedder)
-    outcomes = [stored.outcomes[one.request_id] for one in again.requests]
+    result = ingest.store(again, memories=store, embedder=before.embedder)
+    outcomes = [result.outcomes[request.request_id] for request in again.requests]
     assert {outcome.state for outcome in outcomes} == {IngestState.DUPLICATE}
     assert outcomes[1].memory_id == before.ids[1]
     assert before.owner.run("SELECT content_hash FROM memories WHERE id = :id", id=before.ids[1]) == [

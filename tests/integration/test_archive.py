@@ -68,8 +68,8 @@ class Archives:
     def bring_back(self, lines: list[str]) -> None:
         """Restore an export."""
         for start in range(0, len(lines), 100):
-            some = [json.loads(line) for line in lines[start : start + 100]]
-            self.system.run(RestoreLines(namespace="ns", lines=some))
+            batch = [json.loads(line) for line in lines[start : start + 100]]
+            self.system.run(RestoreLines(namespace="ns", lines=batch))
 
 
 @pytest.fixture
@@ -288,11 +288,11 @@ def test_a_memory_that_is_deleted_during_an_export_is_left_out(
 ) -> None:
     system = archives()
     memory_id = store_content(system.store, "tea")
-    whole = PostgresArchive.extras
+    extras = PostgresArchive.extras
 
     def delete_first(self: PostgresArchive, ids: Any) -> Any:
         system.store.delete(memory_id)
-        return whole(self, ids)
+        return extras(self, ids)
 
     monkeypatch.setattr(PostgresArchive, "extras", delete_first)
     assert system.system.run(ExportMemories(namespace="ns"))["memories"] == []

@@ -69,21 +69,21 @@ class Namespace:
     def store(self) -> None:
         self.count += 1
         tags = self.dice.choice([(), ("tea",), ("cup", "tea")])
-        made = request(f"leaf {self.count}", tags=tags, timestamp=NOW + timedelta(hours=self.count))
-        self.ids += [status.memory_id for status in store(self.memories, made).values() if status.memory_id]
+        ingest_request = request(f"leaf {self.count}", tags=tags, timestamp=NOW + timedelta(hours=self.count))
+        self.ids += [status.memory_id for status in store(self.memories, ingest_request).values() if status.memory_id]
 
     def version(self) -> None:
         """Store a version of one record. An earlier content that is sent again gets the labels of the new version."""
         self.count += 1
-        made = request(
+        ingest_request = request(
             f"leaf of the record, {self.dice.randrange(3)}",
             title=f"version {self.count}",
             metadata={"year": 2020 + self.dice.randrange(6)},
             timestamp=NOW + timedelta(hours=self.dice.randrange(100)),
             external_id=ExternalId("garden", "plant"),
         )
-        stored = {status.memory_id for status in store(self.memories, made).values() if status.memory_id}
-        self.ids += stored - set(self.ids)
+        ids = {status.memory_id for status in store(self.memories, ingest_request).values() if status.memory_id}
+        self.ids += ids - set(self.ids)
 
     def label(self) -> None:
         change = self.dice.choice([
@@ -110,11 +110,13 @@ class Namespace:
 
     def snapshot(self) -> Snapshot:
         at = self.now()
-        return Snapshot(at, [self.found(asked) for asked in SEARCHES], {id_: self.record(id_) for id_ in self.ids})
+        return Snapshot(
+            at, [self.found(arguments) for arguments in SEARCHES], {id_: self.record(id_) for id_ in self.ids}
+        )
 
-    def found(self, asked: Mapping[str, Any], as_of: datetime | None = None) -> dict[UUID, tuple[object, ...]]:
-        filters = replace(asked.get("filters", Filters()), as_of=as_of)
-        hits = search(self.memories, **{**asked, "filters": filters, "limit": 100})
+    def found(self, arguments: Mapping[str, Any], as_of: datetime | None = None) -> dict[UUID, tuple[object, ...]]:
+        filters = replace(arguments.get("filters", Filters()), as_of=as_of)
+        hits = search(self.memories, **{**arguments, "filters": filters, "limit": 100})
         return {
             hit.id: (hit.title, hit.tags, hit.metadata, hit.timestamp, hit.superseded_by, hit.supersedes)
             for hit in hits
@@ -145,8 +147,8 @@ def test_searches_and_reads_with_as_of_have_the_results_of_that_time(
         namespace.dice.choice(steps)()
         snapshots.append(namespace.snapshot())
     for snapshot in snapshots:
-        for asked, found in zip(SEARCHES, snapshot.found, strict=True):
-            assert namespace.found(asked, snapshot.at) == found, asked
+        for arguments, hits in zip(SEARCHES, snapshot.found, strict=True):
+            assert namespace.found(arguments, snapshot.at) == hits, arguments
         assert {id_: namespace.record(id_, snapshot.at) for id_ in snapshot.records} == snapshot.records
         for later in set(namespace.ids) - set(snapshot.records):
             assert memories.fetch(later, snapshot.at) is None
@@ -183,18 +185,18 @@ def expire(database: SharedDatabase, memory_id: UUID, then: str) -> None:
 def test_a_search_is_refused_exactly_for_times_at_which_a_removed_memory_existed(
     removal: str, services: FakeServices, shared_database: SharedDatabase
 ) -> None:
-    kept = store_content(services.memories, "oolong")
+    memory_id = store_content(services.memories, "oolong")
     before = now(shared_database)
     gone = store_content(services.memories, "sencha")
     during = now(shared_database)
     REMOVALS[removal](services, gone, shared_database)
     after = now(shared_database)
-    assert found(services, before) == found(services, after) == {kept}
+    assert found(services, before) == found(services, after) == {memory_id}
     refusal = error_of(services, "memory_search", query="tea", as_of=during.isoformat())
     assert f"as_of {during.isoformat(timespec='microseconds')[:-6]}Z cannot be answered" in refusal
     named = refusal.split("give as_of ")[1].split(" or later")[0]
-    assert found(services, datetime.fromisoformat(named)) == {kept}
-    assert services.memories.fetch(kept, during)
+    assert found(services, datetime.fromisoformat(named)) == {memory_id}
+    assert services.memories.fetch(memory_id, during)
 
 
 @pytest.mark.parametrize("end", ["a shorter lifetime", "the release of a hold"])
@@ -302,9 +304,9 @@ def test_after_more_than_200_changes_the_first_states_are_refused(
     services.memories.update(memory_id, MemoryChange(title="change 201"))
     assert "cannot be answered" in error_of(services, "get_memory", id=str(memory_id), as_of=first.isoformat())
     assert "cannot be answered" in error_of(services, "memory_search", query="tea", as_of=first.isoformat())
-    known = services.memories.fetch(memory_id, second)
-    assert known
-    assert known.title == "second change"
+    memory = services.memories.fetch(memory_id, second)
+    assert memory
+    assert memory.title == "second change"
 
 
 def test_a_date_as_as_of_means_the_end_of_the_day(services: FakeServices, shared_database: SharedDatabase) -> None:

@@ -53,9 +53,9 @@ def trail(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> AuditTrail:
     """The audit trail of this process; it gets the events of the tools, and the test flushes it."""
     monkeypatch.setattr("mnemosyne.observability._listeners", [])
     monkeypatch.setattr("mnemosyne.observability._flushes", [])
-    made = AuditTrail(lambda: pool)
-    made.follow()
-    return made
+    trail = AuditTrail(lambda: pool)
+    trail.follow()
+    return trail
 
 
 @pytest.fixture
@@ -252,7 +252,7 @@ def test_only_events_older_than_the_retention_are_deleted(owner: Connection, poo
 
 
 @pytest.mark.parametrize(
-    ("option", "found"),
+    ("option", "count"),
     [
         (("--key", KEY), 2),
         (("--key", "another"), 0),
@@ -275,7 +275,7 @@ def test_the_access_command_lists_what_a_credential_did(
     trail: AuditTrail,
     tool: Callable[..., Any],
     option: tuple[str, ...],
-    found: int,
+    count: int,
 ) -> None:
     eve = Principal(
         id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor"
@@ -288,9 +288,9 @@ def test_the_access_command_lists_what_a_credential_did(
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
     result = CliRunner().invoke(cli, ["access", *option, "--json"], env=environment)
     assert result.exit_code == 0, result.output
-    assert len(result.stdout.splitlines()) == found
-    shown = CliRunner().invoke(cli, ["access", *option], env=environment)
-    assert len([line for line in shown.stdout.splitlines() if "audit_list" not in line]) == found
+    assert len(result.stdout.splitlines()) == count
+    as_text = CliRunner().invoke(cli, ["access", *option], env=environment)
+    assert len([line for line in as_text.stdout.splitlines() if "audit_list" not in line]) == count
 
 
 def test_the_trail_is_read_page_by_page_and_shows_who_read_it(

@@ -23,7 +23,7 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
-from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+from tests.oauth_server import AuthServer, Visit, auth_pool, authorization_path, exchange, redirect_parameters, refresh
 from tests.operations import LocalOperations
 
 EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}
@@ -38,7 +38,7 @@ class Provider:
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
         return f"https://provider.example/?request={secret.partition('.')[2]}", ""
 
-    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+    def finish(self, secret: str, form: Mapping[str, str]) -> Mapping[str, Any]:
         return self.claims
 
 
@@ -54,13 +54,13 @@ class Company:
         """Log in, and return the visit and the answer to the log-in."""
         self.provider.claims = claims
         visit = Visit(self.server)
-        visit.open(asked(self.client))
+        visit.open(authorization_path(self.client))
         return visit, visit.browser.get(f"/callback?state={visit.id}&code=x")
 
     def tokens(self, claims: Mapping[str, Any]) -> dict[str, Any]:
         visit, answer = self.come_back(claims)
         assert answer.status_code == 303, answer.text
-        return dict(exchange(self.server.browser(), self.client, told(visit.answer())["code"]).json())
+        return dict(exchange(self.server.browser(), self.client, redirect_parameters(visit.answer())["code"]).json())
 
     def is_let_in(self, tokens: dict[str, Any]) -> bool:
         claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
@@ -119,7 +119,7 @@ def test_a_person_blocked_between_log_in_and_consent_gets_no_grant(company: Comp
 
 def test_a_code_of_a_blocked_person_gives_no_tokens(company: Company) -> None:
     visit, _ = company.come_back(EVE)
-    code = told(visit.answer())["code"]
+    code = redirect_parameters(visit.answer())["code"]
     company.people.block("eve@example.com")
     assert exchange(company.server.browser(), company.client, code).json()["error"] == "invalid_grant"
 
@@ -172,7 +172,7 @@ def test_operations_on_a_deployment_block_list_and_unblock_people(company: Compa
     assert len(system.run(LockOut(kind="person", who="Eve@example.com"))["revoked"]) == 1
     assert not company.is_let_in(tokens)
     listed = system.run(ListLockouts())["lockouts"]
-    assert [(one["kind"], one["who"]) for one in listed] == [("person", "eve@example.com")]
+    assert [(lockout["kind"], lockout["who"]) for lockout in listed] == [("person", "eve@example.com")]
     system.run(LetIn(kind="person", who="eve@example.com"))
     with pytest.raises(NotFound, match="mnemosyne lockouts list"):
         system.run(LetIn(kind="person", who="eve@example.com"))
@@ -186,7 +186,7 @@ def test_a_locked_out_client_has_no_grant_no_token_and_no_log_in(company: Compan
     assert not company.is_let_in(tokens)
     answer = refresh(company.server.browser(), company.client, tokens["refresh_token"])
     assert answer.json()["error"] == "invalid_grant"
-    page = Visit(company.server).browser.get(asked(company.client))
+    page = Visit(company.server).browser.get(authorization_path(company.client))
     assert page.status_code == 403
     assert "this application is blocked" in page.text
     company.client = another

@@ -67,17 +67,17 @@ KEPT: dict[str, dict[str, object]] = {
 def new_system(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path
 ) -> Iterator[Callable[[], System]]:
-    made: list[System] = []
+    systems: list[System] = []
 
     def make() -> System:
         pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
-        directory = tmp_path / f"system {len(made)}"
+        directory = tmp_path / f"system {len(systems)}"
         directory.mkdir()
-        made.append(System(pool, directory))
-        return made[-1]
+        systems.append(System(pool, directory))
+        return systems[-1]
 
     yield make
-    for system in made:
+    for system in systems:
         system.queue.close()
         system.pool.close()
 
@@ -126,13 +126,15 @@ def test_a_bundle_is_the_same_after_an_export_and_an_import(
 ) -> None:
     first = _import(new_system(), bundle)
     second = _import(new_system(), _files(first, tmp_path / "exported", format_))
-    assert {one.content_hash: one.fields for one in second} == {one.content_hash: one.fields for one in first}
+    assert {memory.content_hash: memory.fields for memory in second} == {
+        memory.content_hash: memory.fields for memory in first
+    }
 
 
 def test_every_property_path_link_and_date_of_a_bundle_is_exported(
     new_system: Callable[[], System], bundle: Path
 ) -> None:
-    exported = {str(one.metadata["path"]): one for one in _import(new_system(), bundle)}
+    exported = {str(memory.metadata["path"]): memory for memory in _import(new_system(), bundle)}
     assert exported.keys() == KEPT.keys()
     for path, properties in KEPT.items():
         memory = exported[path]

@@ -20,11 +20,11 @@ WORKFLOW = "mnemosyne-workflow@test-project.iam.gserviceaccount.com"
 @pytest.fixture(scope="module")
 def production(emulator: str) -> Iterator[Production]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-canary-") as home:
-        made = Production(Path(home), emulator)
+        new_production = Production(Path(home), emulator)
         try:
-            yield made
+            yield new_production
         finally:
-            made.close()
+            new_production.close()
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def canary(mcp: Service, token: str) -> httpx.Response:
 def test_a_memory_is_stored_found_and_deleted(production: Production, mcp: Service, account: str) -> None:
     answer = canary(mcp, production.google.identity_token(account, deterministic_url("mcp")))
     assert answer.status_code == 200, answer.text
-    (check,) = [one for one in answer.json()["checks"] if one["name"] == "canary"]
+    (check,) = [listed_check for listed_check in answer.json()["checks"] if listed_check["name"] == "canary"]
     assert "found and deleted" in check["seen"]
     assert production.as_owner("SELECT count(*) FROM memories WHERE namespace = 'mnemosyne-canary'") == [[0]]
 

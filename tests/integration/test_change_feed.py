@@ -99,11 +99,11 @@ def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("again", ["the same content", "the same request"])
 def test_a_duplicate_memory_makes_no_event(memories: PostgresMemories, again: str) -> None:
-    made = request("oolong")
-    store(memories, made)
+    ingest_request = request("oolong")
+    store(memories, ingest_request)
     reader = Reader(memories)
     assert len(reader.read()) == 1
-    store(memories, made if again == "the same request" else request("oolong"))
+    store(memories, ingest_request if again == "the same request" else request("oolong"))
     assert reader.read() == []
 
 

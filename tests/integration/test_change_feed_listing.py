@@ -74,10 +74,10 @@ def test_changes_of_a_memory_are_in_order_even_if_the_later_transaction_began_fi
 def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: PostgresMemories, limit: int) -> None:
     ids = store_contents(memories, *(f"tea {n}" for n in range(5)))
     reader = Reader(memories, limit=limit)
-    made = iter(range(100))
-    first = reader.read(between_pages=lambda: memories.update(ids[0], MemoryChange(title=f"title {next(made)}")))
+    numbers = iter(range(100))
+    first = reader.read(between_pages=lambda: memories.update(ids[0], MemoryChange(title=f"title {next(numbers)}")))
     assert sorted(event.memory_id for event in first) == sorted(ids)
-    assert len(reader.read()) == next(made)
+    assert len(reader.read()) == next(numbers)
 
 
 @pytest.mark.parametrize("is_analyzed", [True, False])

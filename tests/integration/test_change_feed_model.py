@@ -77,17 +77,17 @@ class World:
         self.ids = {content: id_ for content, id_ in self.ids.items() if id_ != memory_id}
 
     def store(self) -> None:
-        made = [request(content) for content in self.dice.sample(CONTENTS, self.dice.randint(1, 3))]
-        outcomes = store(self.memories, *made)
-        for one in made:
-            outcome = outcomes[one.request_id]
+        requests = [request(content) for content in self.dice.sample(CONTENTS, self.dice.randint(1, 3))]
+        outcomes = store(self.memories, *requests)
+        for ingest_request in requests:
+            outcome = outcomes[ingest_request.request_id]
             assert outcome.memory_id
-            if one.content not in self.ids:
+            if ingest_request.content not in self.ids:
                 assert outcome.state is IngestState.STORED
-                self.ids[one.content] = outcome.memory_id
-                self.alive[outcome.memory_id] = Life(one.content)
+                self.ids[ingest_request.content] = outcome.memory_id
+                self.alive[outcome.memory_id] = Life(ingest_request.content)
                 self.expected[outcome.memory_id].append("created")
-            self.settled.append(one)
+            self.settled.append(ingest_request)
         self._expect_removals()
 
     def _expect_removals(self) -> None:
@@ -240,8 +240,8 @@ def test_changes_of_open_transactions_are_listed_once_in_the_order_of_each_memor
     seed: int, memories: PostgresMemories, shared_database: SharedDatabase, feeds: PostgresChangeFeeds
 ) -> None:
     dice = random.Random(seed)
-    made = [request(content) for content in CONTENTS]
-    ids = [status.memory_id for status in store(memories, *made).values() if status.memory_id]
+    requests = [request(content) for content in CONTENTS]
+    ids = [status.memory_id for status in store(memories, *requests).values() if status.memory_id]
     follower, topic = Reader(memories, limit=dice.choice([1, 3, 100])), UnreliableTopic(dice)
     expected, listed = dict.fromkeys(ids, 0), list[ChangeEvent]()
     with ExitStack() as opened:

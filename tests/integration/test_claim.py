@@ -28,10 +28,10 @@ def _deliver(store: PostgresMemories, *requests: IngestRequest) -> Mapping[UUID,
     with store.claim(requests) as claim:
         if not claim.new:
             return claim.already_final
-        stored = claim.store(
+        outcomes = claim.store(
             claim.new, [FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model
         )
-        return {**claim.already_final, **stored}
+        return {**claim.already_final, **outcomes}
 
 
 def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store: PostgresMemories, pool: Pool) -> None:
@@ -55,16 +55,16 @@ def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.DUPLICATE}
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("is_known", [True, False])
 def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
-    store: PostgresMemories, pool: Pool, *, known: bool
+    store: PostgresMemories, pool: Pool, *, is_known: bool
 ) -> None:
-    (stored,) = _deliver(store, request("a")).values()
-    ours = store if known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+    (outcome,) = _deliver(store, request("a")).values()
+    ours = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
     with ours.claim([request("a"), request("b")]) as claim:
-        assert [one.content for one in claim.new] == ["b"]
-        assert stored.memory_id
-        read = store.fetch(stored.memory_id)
+        assert [ingest_request.content for ingest_request in claim.new] == ["b"]
+        assert outcome.memory_id
+        read = store.fetch(outcome.memory_id)
     assert read is not None
 
 
@@ -80,11 +80,11 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
         """
     )
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store, made = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
+    store, ingest_request = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     with pytest.raises(Unavailable):
-        _deliver(store, made)
+        _deliver(store, ingest_request)
     owner.script("DROP TRIGGER fail ON memories")
-    assert _deliver(store, made)[made.request_id].state is IngestState.STORED
+    assert _deliver(store, ingest_request)[ingest_request.request_id].state is IngestState.STORED
     pool.close()
     owner.close()
 
@@ -101,13 +101,13 @@ def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: P
 
 def test_a_cached_content_deleted_by_another_process_is_stored_again(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
-    (stored,) = _deliver(store, first).values()
-    assert stored.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
-        stored.memory_id
+    (first_outcome,) = _deliver(store, first).values()
+    assert first_outcome.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
+        first_outcome.memory_id
     ) == DeletedMemory(title="a")
     outcomes = _deliver(store, again, neighbour)
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.STORED}
-    assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
+    assert outcomes[again.request_id].memory_id not in (first_outcome.memory_id, None)
 
 
 def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
@@ -117,11 +117,11 @@ def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
     trips = []
 
     def spied(name: str) -> Callable[..., object]:
-        sent: Callable[..., object] = getattr(Connection, name)
+        method: Callable[..., object] = getattr(Connection, name)
 
         def send(connection: Connection, sql: str, *rest: object, **named: object) -> object:
             trips.append(sql)
-            return sent(connection, sql, *rest, **named)
+            return method(connection, sql, *rest, **named)
 
         return send
 
@@ -131,12 +131,12 @@ def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
     assert len(trips) == 1, trips
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("is_known", [True, False])
 def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
-    store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
+    store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, is_known: bool
 ) -> None:
     _deliver(store, request("a"))
-    ours, again = store if known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
+    ours, again = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     busy: list[IngestRequest] = []
     watcher = connection_factory(cluster.url(postgres.OWNER, database))()
 
@@ -157,7 +157,7 @@ def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
             wait_until(lambda: watcher.run(WAITING) == [[1]], "the delivery waits for the other one's outcome")
         delivery.join()
     watcher.close()
-    assert [r.request_id for r in busy] == ([] if known else [again.request_id])
+    assert [r.request_id for r in busy] == ([] if is_known else [again.request_id])
     status = store.statuses([again.request_id])[again.request_id]
     assert (status.state, status.error) == (IngestState.DELETED, "x")
 

@@ -33,7 +33,7 @@ class _OtherEmbedder(FakeEmbedder):
 
 def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestState]:
     outcomes = ingest.store(IngestMessage("ns", requests), memories=store, embedder=FakeEmbedder()).outcomes
-    return [outcomes[one.request_id].state for one in requests]
+    return [outcomes[request.request_id].state for request in requests]
 
 
 @pytest.mark.parametrize(
@@ -48,24 +48,24 @@ def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: C
     owner.script("SET lock_timeout = '2s'")
     _store(store, request("stored before"))
     with store.claim([request("a"), request("stored before")]) as claim:
-        assert [one.content for one in claim.new] == ["a"]
+        assert [ingest_request.content for ingest_request in claim.new] == ["a"]
         owner.run_file(f"BEGIN; {statement}; COMMIT" if statement.startswith("LOCK") else statement)
 
 
 def test_a_claim_during_which_memories_move_to_another_space_stores_nothing(
     store: PostgresMemories, owner: Connection
 ) -> None:
-    made = request("a")
+    ingest_request = request("a")
     _store(store, request("stored before"))
     move = Reembedding(owner, _OtherEmbedder(), OTHER)
-    with pytest.raises(EmbeddingModelChanged), store.claim([made]) as claim:
+    with pytest.raises(EmbeddingModelChanged), store.claim([ingest_request]) as claim:
         move.begin()
         while move.fill(10):
             pass
         move.index()
         assert move.switch()
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
-    assert store.statuses([made.request_id]) == {}
+    assert store.statuses([ingest_request.request_id]) == {}
 
 
 @pytest.mark.parametrize("fault", [None, RuntimeError("crash"), Unavailable("the embedder is away")])
@@ -90,11 +90,11 @@ def test_a_finished_claim_leaves_no_lock_and_no_timeout_in_its_session(
 def test_the_contents_of_a_claim_whose_session_ended_can_be_claimed_by_others(
     store: PostgresMemories, owner: Connection
 ) -> None:
-    made = request("a")
-    with pytest.raises(Unavailable), store.claim([made]) as claim:
+    ingest_request = request("a")
+    with pytest.raises(Unavailable), store.claim([ingest_request]) as claim:
         owner.run_file(f"SELECT DISTINCT pg_terminate_backend(pid) {CLAIMED}")
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
-    assert _store(store, made) == [IngestState.STORED]
+    assert _store(store, ingest_request) == [IngestState.STORED]
 
 
 class _BusyMove(Reembedding):

@@ -29,7 +29,7 @@ def _certificate(home: Path) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -44,7 +44,7 @@ def _certificate(home: Path) -> Path:
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     file = home / "site.pem"
-    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    file.write_bytes(private + builder.public_bytes(serialization.Encoding.PEM))
     return file
 
 
@@ -112,9 +112,9 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    made = Site(tmp_path, monkeypatch)
-    yield made
-    made.close()
+    new_site = Site(tmp_path, monkeypatch)
+    yield new_site
+    new_site.close()
 
 
 def test_a_document_is_read_from_a_public_address(site: Site) -> None:

@@ -53,7 +53,7 @@ def keys(kms: KmsServer, clock: Clock) -> CloudKmsKeys:
 def _verified(keys: CloudKmsKeys, token: str) -> dict[str, Any]:
     """Verify a token by one of the published keys, and return its header."""
     header = jwt.get_unverified_header(token)
-    (key,) = [one for one in keys.public_keys() if one["kid"] == header["kid"]]
+    (key,) = [public_key for public_key in keys.public_keys() if public_key["kid"] == header["kid"]]
     assert jwt.decode(token, jwt.PyJWK(dict(key)), algorithms=["ES256"]) == CLAIMS
     return header
 
@@ -119,7 +119,7 @@ def test_a_signature_damaged_in_transit_is_refused(kms: KmsServer, keys: CloudKm
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "raised", "said"),
+    ("code", "status", "raised", "message"),
     [
         (403, "PERMISSION_DENIED", Misconfigured, f"the key {KEY} cannot be used"),
         (404, "NOT_FOUND", Misconfigured, f"the key {KEY} cannot be used"),
@@ -130,10 +130,10 @@ def test_a_signature_damaged_in_transit_is_refused(kms: KmsServer, keys: CloudKm
     ],
 )
 def test_a_refusal_of_cloud_kms_is_reported(
-    kms: KmsServer, keys: CloudKmsKeys, code: int, status: str, raised: type[Exception], said: str
+    kms: KmsServer, keys: CloudKmsKeys, code: int, status: str, raised: type[Exception], message: str
 ) -> None:
     kms.refusal = (code, status)
-    with pytest.raises(raised, match=said):
+    with pytest.raises(raised, match=message):
         keys.sign(CLAIMS)
 
 

@@ -113,10 +113,10 @@ def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance:
 def test_the_second_session_makes_no_call_of_the_admin_api(instance: CloudSqlInstance) -> None:
     connect = _opener(instance)
     connect().close()
-    asked = len(instance.calls)
-    assert asked == 2
+    call_count = len(instance.calls)
+    assert call_count == 2
     connect().close()
-    assert len(instance.calls) == asked
+    assert len(instance.calls) == call_count
 
 
 def test_large_statements_and_answers_are_transferred(instance: CloudSqlInstance) -> None:
@@ -130,8 +130,8 @@ def test_when_all_backends_are_killed_the_next_checkout_works(
     instance: CloudSqlInstance, cluster: postgres.EmbeddedPostgres
 ) -> None:
     pool = Pool(_opener(instance), 4)
-    with pool.connection() as one, pool.connection() as two:
-        one.run("SELECT 1")
+    with pool.connection() as first_connection, pool.connection() as two:
+        first_connection.run("SELECT 1")
         two.run("SELECT 1")
     owner = connection_factory(cluster.url(postgres.OWNER))()
     owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)

@@ -30,45 +30,45 @@ def _put(storage: Storage, data: bytes, name: str = "a b/é#1.jsonl", encoding: 
     return StoredObject(bucket="bucket", name=name, generation=blob.generation)
 
 
-def _read(wanted: StoredObject) -> bytes:
-    with CloudStorage().open(wanted) as opened:
+def _read(stored_object: StoredObject) -> bytes:
+    with CloudStorage().open(stored_object) as opened:
         return opened.stream.read()
 
 
 @pytest.mark.parametrize("data", [b"", b"x", DATA[: 256 * 1024], DATA], ids=["empty", "small", "a chunk", "large"])
 def test_an_object_is_read_whole_and_in_ranges(storage: Storage, data: bytes) -> None:
-    wanted = _put(storage, data)
-    with CloudStorage().open(wanted) as opened:
+    stored_object = _put(storage, data)
+    with CloudStorage().open(stored_object) as opened:
         assert opened.size == len(data)
         assert opened.modified and opened.modified.year == 2026
-    assert _read(wanted) == data
+    assert _read(stored_object) == data
 
 
 def test_an_object_is_read_completely_although_the_connection_is_cut(storage: Storage) -> None:
-    wanted = _put(storage, DATA)
+    stored_object = _put(storage, DATA)
     reads = iter(range(1000))
     storage.fault = lambda request: "drop" if "alt=media" in request and next(reads) % 3 == 0 else ""
-    assert _read(wanted) == DATA
+    assert _read(stored_object) == DATA
 
 
 def test_an_object_compressed_in_transit_is_read_as_it_is_stored(storage: Storage) -> None:
     packed = gzip.compress(DATA)
-    wanted = _put(storage, packed, encoding="gzip")
-    with CloudStorage().open(wanted) as opened:
+    stored_object = _put(storage, packed, encoding="gzip")
+    with CloudStorage().open(stored_object) as opened:
         assert opened.packed
         assert gzip.GzipFile(fileobj=opened.stream).read() == DATA
 
 
 def test_an_overwritten_generation_of_an_object_is_reported_as_not_found(storage: Storage) -> None:
-    wanted = _put(storage, DATA)
+    stored_object = _put(storage, DATA)
     _put(storage, b"newer")
     with pytest.raises(NotFound, match="another object was written over it"):
-        _read(wanted)
+        _read(stored_object)
 
 
 def test_an_object_overwritten_while_it_is_read_is_not_mixed_with_the_new_one(storage: Storage) -> None:
-    wanted = _put(storage, DATA)
-    with CloudStorage().open(wanted) as opened:
+    stored_object = _put(storage, DATA)
+    with CloudStorage().open(stored_object) as opened:
         assert opened.stream.read(1000) == DATA[:1000]
         _put(storage, DATA[::-1])
         with pytest.raises(NotFound):
@@ -76,31 +76,31 @@ def test_an_object_overwritten_while_it_is_read_is_not_mixed_with_the_new_one(st
 
 
 def test_a_report_is_written_next_to_the_object_once(storage: Storage) -> None:
-    wanted = _put(storage, b"x")
+    stored_object = _put(storage, b"x")
     lines = [b"line %d\n" % number for number in range(100_000)]
-    assert CloudStorage().write_report(wanted, lines) is True
-    assert CloudStorage().write_report(wanted, [b"another"]) is False
-    assert storage.objects["bucket", wanted.report].data == b"".join(lines)
+    assert CloudStorage().write_report(stored_object, lines) is True
+    assert CloudStorage().write_report(stored_object, [b"another"]) is False
+    assert storage.objects["bucket", stored_object.report].data == b"".join(lines)
 
 
 def test_one_of_two_concurrent_reports_is_written(storage: Storage) -> None:
-    wanted = _put(storage, b"x")
+    stored_object = _put(storage, b"x")
 
     def lines() -> Iterator[bytes]:
         yield b"mine"
-        storage.put("bucket", wanted.report, b"theirs")
+        storage.put("bucket", stored_object.report, b"theirs")
 
-    assert CloudStorage().write_report(wanted, lines()) is False
-    assert storage.objects["bucket", wanted.report].data == b"theirs"
+    assert CloudStorage().write_report(stored_object, lines()) is False
+    assert storage.objects["bucket", stored_object.report].data == b"theirs"
 
 
 def test_a_report_that_fails_during_the_upload_leaves_no_object(storage: Storage) -> None:
-    wanted = _put(storage, b"x")
+    stored_object = _put(storage, b"x")
 
     def lines() -> Iterator[bytes]:
         yield b"y" * 300_000
         raise Unavailable("the database is not responding")
 
     with pytest.raises(Unavailable):
-        CloudStorage().write_report(wanted, lines())
-    assert ("bucket", wanted.report) not in storage.objects
+        CloudStorage().write_report(stored_object, lines())
+    assert ("bucket", stored_object.report) not in storage.objects

@@ -53,7 +53,7 @@ def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_databa
         "MNEMOSYNE_AUTH_MODE": "none",
         "PATH": "/usr/bin:/bin",
     }
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(app="entry_points.mcp_app()", body=body, heavy=heavy)],
         cwd=FUNCTIONS,
         env=environment,
@@ -61,7 +61,7 @@ def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_databa
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == "[]", (done.stdout, done.stderr)
+    assert completed.stdout.strip() == "[]", (completed.stdout, completed.stderr)
 
 
 def test_mcp_with_oauth_does_not_import_the_authorization_server() -> None:
@@ -76,11 +76,11 @@ def test_mcp_with_oauth_does_not_import_the_authorization_server() -> None:
     }
     program = PROGRAM.format(app="entry_points.mcp_app()", body=LIST, heavy=heavy)
     refused = program[: program.index("        assert")] + "        assert response.status_code == 401\n"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", refused + program[program.index("asyncio.run") :]],
         cwd=FUNCTIONS, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.strip() == "[]", (done.stdout, done.stderr)
+    assert completed.stdout.strip() == "[]", (completed.stdout, completed.stderr)
 
 
 def test_importing_main_connects_to_nothing_and_imports_no_adapter() -> None:

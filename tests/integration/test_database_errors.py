@@ -52,8 +52,8 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     name: str,
 ) -> None:
     begin, end, cause, cure = FAULTS[name]
-    one = request("a memory")
-    message = encode(LOCAL.namespace, [one], "")
+    ingest_request = request("a memory")
+    message = encode(LOCAL.namespace, [ingest_request], "")
     owner.script("SET default_transaction_read_only = off")
     owner.run_file(begin.format(database=database))
     pool.close()  # like connections opened after a failover
@@ -64,7 +64,10 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     owner.run_file(end.format(database=database))
     pool.close()
     assert _push(functions[1], *message) == 204
-    assert services.memories_of(LOCAL.namespace).statuses([one.request_id])[one.request_id].state is IngestState.STORED
+    assert (
+        services.memories_of(LOCAL.namespace).statuses([ingest_request.request_id])[ingest_request.request_id].state
+        is IngestState.STORED
+    )
     assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
 
 
@@ -102,7 +105,7 @@ def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
     assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
     owner.run_file(f"DROP TRIGGER time_out ON {table}")
     assert _push(functions[1], *message) == 204
-    statuses = services.memories_of(LOCAL.namespace).statuses([one.request_id for one in requests])
+    statuses = services.memories_of(LOCAL.namespace).statuses([request.request_id for request in requests])
     assert {status.state for status in statuses.values()} == {IngestState.STORED}
 
 
@@ -110,13 +113,13 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     services: FakeServices, pool: Pool, owner: Connection
 ) -> None:
     owner.script("REVOKE EXECUTE ON FUNCTION reported_outcome FROM mnemosyne_runtime")
-    (tool,) = [one for one in TOOLS if one.name == "ingest_status"]
+    (tool,) = [listed_tool for listed_tool in TOOLS if listed_tool.name == "ingest_status"]
     result = call(tool, {"request_id": str(request("a").request_id)}, LOCAL, services)
-    said = result.content[0].text  # type: ignore[union-attr]
+    text = result.content[0].text  # type: ignore[union-attr]
     assert result.is_error
-    assert "unavailable until the server's operator acts" in said
-    assert "this function lacks a right in the database" in said
-    assert "reported_outcome" not in said
+    assert "unavailable until the server's operator acts" in text
+    assert "this function lacks a right in the database" in text
+    assert "reported_outcome" not in text
 
 
 @pytest.mark.parametrize(

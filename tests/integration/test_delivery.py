@@ -43,9 +43,9 @@ def function() -> Iterator[Function]:
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[LocalQueue]:
-    made = LocalQueue(tmp_path / "queue.db")
-    yield made
-    made.close()
+    queue = LocalQueue(tmp_path / "queue.db")
+    yield queue
+    queue.close()
 
 
 def publish(queue: LocalQueue, count: int) -> None:
@@ -72,8 +72,8 @@ def test_slow_pushes_do_not_delay_others_while_a_thread_is_free(
     function.held = slow
     publish(queue, 40)
     with delivering(queue, function, tmp_path):
-        others = set(range(1, 41)) - slow
-        wait_until(lambda: set(function.delivered) == others, "every other message is delivered")
+        fast = set(range(1, 41)) - slow
+        wait_until(lambda: set(function.delivered) == fast, "every other message is delivered")
         publish(queue, 1)
         wait_until(lambda: 41 in function.delivered, "a message published meanwhile is delivered")
     assert sorted(function.delivered) == list(range(1, 42))
@@ -125,7 +125,7 @@ def test_a_message_scheduled_before_the_clock_was_set_back_is_due(queue: LocalQu
 def test_dev_refuses_a_damaged_queue_file_and_names_it(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "queue.db").write_bytes(content)
     command = [str(COMMAND), "dev", "--data-dir", str(tmp_path), "--port", str(free_port())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 1
-    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened" in done.stderr
-    assert "Traceback" not in done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert completed.returncode == 1
+    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened" in completed.stderr
+    assert "Traceback" not in completed.stderr

@@ -51,9 +51,9 @@ class Deployment:
 
     def json(self, *arguments: str) -> Any:
         """Run a command with --json and return what it prints."""
-        done = self.command(*arguments, "--json")
-        assert done.returncode == 0, done.stderr + done.stdout
-        return json.loads(done.stdout)
+        completed = self.command(*arguments, "--json")
+        assert completed.returncode == 0, completed.stderr + completed.stdout
+        return json.loads(completed.stdout)
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_dead_letters_are_listed_shown_redriven_and_dropped(deployment: Deployme
     of = ("--namespace", store.namespace)
     listed = deployment.command("dead-letters", "list", *of)
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["m0", "m1", "m2"], listed.stderr
-    shown = deployment.command("dead-letters", "show", "m1", *of)
-    assert "content 1" in shown.stdout
+    letter_text = deployment.command("dead-letters", "show", "m1", *of)
+    assert "content 1" in letter_text.stdout
     redriven = deployment.json("redrive", "--message-id", "m0", *of)
     assert [letter["message_id"] for letter in redriven["redriven"]] == ["m0"]
     dropped = deployment.command("dead-letters", "drop", "--all", "--yes", *of)
@@ -135,28 +135,28 @@ def test_a_list_is_printed_as_json(deployment: Deployment, arguments: tuple[str,
 
 
 def test_doctor_reports_no_problem_for_the_owner(deployment: Deployment) -> None:
-    done = deployment.command("doctor", "--json")
-    checks = {check["name"]: check for check in json.loads(done.stdout)}
-    assert {name for name, check in checks.items() if not check["ok"]} <= {"embedder"}, done.stdout
+    completed = deployment.command("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(completed.stdout)}
+    assert {name for name, check in checks.items() if not check["ok"]} <= {"embedder"}, completed.stdout
     assert {"postgresql", "schema", "embedding space", "role", "topic"} <= set(checks)
 
 
 def test_a_command_reports_the_reason_of_the_function(deployment: Deployment) -> None:
-    done = deployment.command("keys", "revoke", "abc")
-    assert done.returncode == 1
-    assert done.stderr.strip() == "mnemosyne: no key has the id abc"
+    completed = deployment.command("keys", "revoke", "abc")
+    assert completed.returncode == 1
+    assert completed.stderr.strip() == "mnemosyne: no key has the id abc"
 
 
 def test_a_workflow_that_fails_is_reported(deployment: Deployment) -> None:
     payload = {"code": 403, "message": "HTTP server responded with error code 403"}
     deployment.apis.workflows["memory-operate"] = lambda argument: failed(payload, "no right to call")
-    done = deployment.command("keys", "list")
-    assert done.returncode == 1
-    assert "no right to call" in done.stderr
+    completed = deployment.command("keys", "list")
+    assert completed.returncode == 1
+    assert "no right to call" in completed.stderr
 
 
 def test_requests_and_answers_are_encrypted_in_google_s_logs(deployment: Deployment, store: PostgresMemories) -> None:
     store_contents(store, "the canary sings")
     assert "canary" in deployment.command("export", "--namespace", store.namespace).stdout
-    kept = json.dumps(deployment.apis.executions)
-    assert not [word for word in ("canary", "export", store.namespace) if f'"{word}' in kept]
+    executions = json.dumps(deployment.apis.executions)
+    assert not [word for word in ("canary", "export", store.namespace) if f'"{word}' in executions]

@@ -77,16 +77,16 @@ def test_an_empty_database_is_reported_with_the_command_to_migrate(examine: Any)
 
 
 def test_an_embedding_space_that_differs_from_the_settings_is_reported(examine: Any) -> None:
-    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="offline")[
+    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="offline")[
         "embedding space"
     ]
-    assert "embeddings of gemini-embedding-001 at dimension 768" in seen["seen"]
-    assert "mnemosyne reembed" in seen["remedy"]
+    assert "embeddings of gemini-embedding-001 at dimension 768" in checks["seen"]
+    assert "mnemosyne reembed" in checks["remedy"]
 
 
 def test_settings_without_an_embedder_do_not_contradict_the_database(examine: Any) -> None:
-    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
-    assert (seen["ok"], seen["seen"]) == (True, "gemini-embedding-001 at dimension 768")
+    check = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
+    assert (check["ok"], check["seen"]) == (True, "gemini-embedding-001 at dimension 768")
 
 
 def test_the_owner_of_the_schema_passes_with_a_warning(examine: Any) -> None:
@@ -100,11 +100,11 @@ def test_as_the_owner_doctor_checks_the_functions_database_users(examine: Any) -
     assert (role["ok"], role["warning"]) == (True, False)
 
 
-@pytest.mark.parametrize(("user", "seen"), [("nobody", "does not exist"), (postgres.OWNER, "not bound")])
-def test_as_the_owner_doctor_names_a_function_s_user_with_wrong_rights(examine: Any, user: str, seen: str) -> None:
+@pytest.mark.parametrize(("user", "message"), [("nobody", "does not exist"), (postgres.OWNER, "not bound")])
+def test_as_the_owner_doctor_names_a_function_s_user_with_wrong_rights(examine: Any, user: str, message: str) -> None:
     role = examine(user=postgres.OWNER, MNEMOSYNE_RUNTIME_USERS=f"mcp=mcp,ingest={user}")["role"]
     assert not role["ok"]
-    assert role["seen"].startswith(user) and seen in role["seen"]
+    assert role["seen"].startswith(user) and message in role["seen"]
 
 
 def test_a_queue_that_cannot_be_written_is_reported(examine: Any) -> None:

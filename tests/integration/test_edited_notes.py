@@ -46,10 +46,10 @@ Way = Callable[[System, str, str, datetime], Ended]
 
 def _by_a_bucket(storage: Storage, system: System, name: str, text: str, modified: datetime) -> Ended:
     blob = storage.put("bucket", name, text.encode())
-    wanted = StoredObject(bucket="bucket", name=name, generation=blob.generation)
+    stored_object = StoredObject(bucket="bucket", name=name, generation=blob.generation)
     services: Any = system
-    import_object(NAMESPACE, wanted, services, message_id="1", budget=3600, pause=system.deliver)
-    _, line = map(json.loads, storage.objects["bucket", wanted.report].data.splitlines())
+    import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
+    _, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
     return Ended(line["state"], line["error"], line["note"])
 
 
@@ -59,8 +59,8 @@ def _by_the_console(system: System, name: str, text: str, modified: datetime) ->
     result: Any = call(by_name()["import_memories"], arguments, LOCAL, services)
     (item,) = result.structured_content["items"]
     system.deliver()
-    asked = {"request_ids": [item["request_id"]]}
-    answer: Any = call(by_name()["ingest_status"], asked, LOCAL, services)
+    request_ids = {"request_ids": [item["request_id"]]}
+    answer: Any = call(by_name()["ingest_status"], request_ids, LOCAL, services)
     (status,) = answer.structured_content["requests"]
     return Ended(status["state"], status.get("error"), status.get("note"))
 
@@ -88,7 +88,9 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
 def _versions(system: System) -> tuple[list[ExportedMemory], list[ExportedMemory]]:
     """Return the current memories, and the superseded ones."""
     exported = system.memories.export(100)
-    return [one for one in exported if not one.superseded_by_hash], [one for one in exported if one.superseded_by_hash]
+    return [memory for memory in exported if not memory.superseded_by_hash], [
+        memory for memory in exported if memory.superseded_by_hash
+    ]
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -135,8 +135,8 @@ class System:
             rounds += 1
 
     def statuses(self, requests: list[IngestRequest]) -> list[IngestStatus]:
-        known = self.functions["mcp"].memories_of("ns").statuses([one.request_id for one in requests])
-        return [known[one.request_id] for one in requests]
+        statuses = self.functions["mcp"].memories_of("ns").statuses([request.request_id for request in requests])
+        return [statuses[request.request_id] for request in requests]
 
     def search(self, text: str) -> search.SearchResult:
         mcp = self.functions["mcp"]
@@ -144,7 +144,11 @@ class System:
 
     def check(self) -> Check:
         """Return what `mnemosyne doctor` and `/health?deep=1` say about the embedder."""
-        (check,) = [one for one in doctor.examine_dependencies(self.functions["mcp"]) if one.name == "embedder"]
+        (check,) = [
+            examine_dependency
+            for examine_dependency in doctor.examine_dependencies(self.functions["mcp"])
+            if examine_dependency.name == "embedder"
+        ]
         return check
 
     def bought(self) -> Counter[str]:
@@ -166,9 +170,9 @@ def system(
     counted(["a long text, so that the tokenizer is loaded before it is timed"] * 100)
     with GeminiServer().serving() as gemini:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
-        made = System(gemini, lambda user: cluster.url(user, database), tmp_path)
-        yield made
-        made.close()
+        new_system = System(gemini, lambda user: cluster.url(user, database), tmp_path)
+        yield new_system
+        new_system.close()
 
 
 def _answers(status: int, message: str) -> Any:
@@ -230,18 +234,18 @@ def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
         assert (status.state, status.attempts >= ROUNDS) == (IngestState.QUEUED, True)
         assert cause in (status.error or "")
         assert cure in (status.error or "")
-    found = system.search("stored before the fault")
-    assert [hit.content for hit in found.hits] == ["stored before the fault"]
-    assert found.degraded
-    assert cause in found.degraded
-    assert "answered" not in found.degraded
+    hits = system.search("stored before the fault")
+    assert [hit.content for hit in hits.hits] == ["stored before the fault"]
+    assert hits.degraded
+    assert cause in hits.degraded
+    assert "answered" not in hits.degraded
     check = system.check()
     assert cause in check.seen
     assert cure in (check.remedy or "")
     assert check.remedy
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert bool(needed) == (name not in PASSING)
-    assert all(cause in one["error"] and cure in one["next_step"] for one in needed)
+    assert all(cause in letter["error"] and cure in letter["next_step"] for letter in needed)
     assert {"push_postponed", "embedder_failed"} <= {record.msg for record in caplog.records}
 
     system.gemini.fault = None
@@ -256,7 +260,7 @@ def test_a_fault_for_every_text_is_reported_with_its_fix_and_loses_no_memory(
 
 @pytest.mark.parametrize("shape", [shape for _, _, shape in SHAPES[:: len(SHAPES) // 2]])
 def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -> None:
-    others = [
+    other_requests = [
         *system.publish("before it", "and another"),
         *system.publish("alone"),
     ]
@@ -265,7 +269,7 @@ def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -
     system.deliver(lambda server: error(400, "blocked") if POISON in str(server.requests[-1]) else None)
 
     assert not system.topic
-    assert {status.state for status in system.statuses([*others, neighbour, another])} == {IngestState.STORED}
+    assert {status.state for status in system.statuses([*other_requests, neighbour, another])} == {IngestState.STORED}
     (failed,) = system.statuses([bad])
     assert (failed.state, "answered 400: blocked" in (failed.error or "")) == (IngestState.FAILED, True)
     assert system.check().ok
@@ -273,7 +277,7 @@ def test_a_400_for_one_text_fails_only_this_text(system: System, shape: Shape) -
     (again,) = system.publish(poisoned)
     system.deliver_once()
     assert system.statuses([again])[0].state is IngestState.STORED
-    assert all(system.bought()[other.embedded_text] == 1 for other in others)
+    assert all(system.bought()[other.embedded_text] == 1 for other in other_requests)
     # These texts were embedded before the service refused another text of their slice; the slice is then retried in
     # smaller parts.
-    assert all(system.bought()[one.embedded_text] <= 2 for one in (neighbour, another))
+    assert all(system.bought()[ingest_request.embedded_text] <= 2 for ingest_request in (neighbour, another))

@@ -44,14 +44,14 @@ NAMED_PLACES = ("pg_wal",)
 
 def files_with_the_canary(directory: Path) -> list[str]:
     """Return the files below a directory, without the excluded ones, that contain the canary."""
-    found = []
+    files_with_text = []
     for file in sorted(directory.rglob("*")):
         if not file.is_file() or not file.stat().st_size or file.relative_to(directory).parts[0] in NAMED_PLACES:
             continue
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if content.find(CANARY.encode()) >= 0:
-                found.append(str(file.relative_to(directory)))
-    return found
+                files_with_text.append(str(file.relative_to(directory)))
+    return files_with_text
 
 
 def tables_with_the_canary(cluster: postgres.EmbeddedPostgres, database: str) -> set[str]:
@@ -61,7 +61,7 @@ def tables_with_the_canary(cluster: postgres.EmbeddedPostgres, database: str) ->
         "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables"
         " WHERE schemaname = 'public' OR tablename = 'pg_statistic'"
     )
-    found = {
+    tables_with_text = {
         row["name"]
         for row in names
         if any(
@@ -70,7 +70,7 @@ def tables_with_the_canary(cluster: postgres.EmbeddedPostgres, database: str) ->
         )
     }
     owner.close()
-    return found
+    return tables_with_text
 
 
 @pytest.fixture
@@ -94,16 +94,16 @@ def _fill(letters: Letters) -> list[Push]:
         session=f"{CANARY} 6",
     )
     in_letter = request(f"A {CANARY} 7 in a dead letter", tags=("zoo",))
-    sent, mixed = push(everywhere), push(in_letter, request("A cup of coffee", tags=("bar",)), message_id="2")
+    delivery, mixed = push(everywhere), push(in_letter, request("A cup of coffee", tags=("bar",)), message_id="2")
     _deliver(letters, push(request("A glass of water"), message_id="0"))
-    _deliver(letters, sent)
+    _deliver(letters, delivery)
     memory_id = status_of(letters.memories, everywhere.request_id).memory_id
     assert memory_id
     rate(letters.memories, memory_id, 1, f"{CANARY} 9")
     letters.memories.update(memory_id, MemoryChange(title=f"{CANARY} 11"))
     letters.give_up(mixed)
     letters.give_up(push(request(f"{CANARY} 10", tags=("zoo",)), message_id="3"))
-    return [sent, mixed]
+    return [delivery, mixed]
 
 
 def _forget(database_url: str, directory: Path) -> str:
@@ -166,12 +166,12 @@ def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_no
         monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
         system = System(pool, tmp_path)
         blob = storage.put("bucket", "a.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-        stored = StoredObject(bucket="bucket", name="a.jsonl", generation=blob.generation)
-        _import(system, stored)
+        stored_object = StoredObject(bucket="bucket", name="a.jsonl", generation=blob.generation)
+        _import(system, stored_object)
         assert "public.memories" in tables_with_the_canary(cluster, database)
 
         _forget_the_zoo(system)
-        _import(system, stored)
+        _import(system, stored_object)
         system.queue.close()
     assert list_memories(system.memories) == []
     assert tables_with_the_canary(cluster, database) == set()
@@ -239,13 +239,13 @@ def _forget_the_zoo(system: System) -> None:
         pass
 
 
-def _import(system: System, stored: StoredObject) -> None:
+def _import(system: System, stored_object: StoredObject) -> None:
     services: Any = system
-    import_object(NAMESPACE, stored, services, message_id="1", budget=3600, pause=system.deliver)
+    import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
 
 
-def _deliver(services: FakeServices, sent: Push) -> None:
-    deliveries.store(sent, services)
+def _deliver(services: FakeServices, delivery: Push) -> None:
+    deliveries.store(delivery, services)
 
 
 def _analyze(cluster: postgres.EmbeddedPostgres, database: str) -> None:

@@ -16,9 +16,9 @@ NOTE = f"---\ntags: [zoo]\n---\n# {CANARY} note\n\nA note about a {CANARY}.\n"
 
 def _run(server: DevServer, *command: str) -> str:
     arguments = [str(REAL), *command, "--data-dir", str(server.directory / "data")]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    completed = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 def _store_in_every_way(server: DevServer, directory: Path) -> None:

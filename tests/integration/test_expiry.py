@@ -72,9 +72,9 @@ def expiry_of(services: FakeServices, memory_id: UUID) -> datetime | None:
 def test_each_tool_answers_for_an_expired_memory_as_if_its_row_were_removed(
     tool: str, services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
-    kept = store_content(services.memories, "The oolong is on shelf 7.", session="s")
+    memory_id = store_content(services.memories, "The oolong is on shelf 7.", session="s")
     gone = store_content(services.memories, "The oolong is on shelf 9 now.", session="s", tags=["gone"])
-    arguments = {name: value.format(id=kept) for name, value in ARGUMENTS[tool].items()}
+    arguments = {name: value.format(id=memory_id) for name, value in ARGUMENTS[tool].items()}
     expire(gone)
     before = call_tool(services, tool, **arguments)
     assert shared_database.owner.one("SELECT remove_expired(10) AS removed")["removed"] == 1
@@ -126,11 +126,11 @@ def test_a_content_whose_memory_has_expired_is_stored_as_a_new_memory(
 def test_a_redelivery_does_not_store_an_expired_memory_again(
     services: FakeServices, expire: Callable[[UUID], None]
 ) -> None:
-    made = request("oolong")
-    gone = store(services.memories, made)[made.request_id].memory_id
+    ingest_request = request("oolong")
+    gone = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
     assert gone
     expire(gone)
-    store(services.memories, made)
+    store(services.memories, ingest_request)
     assert list_memories(services.memories) == []
 
 
@@ -139,8 +139,8 @@ def test_a_memory_that_expired_before_it_was_stored_is_reported_as_deleted(servi
     message = decode(
         Published(data=body, attributes={"namespace": "ns"}, message_id="1", publish_time="2026-01-01T00:00:00Z")
     )
-    stored = ingest.store(message, memories=services.memories, embedder=EMBEDDER)
-    (outcome,) = stored.outcomes.values()
+    result = ingest.store(message, memories=services.memories, embedder=EMBEDDER)
+    (outcome,) = result.outcomes.values()
     assert (outcome.state, outcome.error) == (
         IngestState.DELETED,
         "it had expired at 2020-01-01T00:00:00Z",
@@ -161,7 +161,7 @@ def test_a_content_sent_twice_has_the_longer_of_the_two_lifetimes(
     first: dict[str, Any], second: dict[str, Any], expected: datetime | None, together: bool, services: FakeServices
 ) -> None:
     requests = [request("oolong", **first), request("oolong", **second)]
-    for delivery in [requests] if together else [[one] for one in requests]:
+    for delivery in [requests] if together else [[ingest_request] for ingest_request in requests]:
         outcomes = store(services.memories, *delivery)
     memory_id = outcomes[requests[1].request_id].memory_id
     assert memory_id
@@ -172,11 +172,11 @@ def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
 ) -> None:
     set_lifetimes(timedelta(days=7))
-    made = request("oolong")
-    memory_id = store(services.memories, made)[made.request_id].memory_id
+    ingest_request = request("oolong")
+    memory_id = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
     assert memory_id
     shared_database.owner.run("UPDATE memories SET expires_at = :soon WHERE id = :id", soon=SOON, id=memory_id)
-    store(services.memories, made)
+    store(services.memories, ingest_request)
     assert expiry_of(services, memory_id) == SOON
 
 
@@ -240,7 +240,7 @@ def system(shared_database: SharedDatabase) -> LocalSystem:
 def test_new_lifetimes_also_apply_to_stored_memories(
     services: FakeServices, system: LocalSystem, shared_database: SharedDatabase
 ) -> None:
-    old, pinned, given = (
+    old, pinned, expiring = (
         store_content(services.memories, "old"),
         store_content(services.memories, "pinned", pinned=True),
         store_content(services.memories, "given", expires_at=SOON),
@@ -254,7 +254,7 @@ def test_new_lifetimes_also_apply_to_stored_memories(
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 2
     assert services.memories.fetch(old) is None
     assert expiry_of(services, pinned) is None
-    assert expiry_of(services, given) == SOON
+    assert expiry_of(services, expiring) == SOON
     assert expiry_of(services, new)
     system.run(ClearRetention(namespace="ns"))
     list(pages(system, ApplyRetention(namespace="ns")))
@@ -271,7 +271,7 @@ def test_lifetimes_for_all_namespaces_do_not_change_namespaces_with_their_own(
     list(pages(system, ApplyRetention()))
     assert expiry_of(services, memory_id) is None
     listed = system.run(ListRetention())["namespaces"]
-    assert [(each["namespace"], each["default"], each["maximum"]) for each in listed] == [
+    assert [(row["namespace"], row["default"], row["maximum"]) for row in listed] == [
         ("", 86_400, None),
         ("ns", None, 86_400 * 365),
     ]
@@ -281,23 +281,23 @@ def test_expired_memories_are_removed_with_their_dependent_rows(
     services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
     gone = [store_content(services.memories, f"oolong {number}") for number in range(3)]
-    kept = store_content(services.memories, "sencha")
+    living = store_content(services.memories, "sencha")
     for memory_id in gone:
         expire(memory_id)
     retention = PostgresRetention(shared_database.connect_as_owner)
     assert [retention.remove_expired(), retention.remove_expired()] == [3, 0]
     for table in ("memories", "memory_words"):
         assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 1
-    assert services.memories.fetch(kept)
+    assert services.memories.fetch(living)
 
 
 def test_a_memory_that_expires_while_it_is_embedded_is_redelivered_and_not_stored(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
     for content in ("oolong", "oolong " * 200):  # the second has chunks
-        made = request(content, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+        ingest_request = request(content, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
         with pytest.raises(ItemUnavailable, match="expired while it was being stored"):
-            store(services.memories, made)
+            store(services.memories, ingest_request)
     for table in ("memories", "memory_chunks", "ingest_requests"):
         assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 0
 
@@ -305,13 +305,13 @@ def test_a_memory_that_expires_while_it_is_embedded_is_redelivered_and_not_store
 def test_an_expired_memory_is_reported_as_deleted_to_the_schemas_owner_too(
     services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:
-    made = request("oolong")
-    gone = store(services.memories, made)[made.request_id].memory_id
+    ingest_request = request("oolong")
+    gone = store(services.memories, ingest_request)[ingest_request.request_id].memory_id
     assert gone
     expire(gone)
     pool = Pool(shared_database.connect_as_owner, 1)
     as_owner = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
-    assert status_of(as_owner, made.request_id).state is IngestState.DELETED
+    assert status_of(as_owner, ingest_request.request_id).state is IngestState.DELETED
     assert [outcome.state for outcome in as_owner.outcomes(10, after=OutcomeCursor()).outcomes] == [IngestState.DELETED]
     pool.close()
 

@@ -61,11 +61,11 @@ def titles(services: FakeServices) -> list[str]:
 
 def test_a_forgotten_memory_makes_an_event_without_contents(services: FakeServices, feeds: PostgresChangeFeeds) -> None:
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
-    kept, gone = (store_content(services.memories, text, tags=[text]) for text in ("coffee", "tea"))
+    remaining, gone = (store_content(services.memories, text, tags=[text]) for text in ("coffee", "tea"))
     forget(services, TEA)
     page = services.memories.changes(100, after=ChangeCursor())
-    found = [(event.kind.value, event.memory_id, event.contents is None) for event in page.events]
-    assert found == [("created", kept, False), ("created", gone, True), ("forgotten", gone, True)]
+    events = [(event.kind.value, event.memory_id, event.contents is None) for event in page.events]
+    assert events == [("created", remaining, False), ("created", gone, True), ("forgotten", gone, True)]
 
 
 SELECTIONS = {
@@ -131,10 +131,10 @@ def test_a_memory_superseded_by_a_forgotten_one_gets_its_successor(services: Fak
 
 
 def test_memories_of_another_namespace_are_not_forgotten(services: FakeServices) -> None:
-    kept = store_content(services.memories_of("other"), "oolong")
+    other_memory = store_content(services.memories_of("other"), "oolong")
     store_content(services.memories, "oolong")
     forget(services)
-    assert [memory.id for memory in list_memories(services.memories_of("other"))] == [kept]
+    assert [memory.id for memory in list_memories(services.memories_of("other"))] == [other_memory]
 
 
 CHANGES: dict[str, Callable[[FakeServices, UUID], object]] = {
@@ -150,10 +150,10 @@ def test_a_dry_run_s_token_is_refused_if_the_selected_memories_changed(change: s
     store_content(services.memories, "sencha", tags=("tea",))
     token = services.memories.preview_forgetting(TEA, 1).token
     CHANGES[change](services, memory_id)
-    left = titles(services)
+    titles_before = titles(services)
     with pytest.raises(Conflict, match="make another dry run"):
         forgetting.begin(TEA, token, "", memories=services.memories)
-    assert titles(services) == left
+    assert titles(services) == titles_before
 
 
 def test_a_dry_run_s_token_is_refused_for_another_selection_or_namespace(services: FakeServices) -> None:
@@ -176,11 +176,11 @@ def test_a_selected_memory_published_before_the_forgetting_is_not_stored_later(
     services: FakeServices, deliveries: int
 ) -> None:
     forget(services, TEA)
-    made = request("a tea that was on its way", tags=("tea",))
+    ingest_request = request("a tea that was on its way", tags=("tea",))
     for _ in range(deliveries):
-        deliver(push(made, request("coffee", tags=("coffee",))), services)
+        deliver(push(ingest_request, request("coffee", tags=("coffee",))), services)
     assert titles(services) == ["coffee"]
-    status = status_of(services.memories, made.request_id)
+    status = status_of(services.memories, ingest_request.request_id)
     assert (status.state, "was forgotten" in (status.error or "")) == (IngestState.DELETED, True)
     assert services.memories.dead_letters(10) == []
 
@@ -193,37 +193,37 @@ def test_an_earlier_message_does_not_store_the_content_of_a_forgotten_memory(ser
 
 
 def test_a_memory_published_after_the_forgetting_is_stored(services: FakeServices) -> None:
-    made = request("oolong", tags=("tea",))
-    store(services.memories, made)
+    ingest_request = request("oolong", tags=("tea",))
+    store(services.memories, ingest_request)
     forget(services, TEA)
     deliver(push(request("oolong", tags=("tea",)), published=AFTER), services)
     assert titles(services) == ["oolong"]
 
 
 def test_a_redelivered_request_does_not_restore_its_forgotten_memory(services: FakeServices) -> None:
-    made = request("oolong")
-    deliver(push(made), services)
+    ingest_request = request("oolong")
+    deliver(push(ingest_request), services)
     forget(services)
     for published in (BEFORE, AFTER):
-        deliver(push(made, published=published), services)
+        deliver(push(ingest_request, published=published), services)
     assert titles(services) == []
 
 
 def test_a_memory_that_is_embedded_while_a_forgetting_begins_is_not_stored(services: FakeServices) -> None:
-    made = request("oolong", published=BEFORE)
-    with services.memories.claim([made]) as claim:
+    ingest_request = request("oolong", published=BEFORE)
+    with services.memories.claim([ingest_request]) as claim:
         forget(services)
         with pytest.raises(Unavailable, match="a forgetting has begun"):
-            claim.store(claim.new, [EMBEDDER.embed_documents([made.content])], EMBEDDER.model)
-    deliver(push(made), services)
+            claim.store(claim.new, [EMBEDDER.embed_documents([ingest_request.content])], EMBEDDER.model)
+    deliver(push(ingest_request), services)
     assert titles(services) == []
 
 
 def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:
-    made = request("a secret recipe for oolong")
-    services.memories.record_attempt([unstored(made, "the model has no quota for a secret recipe")])
+    ingest_request = request("a secret recipe for oolong")
+    services.memories.record_attempt([unstored(ingest_request, "the model has no quota for a secret recipe")])
     forget(services)
     row = shared_database.owner.one("SELECT state, error, note, provenance FROM ingest_requests")
     assert "secret" not in json.dumps(row.named)
@@ -233,12 +233,12 @@ def test_forgetting_clears_the_texts_of_a_queued_request_but_keeps_its_row(
 class Letters(FakeServices):
     """Services with a dead-lettered message."""
 
-    def give_up(self, sent: Push) -> None:
+    def give_up(self, delivery: Push) -> None:
         self.embedder.fault = ItemUnavailable("the model fails at this text")
         try:
             with suppress(ItemUnavailable):
-                give_up(sent, self)
-            give_up(sent, self)
+                give_up(delivery, self)
+            give_up(delivery, self)
         finally:
             self.embedder.fault = None
 
@@ -250,7 +250,7 @@ def letters(services: FakeServices) -> Letters:
 
 def _requests_in(letter: DeadLetter) -> list[str]:
     message = Published(message_id="1", data=letter.data, attributes=letter.attributes)
-    return [each.content for each in decode(message).requests]
+    return [request.content for request in decode(message).requests]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -281,18 +281,21 @@ def test_a_dead_letter_with_only_forgotten_memories_is_removed(letters: Letters,
     assert letters.memories.dead_letters(10) == []
 
 
-@pytest.mark.parametrize(("selection", "left"), [(ALL, 0), (TEA, 1)])
+@pytest.mark.parametrize(("selection", "remaining"), [(ALL, 0), (TEA, 1)])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_an_unreadable_dead_letter_is_removed_only_if_all_memories_are_forgotten(
-    letters: Letters, selection: Selection, left: int, when: str
+    letters: Letters, selection: Selection, remaining: int, when: str
 ) -> None:
-    sent = Published(
+    published = Published(
         message_id="1", data=b"not JSON", attributes={"namespace": "ns", FIRST_PUBLISHED: BEFORE.isoformat()}
     )
-    steps: list[Callable[[], object]] = [lambda: deliver(Push(sent, 1), letters), lambda: forget(letters, selection)]
+    steps: list[Callable[[], object]] = [
+        lambda: deliver(Push(published, 1), letters),
+        lambda: forget(letters, selection),
+    ]
     for step in steps if when == "before" else reversed(steps):
         step()
-    assert len(letters.memories.dead_letters(10)) == left
+    assert len(letters.memories.dead_letters(10)) == remaining
 
 
 def test_a_forgetting_that_was_interrupted_continues(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,14 +325,14 @@ def test_the_tool_makes_a_dry_run_and_forgets_with_its_token(services: FakeServi
         store_content(services.memories, f"tea {number}", tags=("tea",), timestamp=BEFORE + timedelta(days=number))
     arguments: dict[str, Any] = {"tags": ["tea"], "limit": 2}
     dry = answer_of(services, "forget_memories", **arguments)
-    assert ([each["beginning"] for each in dry["page"]], dry["memories"]) == (["tea 0", "tea 1"], 3)
+    assert ([memory["beginning"] for memory in dry["page"]], dry["memories"]) == (["tea 0", "tea 1"], 3)
     onward = answer_of(services, "forget_memories", **arguments, cursor=dry["next_cursor"])
-    assert ([each["beginning"] for each in onward["page"]], onward["token"]) == (["tea 2"], dry["token"])
+    assert ([memory["beginning"] for memory in onward["page"]], onward["token"]) == (["tea 2"], dry["token"])
     assert len(titles(services)) == 3
-    done = answer_of(services, "forget_memories", **arguments, token=dry["token"])
-    assert (done["memories"], done["left"], done["finished"]) == (3, 0, True)
-    again = answer_of(services, "forget_memories", forgetting_id=done["forgetting_id"])
-    assert again == done
+    completed = answer_of(services, "forget_memories", **arguments, token=dry["token"])
+    assert (completed["memories"], completed["left"], completed["finished"]) == (3, 0, True)
+    again = answer_of(services, "forget_memories", forgetting_id=completed["forgetting_id"])
+    assert again == completed
     assert "make another dry run" in error_of(services, "forget_memories", all=True, token=dry["token"])
     assert "give either ids, or filters" in error_of(services, "forget_memories")
 
@@ -345,16 +348,16 @@ def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServic
     services.memories.finish_forgetting(forgetting_id)
     assert forgetting.read(forgetting_id, memories=services.memories).finished_at is None
     later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"))
-    done = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
-    assert (done["left"], done["finished"], titles(services)) == (0, True, [])
+    completed = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
+    assert (completed["left"], completed["finished"], titles(services)) == (0, True, [])
 
 
 def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServices) -> None:
     old = store_content(services.memories, "oolong", tags=("tea",))
     forgetting_id = _begin(services, TEA)
-    made = request("oolong", tags=("tea",))
-    deliver(push(made, published=AFTER), services)
-    status = status_of(services.memories, made.request_id)
+    ingest_request = request("oolong", tags=("tea",))
+    deliver(push(ingest_request, published=AFTER), services)
+    status = status_of(services.memories, ingest_request.request_id)
     assert (status.state, status.memory_id != old) == (IngestState.STORED, True)
     proceed(services, forgetting_id)
     assert [memory.id for memory in list_memories(services.memories)] == [status.memory_id]
@@ -365,12 +368,12 @@ def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServic
 def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
     letters: Letters, shared_database: SharedDatabase, attempted: str
 ) -> None:
-    made = request("a secret pot of tea", tags=("tea",))
+    ingest_request = request("a secret pot of tea", tags=("tea",))
 
     def fail() -> None:
         letters.embedder.fault = Unavailable("the model is not responding")
         with pytest.raises(Unavailable):
-            deliver(push(made, request("coffee")), letters)
+            deliver(push(ingest_request, request("coffee")), letters)
         letters.embedder.fault = None
 
     if attempted == "before":
@@ -379,7 +382,7 @@ def test_a_forgotten_failed_request_keeps_no_words_of_its_content(
     if attempted == "during":
         fail()
     else:
-        deliver(push(made), letters)
+        deliver(push(ingest_request), letters)
     rows = shared_database.owner.run("SELECT CAST(to_jsonb(i) AS text) AS row FROM ingest_requests i")
     assert not [row["row"] for row in rows if "secret" in row["row"]]
 
@@ -405,8 +408,8 @@ def _message(*memories: object, message_id: str = "1") -> Push:
 def test_forgetting_all_memories_removes_the_texts_of_invalid_ones(
     letters: Letters, shared_database: SharedDatabase, when: str
 ) -> None:
-    sent = _message(INVALID, {"content": "oolong", "timestamp": "2026-05-20T12:00:00Z"})
-    steps: list[Callable[[], object]] = [lambda: letters.give_up(sent), lambda: forget(letters)]
+    half_invalid = _message(INVALID, {"content": "oolong", "timestamp": "2026-05-20T12:00:00Z"})
+    steps: list[Callable[[], object]] = [lambda: letters.give_up(half_invalid), lambda: forget(letters)]
     for step in steps if when == "before" else reversed(steps):
         step()
     assert letters.memories.dead_letters(10) == []
@@ -419,7 +422,7 @@ def _ids_in(letter: DeadLetter) -> set[UUID]:
 
 
 def test_a_rewritten_letter_keeps_its_invalid_memories_as_they_were(letters: Letters) -> None:
-    tea, coffee = ({"content": each, "timestamp": "2026-05-20T12:00:00Z", "tags": [each]} for each in ("tea", "coffee"))
+    tea, coffee = ({"content": tag, "timestamp": "2026-05-20T12:00:00Z", "tags": [tag]} for tag in ("tea", "coffee"))
     letters.give_up(_message(INVALID, tea, coffee))
     before = letters.memories.dead_letters(10)[0]
     ids = _ids_in(before)
@@ -475,7 +478,7 @@ def test_the_pages_of_a_dry_run_of_a_time_in_words_belong_to_one_set(services: F
     dry = answer_of(services, "forget_memories", **chosen)
     services.now = NOW + timedelta(minutes=5)
     rest = answer_of(services, "forget_memories", **chosen, token=dry["token"], cursor=dry["next_cursor"])
-    assert (rest["token"], [each["beginning"] for each in rest["page"]]) == (dry["token"], ["tea 2"])
+    assert (rest["token"], [memory["beginning"] for memory in rest["page"]]) == (dry["token"], ["tea 2"])
     assert len(titles(services)) == 3
 
 

@@ -25,9 +25,9 @@ VALUES (:namespace, '1', '', '{}', 'given up', now() - CAST(:days AS integer) * 
 """
 
 
-def _deliver(store: PostgresMemories, made: IngestRequest) -> IngestStatus:
-    message = IngestMessage("ns", (made,))
-    return ingest.store(message, memories=store, embedder=FakeEmbedder()).outcomes[made.request_id]
+def _deliver(store: PostgresMemories, ingest_request: IngestRequest) -> IngestStatus:
+    message = IngestMessage("ns", (ingest_request,))
+    return ingest.store(message, memories=store, embedder=FakeEmbedder()).outcomes[ingest_request.request_id]
 
 
 def _count_requests(owner: Connection) -> int:
@@ -66,11 +66,11 @@ def test_requests_are_removed_after_90_days_unless_a_record_or_a_dead_letter_ref
 
 def test_a_delivery_removes_a_bounded_number_of_old_requests(store: PostgresMemories, owner: Connection) -> None:
     owner.run(REQUESTS, state="duplicate", source=None, days=100, count=250)
-    left = []
+    remaining = []
     for n in range(3):
         _deliver(store, request(f"another {n}"))
-        left.append(_count_requests(owner))
-    assert left == [150, 50, 0]
+        remaining.append(_count_requests(owner))
+    assert remaining == [150, 50, 0]
 
 
 def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemories, owner: Connection) -> None:
@@ -83,13 +83,13 @@ def test_deliveries_of_duplicates_also_remove_old_requests(store: PostgresMemori
 def test_a_removed_request_that_is_published_again_is_a_duplicate_of_its_memory(
     store: PostgresMemories, owner: Connection
 ) -> None:
-    made = request("a")
-    stored = _deliver(store, made)
+    ingest_request = request("a")
+    status = _deliver(store, ingest_request)
     owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
     _deliver(store, request("another"))
-    assert store.statuses([made.request_id]) == {}
-    again = _deliver(store, made)
-    assert (again.state, again.memory_id) == (IngestState.DUPLICATE, stored.memory_id)
+    assert store.statuses([ingest_request.request_id]) == {}
+    again = _deliver(store, ingest_request)
+    assert (again.state, again.memory_id) == (IngestState.DUPLICATE, status.memory_id)
 
 
 def test_requests_of_another_namespace_are_not_removed(store: PostgresMemories, owner: Connection) -> None:

@@ -21,5 +21,5 @@ os._exit(0)
 
 
 def test_a_child_process_started_during_grpc_calls_does_not_crash() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert done.stdout == "0\n", done.stderr[-2000:]
+    completed = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert completed.stdout == "0\n", completed.stderr[-2000:]

@@ -76,14 +76,14 @@ def test_with_both_headers_x_serverless_authorization_is_checked_and_the_other_i
 def test_a_caller_without_the_invoker_role_does_not_reach_the_instance(
     google: Google, presented: str, status: int
 ) -> None:
-    made = {
+    credentials = {
         "Bearer eve": google.identity_token("eve@example.com", AUDIENCES[0]),
         "Bearer elsewhere": google.identity_token(ADA, "https://other.example"),
         "Bearer stripped": without_signature(google.identity_token(ADA, AUDIENCES[0])),
     }
-    shown = f"Bearer {made[presented]}" if presented in made else presented
+    authorization = f"Bearer {credentials[presented]}" if presented in credentials else presented
     with pytest.raises(Refused) as refused:
-        admit(Headers([("Authorization", shown)] if shown else []), google, AUDIENCES, [ADA])
+        admit(Headers([("Authorization", authorization)] if authorization else []), google, AUDIENCES, [ADA])
     assert refused.value.status == status
 
 
@@ -110,7 +110,9 @@ def test_an_instance_has_no_processor_between_requests(service: Service) -> None
     assert _list(service).status_code == 200
     (instance,) = service.instances
     tree = [instance.process, *instance.process.children(recursive=True)]
-    wait_until(lambda: {one.status() for one in tree} == {psutil.STATUS_STOPPED}, "every process of it is stopped")
+    wait_until(
+        lambda: {process.status() for process in tree} == {psutil.STATUS_STOPPED}, "every process of it is stopped"
+    )
     assert _list(service).status_code == 200
 
 

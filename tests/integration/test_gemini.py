@@ -33,8 +33,8 @@ def test_each_text_has_one_normalised_vector_of_the_requested_dimension(server: 
     assert [vector.shape for vector in vectors] == [(64,)] * 3
     assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-5)
     assert np.array_equal(vectors[0], vectors[2])
-    sent = server.requests[0]["requests"][0]
-    assert (sent["taskType"], sent["outputDimensionality"]) == ("RETRIEVAL_DOCUMENT", 64)
+    body = server.requests[0]["requests"][0]
+    assert (body["taskType"], body["outputDimensionality"]) == ("RETRIEVAL_DOCUMENT", 64)
 
 
 @pytest.mark.parametrize("model", ["gemini-embedding-001", "gemini-embedding-2"])
@@ -51,10 +51,10 @@ embedder = GeminiEmbedder("{model}", 64, VertexAi("test-project", "europe-west1"
 print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
 """
         environment = {**os.environ, **metadata.environment, "PYTHONPATH": "functions"}
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=ROOT, check=False
         )
-    assert done.stdout.strip() == "3 (64,)", done.stderr
+    assert completed.stdout.strip() == "3 (64,)", completed.stderr
     assert server.texts == 4
 
 
@@ -185,14 +185,14 @@ def test_vectors_of_calls_before_a_fault_are_not_computed_again(
     server: GeminiServer, texts_per_call: int, succeed: int, fault: tuple[int, Any]
 ) -> None:
     texts = [f"memory {number}" for number in range(210)]
-    answered = 0
+    answer_count = 0
 
     def fails_later(s: GeminiServer) -> tuple[int, Any] | None:
-        nonlocal answered
+        nonlocal answer_count
         if len(s.requests[-1]["requests"]) > texts_per_call:
             return error(400, "one text at a time")
-        answered += 1
-        return fault if answered > succeed else None
+        answer_count += 1
+        return fault if answer_count > succeed else None
 
     embedder = GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01)
     server.fault = fails_later

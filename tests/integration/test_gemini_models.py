@@ -41,14 +41,14 @@ def vertex(request: pytest.FixtureRequest) -> VertexAi | None:
     return place
 
 
-def whole(text: str, embedder: Embedder) -> Sequence[object]:
+def embed_all(text: str, embedder: Embedder) -> Sequence[object]:
     (vectors,) = embed_whole([text], embedder.chunk_limit, embedder.embed_documents)
     return vectors
 
 
 def texts_received(server: GeminiServer) -> list[str]:
     """Return the texts of all requests that the service received."""
-    requests = [one for body in server.requests for one in body.get("requests", [body])]
+    requests = [embed_request for body in server.requests for embed_request in body.get("requests", [body])]
     return [request["content"]["parts"][0]["text"] for request in requests]
 
 
@@ -71,7 +71,7 @@ def test_the_model_reads_each_sent_text_completely(
     embedder = GeminiEmbedder(model, 64, vertex)
     for shape in TEXTS[kind][:3]:
         text = shape(Random(kind), 12_000)
-        assert len(whole(text, embedder)) == len(chunks(text, embedder.chunk_limit))
+        assert len(embed_all(text, embedder)) == len(chunks(text, embedder.chunk_limit))
     assert server.embedded == texts_received(server)
 
 
@@ -84,7 +84,9 @@ def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: 
     calls = [body.get("requests", [body]) for body in server.requests]
     assert max(map(len, calls)) <= 100
     for call in calls:
-        assert sum(counted([one["content"]["parts"][0]["text"] for one in call])) <= VERTEX_CALL_TOKENS
+        assert (
+            sum(counted([embed_request["content"]["parts"][0]["text"] for embed_request in call])) <= VERTEX_CALL_TOKENS
+        )
     assert len(calls) < len(texts) / 5
 
 
@@ -94,8 +96,8 @@ def test_vertex_ai_is_asked_not_to_truncate_one_text_or_several(server: GeminiSe
     embedder.embed_documents(["tea"])
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    one, several, query = server.requests
-    for config in [one["embedContentConfig"], *(text["embedContentConfig"] for text in several["requests"])]:
+    single, several, query = server.requests
+    for config in [single["embedContentConfig"], *(text["embedContentConfig"] for text in several["requests"])]:
         assert config["autoTruncate"] is False
     assert query["embedContentConfig"]["autoTruncate"] is False
     assert [path.rpartition(":")[2] for path in server.paths] == ["embedContent", "batchEmbedContents", "embedContent"]
@@ -114,8 +116,10 @@ def test_a_text_that_the_service_rejects_as_too_long_is_stored_in_more_chunks(
     before, vectors, after = embed_whole(contents, embedder.chunk_limit, embedder.embed_documents)
     assert (len(before), len(after)) == (1, 1)
     assert len(vectors) > INPUT_TOKENS["gemini-embedding-2"] / INPUT_TOKENS[model]
-    read = [one.removeprefix("title: none | text: ") for one in server.embedded]
-    assert set(text.split()) == {word for one in read[-len(vectors) - 1 : -1] for word in one.split()}
+    read = [embedded_text.removeprefix("title: none | text: ") for embedded_text in server.embedded]
+    assert set(text.split()) == {
+        word for embedded_text in read[-len(vectors) - 1 : -1] for word in embedded_text.split()
+    }
     assert max(server.tokens(server.embedded)) <= INPUT_TOKENS[model]
     assert server.calls < 60
 
@@ -134,12 +138,12 @@ def test_a_refusal_because_of_length_is_recognized_in_each_known_wording(
     server: GeminiServer, vertex: VertexAi | None, message: str
 ) -> None:
     server.fault = lambda s: error(400, message) if max(map(len, sent_last(s))) > 1_000 else None
-    assert len(whole("some words " * 300, GeminiEmbedder("gemini-embedding-001", 64, vertex))) >= 3
+    assert len(embed_all("some words " * 300, GeminiEmbedder("gemini-embedding-001", 64, vertex))) >= 3
 
 
 def sent_last(server: GeminiServer) -> list[str]:
     body = server.requests[-1]
-    return [one["content"]["parts"][0]["text"] for one in body.get("requests", [body])]
+    return [embed_request["content"]["parts"][0]["text"] for embed_request in body.get("requests", [body])]
 
 
 def test_a_vector_of_a_truncated_text_is_not_used(server: GeminiServer) -> None:
@@ -169,7 +173,7 @@ def test_a_query_of_any_length_is_embedded_completely(
     text = " ".join(f"word{n}" for n in range(5_000))
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1.0, abs=1e-5)
     assert server.embedded == texts_received(server)
-    assert {word for one in server.embedded for word in one.split()} >= set(text.split())
+    assert {word for embedded_text in server.embedded for word in embedded_text.split()} >= set(text.split())
 
 
 @pytest.mark.parametrize("dimension", [128, 768, 1536, 3072])

@@ -38,7 +38,7 @@ def holds(shared_database: SharedDatabase) -> PostgresHolds:
 
 
 @pytest.fixture
-def held(services: FakeServices, holds: PostgresHolds) -> UUID:
+def hold_id(services: FakeServices, holds: PostgresHolds) -> UUID:
     """A memory under a hold."""
     holds.place("ns", HELD, REASON, "somebody")
     return store_content(services.memories, "oolong", tags=("case 7",))
@@ -59,19 +59,19 @@ REMOVALS: dict[str, Callable[[FakeServices, UUID], object]] = {
 
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_a_held_memory_cannot_be_deleted_and_the_error_has_the_reason(
-    removal: str, services: FakeServices, held: UUID
+    removal: str, services: FakeServices, hold_id: UUID
 ) -> None:
     other = store_content(services.memories, "sencha")
     with pytest.raises(Conflict, match=f"legal hold .*{REASON}"):
-        REMOVALS[removal](services, held)
-    memory = services.memories.fetch(held)
+        REMOVALS[removal](services, hold_id)
+    memory = services.memories.fetch(hold_id)
     assert memory
     assert memory.tags == ("case 7",)
     assert services.memories.delete(other)
 
 
-def test_a_tool_that_refuses_to_delete_a_held_memory_gives_the_reason(services: FakeServices, held: UUID) -> None:
-    assert REASON in error_of(services, "delete_memory", id=str(held))
+def test_a_tool_that_refuses_to_delete_a_held_memory_gives_the_reason(services: FakeServices, hold_id: UUID) -> None:
+    assert REASON in error_of(services, "delete_memory", id=str(hold_id))
     dry = answer_of(services, "forget_memories", all=True)
     assert [hold["reason"] for hold in dry["holds"]] == [REASON]
     assert REASON in error_of(services, "forget_memories", all=True, token=dry["token"])
@@ -89,9 +89,11 @@ def test_the_record_for_people_has_the_hold_of_the_memory(services: FakeServices
     assert "hold" not in answer_of(services, "get_memory", id=str(memory_id), neighbours=True)
 
 
-def test_a_caller_who_may_not_delete_a_held_memory_does_not_read_the_reason(services: FakeServices, held: UUID) -> None:
+def test_a_caller_who_may_not_delete_a_held_memory_does_not_read_the_reason(
+    services: FakeServices, hold_id: UUID
+) -> None:
     reader = Principal(id="reader", namespace="ns", scopes=frozenset({Scope.READ}))
-    result = call(GET_MEMORY, {"id": str(held), "neighbours": True}, reader, services)
+    result = call(GET_MEMORY, {"id": str(hold_id), "neighbours": True}, reader, services)
     assert result.structured_content
     assert REASON not in str(result)
 
@@ -125,8 +127,8 @@ def test_a_hold_makes_an_expired_memory_visible_if_its_row_is_not_removed_yet(
     shared_database.owner.run("UPDATE memories SET expires_at = now() - interval '1 minute'")
     hold_id = holds.place("ns", HELD, REASON, "somebody")
     assert PostgresRetention(shared_database.connect_as_owner).remove_expired() == 0
-    made = request("oolong", tags=("case 7",))
-    assert store(services.memories, made)[made.request_id].memory_id == memory_id
+    ingest_request = request("oolong", tags=("case 7",))
+    assert store(services.memories, ingest_request)[ingest_request.request_id].memory_id == memory_id
     while holds.suspend("ns", hold_id):
         pass
     assert [memory.id for memory in list_memories(services.memories)] == [memory_id]
@@ -164,7 +166,7 @@ def test_a_hold_that_is_placed_during_a_forgetting_stops_it(services: FakeServic
     assert titles(services) == []
 
 
-def test_a_hold_applies_only_to_its_memories_and_namespace(services: FakeServices, held: UUID) -> None:
+def test_a_hold_applies_only_to_its_memories_and_namespace(services: FakeServices, hold_id: UUID) -> None:
     other = services.memories_of("other")
     assert other.delete(store_content(other, "oolong", tags=("case 7",)))
     assert services.memories.delete(store_content(services.memories, "sencha", tags=("case 8",)))
@@ -191,8 +193,8 @@ def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(
     name = ExternalId("notes", "7")
 
     def version(*tags: str, at: datetime) -> IngestStatus:
-        made = request("oolong", external_id=name, tags=tags, timestamp=at, published=datetime.now(UTC))
-        return store(services.memories, made)[made.request_id]
+        ingest_request = request("oolong", external_id=name, tags=tags, timestamp=at, published=datetime.now(UTC))
+        return store(services.memories, ingest_request)[ingest_request.request_id]
 
     version("case 7", at=datetime(2026, 1, 1, tzinfo=UTC))
     holds.place("ns", HELD, REASON, "somebody")

@@ -39,9 +39,9 @@ class Two:
 
     def __init__(self, store: PostgresMemories) -> None:
         self.services = FakeServices(store)
-        asked = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
-        (self.ada,) = self._store("ada", asked)
-        self.request_id = asked.request_id
+        ingest_request = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
+        (self.ada,) = self._store("ada", ingest_request)
+        self.request_id = ingest_request.request_id
         (self.bob,) = self._store("bob", request("green tea"))
         rate(store_of(store, "ada"), self.ada, 1, "useful")
         dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
@@ -54,8 +54,8 @@ class Two:
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))
-        stored = ingest.store(message, memories=self.services.memories_of(namespace), embedder=self.services.embedder)
-        return [id_ for one in requests if (id_ := stored.outcomes[one.request_id].memory_id)]
+        result = ingest.store(message, memories=self.services.memories_of(namespace), embedder=self.services.embedder)
+        return [id_ for request in requests if (id_ := result.outcomes[request.request_id].memory_id)]
 
     def call(self, caller: Principal, tool: str, **arguments: Any) -> Any:
         return call(by_name()[tool], arguments, caller, self.services)
@@ -101,13 +101,13 @@ def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(
 
     def answer(ids: dict[str, str]) -> str:
         filled = {
-            name: [ids.get(one, one) for one in value] if isinstance(value, list) else ids.get(value, value)
+            name: [ids.get(element, element) for element in value] if isinstance(value, list) else ids.get(value, value)
             for name, value in arguments.items()
         }
-        said = _text_of(two.call(BOB, tool, **filled))
-        for placeholder, known in ids.items():
-            said = said.replace(known, placeholder)
-        return re.sub("begins with [0-9a-f]+|[0-9a-f]{64}", "", said)  # digests of the ids
+        text = _text_of(two.call(BOB, tool, **filled))
+        for placeholder, real_id in ids.items():
+            text = text.replace(real_id, placeholder)
+        return re.sub("begins with [0-9a-f]+|[0-9a-f]{64}", "", text)  # digests of the ids
 
     assert answer(other) == answer(unknown)
     assert SECRET in _text_of(two.call(ADA, "get_memory", id=str(two.ada)))
@@ -149,9 +149,9 @@ def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, quer
     ],
 )
 def test_no_answer_contains_data_of_another_namespace(two: Two, tool: str, arguments: dict[str, Any]) -> None:
-    said = _text_of(two.call(BOB, tool, **arguments))
+    text = _text_of(two.call(BOB, tool, **arguments))
     assert not any(
-        one in said for one in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
+        secret in text for secret in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
     )
 
 
@@ -164,8 +164,8 @@ def test_a_cursor_of_another_namespace_shows_only_the_caller_s_memories(two: Two
 def test_the_same_content_in_another_namespace_is_not_a_duplicate(two: Two) -> None:
     for namespace in ("ada", "bob"):
         message = IngestMessage(namespace, (request(SECRET),))
-        stored = ingest.store(message, memories=two.services.memories_of(namespace), embedder=two.services.embedder)
-        assert [outcome.state for outcome in stored.outcomes.values()] == ["stored"]
+        result = ingest.store(message, memories=two.services.memories_of(namespace), embedder=two.services.embedder)
+        assert [outcome.state for outcome in result.outcomes.values()] == ["stored"]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -266,8 +266,8 @@ def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
     keeper = api_keys.PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
-    found = api_keys.PostgresApiKeys(pool).find(key.id)
-    assert found == key
+    read_key = api_keys.PostgresApiKeys(pool).find(key.id)
+    assert read_key == key
     for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
         with permission_denied(), pool.connection() as connection:
             connection.script(statement)

@@ -100,7 +100,7 @@ def test_memories_of_other_namespaces_cause_no_warning(
 
 
 @pytest.mark.parametrize(
-    ("contents", "user", "seen", "is_warning"),
+    ("contents", "user", "expected", "is_warning"),
     [
         ([], postgres.RUNTIME_USER, "none detected, of 0 sampled memories", False),
         (ENGLISH, postgres.RUNTIME_USER, "en 18, of 18 sampled memories", False),
@@ -113,7 +113,7 @@ def test_doctor_warns_and_succeeds(
     new_database: Callable[..., str],
     contents: list[str],
     user: str,
-    seen: str,
+    expected: str,
     is_warning: bool,
     tmp_path: Path,
 ) -> None:
@@ -129,7 +129,7 @@ def test_doctor_warns_and_succeeds(
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(user, name), "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
     result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)
     (check,) = [check for check in json.loads(result.stdout) if check["name"] == "languages"]
-    assert seen in check["seen"]
+    assert expected in check["seen"]
     assert (check["ok"], check["warning"], bool(check["remedy"])) == (True, is_warning, is_warning)
     printed = CliRunner().invoke(cli, ["doctor"], env=environment)
     assert ("warn   languages" in printed.stdout, printed.stdout.count("→")) == (is_warning, int(is_warning))

@@ -60,7 +60,7 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-def _stored(store: PostgresMemories, namespace: str, *contents: str) -> None:
+def _store(store: PostgresMemories, namespace: str, *contents: str) -> None:
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
     ingest.store(message, memories=store_of(store, namespace), embedder=FakeEmbedder())
 
@@ -88,39 +88,43 @@ def test_names_codes_and_a_few_words_have_no_known_language(owner: Connection) -
 def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: PostgresMemories) -> None:
     missed = []
     for number, (query, content) in enumerate(INFLECTED):
-        _stored(store, f"alone {number}", content)
+        _store(store, f"alone {number}", content)
         if not _search(store, f"alone {number}", query):
             missed.append((query, content))
     assert missed == []
 
 
 def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: PostgresMemories) -> None:
-    _stored(store, "mixed", "The invoices are in the blue folder", *(content for _, content in INFLECTED))
+    _store(store, "mixed", "The invoices are in the blue folder", *(content for _, content in INFLECTED))
     missed = [pair for pair in INFLECTED if pair[1] not in _search(store, "mixed", pair[0])]
     assert missed == []
 
 
-@pytest.mark.parametrize("others", [(), ("The invoices are in the blue folder",)], ids=["alone", "among English"])
-def test_english_stems_conflate_no_words_of_other_languages(store: PostgresMemories, others: tuple[str, ...]) -> None:
-    found = []
+@pytest.mark.parametrize(
+    "other_contents", [(), ("The invoices are in the blue folder",)], ids=["alone", "among English"]
+)
+def test_english_stems_conflate_no_words_of_other_languages(
+    store: PostgresMemories, other_contents: tuple[str, ...]
+) -> None:
+    conflated = []
     for number, (query, content) in enumerate(NOT_CONFLATED):
-        _stored(store, f"{number} {others}", content, *others)
-        if content in _search(store, f"{number} {others}", query):
-            found.append((query, content))
-    assert found == []
+        _store(store, f"{number} {other_contents}", content, *other_contents)
+        if content in _search(store, f"{number} {other_contents}", query):
+            conflated.append((query, content))
+    assert conflated == []
 
 
 def test_function_words_of_a_question_find_no_memories(store: PostgresMemories) -> None:
-    found = []
+    matching = []
     for number, (query, content) in enumerate(FUNCTION_WORDS):
-        _stored(store, f"alone {number}", content)
+        _store(store, f"alone {number}", content)
         if _search(store, f"alone {number}", query):
-            found.append((query, content))
-    assert found == []
+            matching.append((query, content))
+    assert matching == []
 
 
 def test_a_new_title_may_change_the_language_and_the_words(store: PostgresMemories, owner: Connection) -> None:
-    _stored(store, "titles", "Bezahlte Rechnungen 2026")
+    _store(store, "titles", "Bezahlte Rechnungen 2026")
     assert _search(store, "titles", "Rechnung") == []
     owner.run("UPDATE memories SET title = 'Das ist nicht von der Bank' WHERE namespace = 'titles'")
     assert _search(store, "titles", "Rechnung") == ["Bezahlte Rechnungen 2026"]

@@ -83,33 +83,34 @@ class World:
         expires_at = None if lifetime is None else now.replace(microsecond=0) + lifetime
         return request(self.dice.choice(CONTENTS), expires_at=expires_at, published=now)
 
-    def record(self, made: IngestRequest, outcome: IngestStatus) -> None:
+    def record(self, ingest_request: IngestRequest, outcome: IngestStatus) -> None:
         """Apply a delivered request to the model, and compare its outcome."""
         model = self.model
-        model.settled.append(made)
-        model.expired.pop(made.content, None)
-        life = model.alive.get(made.content)
-        if life is None and made.request_id in model.forgotten:
+        model.settled.append(ingest_request)
+        model.expired.pop(ingest_request.content, None)
+        life = model.alive.get(ingest_request.content)
+        if life is None and ingest_request.request_id in model.forgotten:
             assert outcome.state is IngestState.DELETED
             return
         assert outcome.memory_id
         if life is None:
             assert outcome.state is IngestState.STORED
-            model.alive[made.content] = Life(outcome.memory_id, made.expires_at)
+            model.alive[ingest_request.content] = Life(outcome.memory_id, ingest_request.expires_at)
         else:
             assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, life.id)
-            life.given = None if None in (life.given, made.expires_at) else max(life.given, made.expires_at)  # type: ignore[type-var]
-        stored = self.services.memories.fetch(outcome.memory_id)
-        assert stored
-        assert stored.expires_at == (None if model.hold else model.alive[made.content].given)
+            expires_at = ingest_request.expires_at
+            life.given = None if None in (life.given, expires_at) else max(life.given, expires_at)  # type: ignore[type-var]
+        memory = self.services.memories.fetch(outcome.memory_id)
+        assert memory
+        assert memory.expires_at == (None if model.hold else model.alive[ingest_request.content].given)
 
     def taken(self, requests: list[IngestRequest]) -> IngestRequest | None:
         return requests.pop(self.dice.randrange(len(requests))) if requests else None
 
 
 def _send(world: World) -> None:
-    made = world.new_request()
-    world.record(made, store(world.services.memories, made)[made.request_id])
+    ingest_request = world.new_request()
+    world.record(ingest_request, store(world.services.memories, ingest_request)[ingest_request.request_id])
 
 
 def _publish(world: World) -> None:
@@ -117,38 +118,42 @@ def _publish(world: World) -> None:
 
 
 def _deliver(world: World) -> None:
-    if made := world.taken(world.model.on_the_way):
-        deliveries.store(push(made, published=_published(made)), world.services)
-        world.record(made, status_of(world.services.memories, made.request_id))
+    if ingest_request := world.taken(world.model.on_the_way):
+        deliveries.store(push(ingest_request, published=_published(ingest_request)), world.services)
+        world.record(ingest_request, status_of(world.services.memories, ingest_request.request_id))
 
 
 def _give_up(world: World) -> None:
-    if made := world.taken(world.model.on_the_way):
-        world.services.give_up(push(made, published=_published(made), message_id=str(made.request_id)))
-        status = status_of(world.services.memories, made.request_id)
-        if made.content in world.model.alive or made.request_id in world.model.forgotten:
-            world.record(made, status)
+    if ingest_request := world.taken(world.model.on_the_way):
+        world.services.give_up(
+            push(ingest_request, published=_published(ingest_request), message_id=str(ingest_request.request_id))
+        )
+        status = status_of(world.services.memories, ingest_request.request_id)
+        if ingest_request.content in world.model.alive or ingest_request.request_id in world.model.forgotten:
+            world.record(ingest_request, status)
         else:
             assert status.state is IngestState.DEAD_LETTERED
-            world.model.expired.pop(made.content, None)
-            world.model.letters.append(made)
+            world.model.expired.pop(ingest_request.content, None)
+            world.model.letters.append(ingest_request)
 
 
 def _redrive(world: World) -> None:
-    if made := world.taken(world.model.letters):
-        dead_letters.redrive(str(made.request_id), memories=world.services.memories, queue=world.services.queue)
+    if ingest_request := world.taken(world.model.letters):
+        dead_letters.redrive(
+            str(ingest_request.request_id), memories=world.services.memories, queue=world.services.queue
+        )
         ((data, attributes),) = world.services.queue.messages
         world.services.queue.messages.clear()
         published = Published(message_id="again", data=data, attributes=attributes)
         deliveries.store(Push(published, 1), world.services)
-        world.record(made, status_of(world.services.memories, made.request_id))
+        world.record(ingest_request, status_of(world.services.memories, ingest_request.request_id))
 
 
 def _redeliver(world: World) -> None:
     if world.model.settled:
-        made = world.dice.choice(world.model.settled)
-        world.model.expired.pop(made.content, None)
-        deliveries.store(push(made, published=_published(made)), world.services)
+        ingest_request = world.dice.choice(world.model.settled)
+        world.model.expired.pop(ingest_request.content, None)
+        deliveries.store(push(ingest_request, published=_published(ingest_request)), world.services)
 
 
 def _expire(world: World) -> None:
@@ -186,7 +191,7 @@ def _forget(world: World) -> None:
     if _allowed(world, lambda: forget(world.services)):
         model.alive.clear()
         model.expired.clear()
-        model.forgotten |= {made.request_id for made in (*model.on_the_way, *model.letters)}
+        model.forgotten |= {ingest_request.request_id for ingest_request in (*model.on_the_way, *model.letters)}
         model.letters.clear()
         assert world.services.memories.dead_letters(10) == []
 
@@ -216,9 +221,9 @@ def _allowed(world: World, action: Callable[[], object]) -> bool:
     return True
 
 
-def _published(made: IngestRequest) -> datetime:
-    assert made.published
-    return made.published
+def _published(ingest_request: IngestRequest) -> datetime:
+    assert ingest_request.published
+    return ingest_request.published
 
 
 STEP_FUNCTIONS = (

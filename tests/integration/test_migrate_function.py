@@ -96,7 +96,7 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
 
 def test_migrate_applies_pending_migrations_and_the_second_time_none(migrating: Any) -> None:
     client, _ = migrating()
-    assert client.post("/").json()["applied"] == [one.label for one in migrations.bundled()]
+    assert client.post("/").json()["applied"] == [migration.label for migration in migrations.bundled()]
     assert client.post("/").json() == {"applied": []}
 
 
@@ -180,7 +180,7 @@ def test_a_failed_migration_is_returned_and_logged_with_file_sqlstate_and_messag
     assert "CREATE TABLE" not in log.getvalue()
 
 
-@pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda one: one.action)
+@pytest.mark.parametrize("operation", [ListKeys(), ListQuotas(), ListGrants()], ids=lambda operation: operation.action)
 def test_each_other_failure_is_returned_and_logged_with_its_cause(
     migrating: Any, log: io.StringIO, operation: Operation
 ) -> None:
@@ -269,11 +269,11 @@ def test_migrate_lists_and_ends_grants(migrating: Any, cluster: postgres.Embedde
     owner.close()
     deployment = CalledDirectly(client)
     listed = deployment.run(ListGrants(person="Ada@example.com"))["grants"]
-    assert [one["id"][-1] for one in listed] == ["0", "2"]
+    assert [grant["id"][-1] for grant in listed] == ["0", "2"]
     revoked = deployment.run(RevokeGrants(person="ada@example.com"))["revoked"]
-    assert [one[-1] for one in revoked] == ["0", "2"]
-    (left,) = deployment.run(ListGrants())["grants"]
-    assert left["person"] == "bob@example.com"
+    assert [grant_id[-1] for grant_id in revoked] == ["0", "2"]
+    (grant,) = deployment.run(ListGrants())["grants"]
+    assert grant["person"] == "bob@example.com"
     with pytest.raises(NotFound):
         deployment.run(RevokeGrants(ids=[UUID(listed[0]["id"])]))
 
@@ -301,19 +301,19 @@ def test_an_answer_of_any_length_is_transferred_within_the_limits_of_workflows(l
 def test_the_data_that_a_workflow_keeps_does_not_contain_the_request_or_the_answer_in_plain_text() -> None:
     deployment = CalledDirectly(_app(lambda *call: {"content": "the canary sings"}), token="a-token")
     assert deployment.run(ListDeadLetters(namespace="canary")) == {"content": "the canary sings"}
-    kept = json.dumps(deployment.bodies)
-    assert not [word for word in ("canary", "a-token", "dead_letter_list") if word in kept]
+    bodies = json.dumps(deployment.bodies)
+    assert not [word for word in ("canary", "a-token", "dead_letter_list") if word in bodies]
 
 
 def test_an_answer_cannot_be_read_as_a_request_or_by_another_process() -> None:
-    here, there, other = KeyPair(), KeyPair(), KeyPair()
-    sealed = here.channel(there.public).seal(b"x", ANSWER)
-    assert there.channel(here.public).open(sealed, ANSWER) == b"x"
-    for channel, kind in ((there.channel(here.public), REQUEST), (other.channel(here.public), ANSWER)):
+    own_key, database_key, other = KeyPair(), KeyPair(), KeyPair()
+    sealed = own_key.channel(database_key.public).seal(b"x", ANSWER)
+    assert database_key.channel(own_key.public).open(sealed, ANSWER) == b"x"
+    for channel, kind in ((database_key.channel(own_key.public), REQUEST), (other.channel(own_key.public), ANSWER)):
         with pytest.raises(InvalidRequest):
             channel.open(sealed, kind)
     with pytest.raises(InvalidRequest):
-        here.channel("AAAA")
+        own_key.channel("AAAA")
 
 
 def test_after_a_restart_of_the_function_the_caller_retries_with_its_new_key() -> None:

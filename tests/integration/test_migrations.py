@@ -87,12 +87,12 @@ def test_an_additional_right_is_revoked_when_the_rights_are_applied_again(owner:
 def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     changed = [
-        replace(one, sql=one.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
-        if one.name == "02_memory_quality"
-        else one
-        for one in migrations.bundled()
+        replace(migration, sql=migration.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
+        if migration.name == "02_memory_quality"
+        else migration
+        for migration in migrations.bundled()
     ]
-    assert [one.label for one in migrations.migrate(owner, changed, space=SMALL)] == ["02_memory_quality"]
+    assert [migration.label for migration in migrations.migrate(owner, changed, space=SMALL)] == ["02_memory_quality"]
     assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.25)
     assert migrations.migrate(owner, changed, space=SMALL) == []
 
@@ -100,12 +100,12 @@ def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connectio
 def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     broken = [
-        replace(one, sql=one.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
-        if one.name == "02_memory_quality"
-        else replace(one, sql=one.sql + "SELECT no_such_function();")
-        if one.name == "12_find_api_key"
-        else one
-        for one in migrations.bundled()
+        replace(migration, sql=migration.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
+        if migration.name == "02_memory_quality"
+        else replace(migration, sql=migration.sql + "SELECT no_such_function();")
+        if migration.name == "12_find_api_key"
+        else migration
+        for migration in migrations.bundled()
     ]
     with pytest.raises(MigrationFailed):
         migrations.migrate(owner, broken, space=SMALL)
@@ -163,14 +163,16 @@ def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
 
 def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    newest = max(one.version or 0 for one in migrations.bundled())
+    newest = max(migration.version or 0 for migration in migrations.bundled())
     older = [
-        replace(one, sql=f"{one.sql}-- as it was") if one.version is None else one
-        for one in migrations.bundled()
-        if one.version != newest
+        replace(migration, sql=f"{migration.sql}-- as it was") if migration.version is None else migration
+        for migration in migrations.bundled()
+        if migration.version != newest
     ]
     assert migrations.migrate(owner, older, space=SMALL) == []
-    assert [one.version for one in migrations.status(owner, older)] == [one.version for one in older]
+    assert [migration.version for migration in migrations.status(owner, older)] == [
+        migration.version for migration in older
+    ]
 
 
 @pytest.mark.parametrize("words", [5, 60, 200, 2_000])
@@ -203,6 +205,6 @@ def test_the_migrate_command_needs_only_the_database_url(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", cluster.url(postgres.OWNER, new_database(empty=True)))
-    done = CliRunner().invoke(cli, ["migrate", "--json"])
-    assert done.exit_code == 0, done.output
-    assert all(one["applied_at"] for one in json.loads(done.stdout))
+    completed = CliRunner().invoke(cli, ["migrate", "--json"])
+    assert completed.exit_code == 0, completed.output
+    assert all(load["applied_at"] for load in json.loads(completed.stdout))

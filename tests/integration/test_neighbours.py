@@ -16,17 +16,17 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 
 
 def _rows_read(owner: Connection) -> int:
-    asked = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID)
+    search_query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID)
     with owner.transaction():
         owner.run(
             memories_sql.FIND_CANDIDATES,
             namespace="ns",
-            mode=asked.mode.value,
-            query=asked.query,
+            mode=search_query.mode.value,
+            query=search_query.query,
             vector=rows.vector_text(FakeEmbedder().embed_query(QUESTION)),
             model=FAKE_SPACE.model,
-            filters=rows.filters_json(asked.filters),
-            limit=asked.limit,
+            filters=rows.filters_json(search_query.filters),
+            limit=search_query.limit,
             candidates=100,
         )
         read: int = owner.one(ROWS_READ)["n"]

@@ -25,11 +25,11 @@ from tests.oauth_server import (
     RESOURCE,
     AuthServer,
     Visit,
-    asked,
+    authorization_path,
     back,
     exchange,
+    redirect_parameters,
     refresh,
-    told,
 )
 
 DOCUMENT = "https://client.example/oauth/metadata.json"
@@ -40,9 +40,9 @@ DOCUMENT = "https://client.example/oauth/metadata.json"
 
 def test_an_access_token_names_person_client_scope_audience_and_issuer(server: AuthServer) -> None:
     client = server.register()
-    told = Visit(server).to_the_end(client)
-    assert (told["state"], told["iss"]) == ("of-the-client", ISSUER)
-    answer = exchange(server.browser(), client, told["code"])
+    redirect = Visit(server).to_the_end(client)
+    assert (redirect["state"], redirect["iss"]) == ("of-the-client", ISSUER)
+    answer = exchange(server.browser(), client, redirect["code"])
     tokens = answer.json()
     assert (answer.status_code, tokens["token_type"], tokens["scope"]) == (200, "Bearer", "read write")
     assert answer.headers["Cache-Control"] == "no-store"
@@ -51,8 +51,8 @@ def test_an_access_token_names_person_client_scope_audience_and_issuer(server: A
     assert (header["typ"], header["alg"]) == ("at+jwt", "ES256")
     claims = jwt.decode(tokens["access_token"], keys[header["kid"]], algorithms=["ES256"], audience=RESOURCE)
     assert claims["exp"] - claims["iat"] == tokens["expires_in"] == 86_400
-    given = {name: claims[name] for name in ("iss", "sub", "aud", "client_id", "scope", "namespace")}
-    assert given == {
+    own_claims = {name: claims[name] for name in ("iss", "sub", "aud", "client_id", "scope", "namespace")}
+    assert own_claims == {
         "iss": ISSUER, "sub": "local", "aud": RESOURCE, "client_id": client, "scope": "read write", "namespace": "team",
     }  # fmt: skip
 
@@ -75,10 +75,10 @@ def test_a_grant_expires_with_its_longest_lived_token(
 ) -> None:
     client = server.register(grant_types=grant_types)
     code = Visit(server).to_the_end(client)["code"]
-    left = "SELECT CAST(round(extract(epoch FROM expires_at - now()) / 60) AS integer) FROM oauth_grants"
-    assert int(owner.run_file(left)[0][0]) == 1, "the grant expires with its code"
+    sql = "SELECT CAST(round(extract(epoch FROM expires_at - now()) / 60) AS integer) FROM oauth_grants"
+    assert int(owner.run_file(sql)[0][0]) == 1, "the grant expires with its code"
     assert exchange(server.browser(), client, code).status_code == 200
-    assert int(owner.run_file(left)[0][0]) == seconds // 60
+    assert int(owner.run_file(sql)[0][0]) == seconds // 60
 
 
 def test_a_refresh_can_request_fewer_scopes_but_not_more(server: AuthServer) -> None:
@@ -145,7 +145,7 @@ def test_a_client_can_neither_revoke_nor_refresh_a_token_of_another_client(serve
 def test_an_invalid_authorization_request_gets_the_matching_oauth_error(
     server: AuthServer, changed: dict[str, str | None], error: str
 ) -> None:
-    page = server.browser().get(asked(server.register(), **changed))
+    page = server.browser().get(authorization_path(server.register(), **changed))
     answer = back(page)
     assert (page.status_code, answer["error"], answer["state"], answer["iss"]) == (400, error, "of-the-client", ISSUER)
 
@@ -166,14 +166,14 @@ def test_an_invalid_authorization_request_gets_the_matching_oauth_error(
     ],
 )
 def test_an_unregistered_redirect_uri_is_refused_without_a_redirect(server: AuthServer, redirect_uri: str) -> None:
-    answer = server.browser().get(asked(server.register(), redirect_uri=redirect_uri))
+    answer = server.browser().get(authorization_path(server.register(), redirect_uri=redirect_uri))
     assert answer.status_code == 400
     assert "Location" not in answer.headers
     assert "evil.example/callback" not in re.sub(r"<p[^>]* role.*?</p>", "", answer.text)
 
 
 def test_a_loopback_redirect_uri_may_have_any_port(server: AuthServer) -> None:
-    answer = server.browser().get(asked(server.register(), redirect_uri="http://127.0.0.1:61234/callback"))
+    answer = server.browser().get(authorization_path(server.register(), redirect_uri="http://127.0.0.1:61234/callback"))
     assert answer.headers["Location"].startswith(f"{ISSUER}/log-in")
 
 
@@ -209,7 +209,7 @@ def test_an_unused_code_expires(server: AuthServer, owner: Connection) -> None:
 
 
 def test_an_unknown_client_gets_an_error_page_without_a_redirect(server: AuthServer) -> None:
-    answer = server.browser().get(asked("nobody"))
+    answer = server.browser().get(authorization_path("nobody"))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
     assert "does not know the application" in answer.text
 
@@ -219,7 +219,7 @@ def test_an_unknown_client_gets_an_error_page_without_a_redirect(server: AuthSer
 
 def test_the_consent_page_names_client_redirect_host_and_scopes(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register(client_name="<b>Evil</b> & Co")))
+    visit.open(authorization_path(server.register(client_name="<b>Evil</b> & Co")))
     visit.log_in()
     page = visit.look()
     assert "&lt;b&gt;Evil&lt;/b&gt; &amp; Co" in page.text
@@ -235,54 +235,54 @@ def test_the_consent_page_names_client_redirect_host_and_scopes(server: AuthServ
 
 def test_consent_from_another_browser_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     visit.log_in()
     for browser in (server.browser(), Visit(server).browser):
-        browser.get(asked(server.register()))  # the other browser has another cookie
+        browser.get(authorization_path(server.register()))  # the other browser has another cookie
         answer = browser.post("/consent", data={"request": visit.id, "answer": "allow"})
         assert answer.status_code == 409
     assert server.browser().post("/consent", data={"request": visit.id, "answer": "allow"}).status_code == 409
-    assert "code" in told(visit.answer())
+    assert "code" in redirect_parameters(visit.answer())
 
 
 def test_a_consent_form_sent_from_another_site_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     visit.log_in()
     assert visit.answer(origin="https://evil.example").status_code == 403
-    assert "code" in told(visit.answer(origin=ISSUER))
+    assert "code" in redirect_parameters(visit.answer(origin=ISSUER))
 
 
 def test_consent_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     visit.log_in()
     visit.look()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: visit.answer(), range(8)))
-    assert len({told(answer)["code"] for answer in answers}) == 1
+    assert len({redirect_parameters(answer)["code"] for answer in answers}) == 1
     assert owner.run_file("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
 
 
 def test_after_a_refusal_of_consent_the_client_gets_no_code(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     visit.log_in()
-    answer = told(visit.answer("deny"))
+    answer = redirect_parameters(visit.answer("deny"))
     assert (answer["error"], answer["state"], answer["iss"]) == ("access_denied", "of-the-client", ISSUER)
-    assert told(visit.answer()) == answer, "the first answer counts"
+    assert redirect_parameters(visit.answer()) == answer, "the first answer counts"
 
 
 def test_consent_before_the_log_in_is_refused(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     assert visit.look().status_code == 409
     assert visit.answer().status_code == 409
 
 
 def test_a_log_in_code_may_be_mistyped_five_times(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     right = server.code()
     assert [visit.log_in("AAAA-AAAA").status_code for _ in range(5)] == [403] * 5
     assert visit.log_in(right).status_code == 409
@@ -290,7 +290,7 @@ def test_a_log_in_code_may_be_mistyped_five_times(server: AuthServer) -> None:
 
 def test_a_log_in_that_has_expired_must_be_started_again(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     owner.run_file(f"UPDATE oauth_requests SET expires_at = expires_at - interval '{REQUEST_SECONDS} s'")
     answer = visit.log_in()
     assert (answer.status_code, "start over" in answer.text) == (409, True)
@@ -304,7 +304,7 @@ def test_consent_is_remembered_for_a_web_client_and_not_for_a_local_program(serv
     ):
         Visit(server).to_the_end(client, **changed)
         visit = Visit(server)
-        visit.open(asked(client, **changed))
+        visit.open(authorization_path(client, **changed))
         visit.log_in()
         assert visit.look().status_code == status
 
@@ -314,7 +314,7 @@ def test_additional_scopes_need_new_consent(server: AuthServer) -> None:
     client = server.register(changed["redirect_uri"])
     Visit(server).to_the_end(client, **changed, scope="read")
     visit = Visit(server)
-    visit.open(asked(client, **changed, scope="read write"))
+    visit.open(authorization_path(client, **changed, scope="read write"))
     visit.log_in()
     assert visit.look().status_code == 200
 
@@ -332,7 +332,7 @@ def test_a_person_can_withdraw_the_consent_for_a_client(server: AuthServer, stan
     assert "No application has access." in page.text
     assert not stands(tokens)
     again = Visit(server)
-    again.open(asked(client, **changed))
+    again.open(authorization_path(client, **changed))
     again.log_in()
     assert again.look().status_code == 200, "the consent page is shown again"
 
@@ -365,10 +365,10 @@ def _document(server: AuthServer, client_id: str = DOCUMENT, **changed: Any) -> 
 def test_a_client_can_be_identified_by_its_metadata_document(server: AuthServer) -> None:
     _document(server)
     visit = Visit(server)
-    visit.open(asked(DOCUMENT))
+    visit.open(authorization_path(DOCUMENT))
     visit.log_in()
     assert "from <strong>client.example</strong>" in visit.look().text
-    code = told(visit.answer())["code"]
+    code = redirect_parameters(visit.answer())["code"]
     server.documents.found.clear()  # the client's web site is unavailable while the client stays logged in
     tokens = exchange(server.browser(), DOCUMENT, code).json()
     assert refresh(server.browser(), DOCUMENT, tokens["refresh_token"]).status_code == 200
@@ -387,7 +387,7 @@ def test_a_client_can_be_identified_by_its_metadata_document(server: AuthServer)
 )
 def test_an_invalid_client_metadata_document_is_refused(server: AuthServer, changed: dict[str, Any]) -> None:
     _document(server, **{"client_id": DOCUMENT, **changed})
-    answer = server.browser().get(asked(DOCUMENT))
+    answer = server.browser().get(authorization_path(DOCUMENT))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
 
 
@@ -405,7 +405,7 @@ def test_an_invalid_client_metadata_document_is_refused(server: AuthServer, chan
 )
 def test_a_url_that_is_not_a_valid_client_id_is_not_fetched(server: AuthServer, client_id: str) -> None:
     server.documents.found[client_id] = b"{}"
-    answer = server.browser().get(asked(client_id))
+    answer = server.browser().get(authorization_path(client_id))
     assert answer.status_code == 400
     assert "client_id must" in answer.text or "printable" in answer.text
 
@@ -435,7 +435,7 @@ def test_the_longest_names_of_a_client_and_a_person_fit_the_indexes(auth: Pool, 
         rows.add_grant(grant, 60)
         rows.save_consent(consent)
         assert rows.consent(subject, client_id, resource) == consent
-        assert [one.id for one in rows.grants_of(subject)] == [grant.id]
+        assert [listed_grant.id for listed_grant in rows.grants_of(subject)] == [grant.id]
 
 
 def test_a_registration_returns_the_registered_values(server: AuthServer) -> None:
@@ -481,8 +481,8 @@ def test_the_client_id_of_a_registration_contains_its_redirect_uris(
     answer = server.browser().post("/register", json={"client_name": name, "redirect_uris": uris}).json()
     assert len(answer["client_id"]) <= CLIENT_ID_LENGTH
     for uri in uris:
-        assert server.browser().get(asked(answer["client_id"], redirect_uri=uri)).status_code == 303
-    assert server.browser().get(asked(answer["client_id"], redirect_uri=f"{uris[0]}x")).status_code == 400
+        assert server.browser().get(authorization_path(answer["client_id"], redirect_uri=uri)).status_code == 303
+    assert server.browser().get(authorization_path(answer["client_id"], redirect_uri=f"{uris[0]}x")).status_code == 400
 
 
 def test_redirect_uris_too_long_for_a_client_id_are_refused_with_their_length(server: AuthServer) -> None:
@@ -498,7 +498,7 @@ def test_redirect_uris_too_long_for_a_client_id_are_refused_with_their_length(se
      "WyJ4Iix0cnVlLCJqYXZhc2NyaXB0OmFsZXJ0KDEpIl0", "WyJ4Iix0cnVlLCJodHRwOi8vZXZpbC5leGFtcGxlLyJd"],
 )  # fmt: skip
 def test_a_forged_client_id_is_refused(server: AuthServer, registered: str) -> None:
-    answer = server.browser().get(asked(f"registered.{registered}"))
+    answer = server.browser().get(authorization_path(f"registered.{registered}"))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
 
 
@@ -526,7 +526,7 @@ def test_a_rule_gives_a_person_a_namespace_and_scopes(
 def test_a_person_without_a_matching_rule_gets_an_error_page_and_no_code(auth: Pool, tmp_path: Path) -> None:
     server = AuthServer(auth, tmp_path, [PeopleRule(who="@example.com")])
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     answer = visit.log_in()
     assert answer.status_code == 403
     assert "may not use this memory" in answer.text
@@ -542,11 +542,11 @@ def test_secrets_are_stored_only_as_hashes(server: AuthServer, owner: Connection
     code = visit.to_the_end(client)["code"]
     tokens = exchange(server.browser(), client, code).json()
     tables = "oauth_requests", "oauth_grants", "oauth_codes", "oauth_refresh_tokens", "oauth_consents", "oauth_clients"
-    kept = "".join(str(owner.run_file(f"SELECT * FROM {table}")) for table in tables)
+    rows_text = "".join(str(owner.run_file(f"SELECT * FROM {table}")) for table in tables)
     cookie = next(iter(visit.browser.cookies.jar)).value or ""
     for secret in (code, tokens["refresh_token"], tokens["access_token"], cookie, server.code()):
-        assert secret not in kept
-    assert CHALLENGE in kept
+        assert secret not in rows_text
+    assert CHALLENGE in rows_text
 
 
 def test_expired_rows_are_removed(server: AuthServer, owner: Connection) -> None:
@@ -555,7 +555,7 @@ def test_expired_rows_are_removed(server: AuthServer, owner: Connection) -> None
     owner.run_file(
         "UPDATE oauth_grants SET expires_at = now() - interval '2 days'; UPDATE oauth_requests SET expires_at = now()"
     )
-    assert Visit(server).open(asked(client)).status_code == 303
+    assert Visit(server).open(authorization_path(client)).status_code == 303
     assert [
         int(owner.run_file(f"SELECT count(*) FROM oauth_{name}")[0][0]) for name in ("grants", "refresh_tokens")
     ] == [0, 0]

@@ -14,7 +14,16 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.http.auth.pages import security_headers
-from tests.oauth_server import REDIRECT, AuthServer, Visit, asked, back, exchange, refresh, told
+from tests.oauth_server import (
+    REDIRECT,
+    AuthServer,
+    Visit,
+    authorization_path,
+    back,
+    exchange,
+    redirect_parameters,
+    refresh,
+)
 
 WEB = "https://client.example/callback"
 CURSOR = "cursor://anysphere.cursor-mcp/oauth/callback"
@@ -23,7 +32,7 @@ DOCUMENT = "https://client.example/oauth/metadata.json"
 
 def _logged_in(server: AuthServer, client: str | None = None, **changed: str | None) -> Visit:
     visit = Visit(server)
-    visit.open(asked(client or server.register(), **changed))
+    visit.open(authorization_path(client or server.register(), **changed))
     visit.log_in()
     return visit
 
@@ -44,7 +53,7 @@ def _logged_in(server: AuthServer, client: str | None = None, **changed: str | N
 def test_an_error_before_the_log_in_is_a_page_and_not_a_redirect(
     server: AuthServer, redirect_uri: str, changed: dict[str, str | None]
 ) -> None:
-    page = server.browser().get(asked(server.register(redirect_uri), redirect_uri=redirect_uri, **changed))
+    page = server.browser().get(authorization_path(server.register(redirect_uri), redirect_uri=redirect_uri, **changed))
     assert page.status_code == 400
     assert "error" in back(page), "the page has a link back to the client"
 
@@ -104,7 +113,7 @@ def test_the_consent_page_s_security_policy_allows_each_registered_redirect_uri(
 
 def test_a_log_in_gives_the_browser_a_new_session_cookie(server: AuthServer) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     (before,) = visit.browser.cookies.jar
     visit.log_in()
     (after,) = visit.browser.cookies.jar
@@ -114,7 +123,7 @@ def test_a_log_in_gives_the_browser_a_new_session_cookie(server: AuthServer) -> 
 def test_a_planted_session_cookie_cannot_be_used_for_consent(server: AuthServer) -> None:
     """The attacker begins a log-in, gets another person to finish it, and has the cookie from the beginning."""
     planter, victim = Visit(server), Visit(server)
-    planter.open(asked(server.register()))
+    planter.open(authorization_path(server.register()))
     (planted,) = planter.browser.cookies.jar
     victim.id = planter.id
     victim.browser.cookies.set(planted.name, planted.value or "", domain=planted.domain)
@@ -130,7 +139,7 @@ def test_a_log_in_form_sent_twice_by_the_same_browser_continues(
     server: AuthServer, path: str, code: str | None
 ) -> None:
     visit = Visit(server)
-    visit.open(asked(server.register()) if path == "/authorize" else path)
+    visit.open(authorization_path(server.register()) if path == "/authorize" else path)
     first = visit.log_in()
     cookies = dict(visit.browser.cookies)
     again = visit.log_in(code)
@@ -148,7 +157,7 @@ def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
 ) -> None:
     """An attacker who planted that cookie must not get access to the log-in."""
     visit, other = Visit(server), Visit(server)
-    visit.open(asked(server.register()))
+    visit.open(authorization_path(server.register()))
     (before,) = visit.browser.cookies.jar
     visit.log_in()
     other.id = visit.id
@@ -161,7 +170,7 @@ def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
 @pytest.mark.parametrize("planted", ["a" * 43, "", "short", "é" * 43])
 def test_a_session_cookie_that_the_server_did_not_issue_is_replaced(server: AuthServer, planted: str) -> None:
     browser = server.browser()
-    for path in (asked(server.register()), "/account"):
+    for path in (authorization_path(server.register()), "/account"):
         headers = {"Cookie": f"__Host-mnemosyne-auth={planted}".encode()}
         set_cookie = browser.get(path, headers=headers).headers["Set-Cookie"]  # type: ignore[arg-type]
         assert "a" * 43 not in set_cookie
@@ -173,11 +182,11 @@ def test_concurrent_log_ins_in_one_browser_all_complete(server: AuthServer) -> N
     visits = [Visit(server, browser) for _ in range(3)]
     codes = []
     for visit in visits:
-        visit.open(asked(server.register()))
+        visit.open(authorization_path(server.register()))
         codes.append(server.code())
     for visit, code in zip(visits, codes, strict=True):
         visit.log_in(code)
-    assert all("code" in told(visit.answer()) for visit in reversed(visits))
+    assert all("code" in redirect_parameters(visit.answer()) for visit in reversed(visits))
 
 
 def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Connection) -> None:
@@ -205,7 +214,7 @@ def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, fi
     visit = _logged_in(server)
     answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(clicks)]
     assert len({answer.headers["Location"] for answer in answers}) == 1
-    assert ("code" in told(answers[-1])) == (first == "allow")
+    assert ("code" in redirect_parameters(answers[-1])) == (first == "allow")
     assert visit.look().headers["Location"] == answers[0].headers["Location"], "the consent page is loaded again"
 
 
@@ -213,7 +222,7 @@ def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None
     client = server.register()
     visit = _logged_in(server, client)
     visit.answer()
-    tokens = exchange(server.browser(), client, told(visit.answer())["code"]).json()
+    tokens = exchange(server.browser(), client, redirect_parameters(visit.answer())["code"]).json()
     late = visit.answer()
     assert (late.status_code, "You have already answered" in late.text) == (200, True)
     assert refresh(server.browser(), client, tokens["refresh_token"]).status_code == 200, "the grant is still valid"
@@ -250,7 +259,7 @@ class SlowProvider:
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
         return "https://provider.example/", ""
 
-    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+    def finish(self, secret: str, form: Mapping[str, str]) -> Mapping[str, Any]:
         self.asked += 1
         self.is_asked.set()
         assert self.may_answer.wait(30)

@@ -9,16 +9,27 @@ from typing import Any
 
 import pytest
 
-from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, exchange, refresh, told
+from tests.oauth_server import (
+    ISSUER,
+    RESOURCE,
+    AuthServer,
+    Visit,
+    authorization_path,
+    exchange,
+    redirect_parameters,
+    refresh,
+)
 
 KNOWN = json.loads((Path(__file__).parents[1] / "data/oauth_clients.json").read_text())
 DOCUMENTS = [
-    pytest.param(one["document"], uri, id=f"{one['client']} {uri}") for one in KNOWN["documents"] for uri in one["asks"]
+    pytest.param(document["document"], uri, id=f"{document['client']} {uri}")
+    for document in KNOWN["documents"]
+    for uri in document["asks"]
 ]
 REGISTRATIONS = [
-    pytest.param(one["registration"], uri, id=f"{one['client']} {uri}")
-    for one in KNOWN["registrations"]
-    for uri in one["registration"]["redirect_uris"]
+    pytest.param(registration["registration"], uri, id=f"{registration['client']} {uri}")
+    for registration in KNOWN["registrations"]
+    for uri in registration["registration"]["redirect_uris"]
 ]
 
 
@@ -72,11 +83,11 @@ def test_a_local_program_needs_consent_at_each_log_in(server: AuthServer) -> Non
     browser = server.browser()
     for _ in range(2):
         visit = Visit(server, browser)
-        visit.open(asked(client, redirect_uri=uri))
+        visit.open(authorization_path(client, redirect_uri=uri))
         visit.log_in()
         page = visit.look()
         assert (page.status_code, "a program on this device" in page.text) == (200, True)
-        assert "code" in told(visit.answer())
+        assert "code" in redirect_parameters(visit.answer())
 
 
 @pytest.mark.parametrize("path", ["/token", "/register", "/revoke"])
@@ -89,14 +100,14 @@ def test_a_client_in_a_browser_may_call_the_token_endpoint_from_any_origin(serve
     allowed = server.browser().options(path, headers=preflight)
     assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, "*")
     assert "content-type" in allowed.headers["access-control-allow-headers"]
-    answered = server.browser().post(path, headers={"Origin": "https://inspector.example"})
-    assert answered.headers["access-control-allow-origin"] == "*"
-    assert "access-control-allow-credentials" not in answered.headers
+    response = server.browser().post(path, headers={"Origin": "https://inspector.example"})
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in response.headers
 
 
 @pytest.mark.parametrize(
     "path", ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/jwks.json"]
 )
 def test_metadata_may_be_read_from_any_origin(server: AuthServer, path: str) -> None:
-    answered = server.browser().get(path, headers={"Origin": "https://inspector.example"})
-    assert (answered.status_code, answered.headers["access-control-allow-origin"]) == (200, "*")
+    response = server.browser().get(path, headers={"Origin": "https://inspector.example"})
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (200, "*")

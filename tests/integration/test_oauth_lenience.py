@@ -5,13 +5,13 @@ from typing import Any
 import jwt
 import pytest
 
-from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, exchange, refresh
+from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, authorization_path, exchange, refresh
 
 
 def _tokens(server: AuthServer, resource: str | None) -> dict[str, Any]:
     client = server.register()
-    told = Visit(server).to_the_end(client, resource=resource)
-    tokens = exchange(server.browser(), client, told["code"], resource=resource)
+    redirect = Visit(server).to_the_end(client, resource=resource)
+    tokens = exchange(server.browser(), client, redirect["code"], resource=resource)
     assert tokens.status_code == 200, tokens.text
     changed = {"resource": resource} if resource else {}
     again = refresh(server.browser(), client, tokens.json()["refresh_token"], **changed)
@@ -54,7 +54,7 @@ def test_the_resource_may_be_omitted_or_written_in_another_spelling(server: Auth
 )
 def test_another_resource_is_refused_at_each_step(server: AuthServer, resource: str) -> None:
     client = server.register()
-    refused = server.browser().get(asked(client, resource))
+    refused = server.browser().get(authorization_path(client, resource))
     assert "error=invalid_target" in refused.headers.get("Location", "") + refused.text
     code = Visit(server).to_the_end(client)["code"]
     assert exchange(server.browser(), client, code, resource=resource).json()["error"] == "invalid_target"
@@ -89,7 +89,7 @@ def test_an_unknown_client_gets_401(server: AuthServer, client: str, path: str, 
 
 @pytest.mark.parametrize("client", ["nobody", "registered.e30", "registered.%00"])
 def test_the_page_of_an_unknown_client_says_what_to_do(server: AuthServer, client: str) -> None:
-    answer = server.browser().get(asked(client))
+    answer = server.browser().get(authorization_path(client))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
     assert "remove this server from the application" in answer.text
     assert "connect again" in answer.text

@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def pools(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[tuple[Pool, Pool]]:
     """The connections of two instances of the function."""
-    with auth_pool(cluster, database) as one, auth_pool(cluster, database) as other:
-        yield one, other
+    with auth_pool(cluster, database) as first_pool, auth_pool(cluster, database) as other:
+        yield first_pool, other
 
 
 @pytest.fixture
@@ -132,27 +132,27 @@ def test_the_next_refresh_token_cannot_be_computed_from_the_database_alone(
 ) -> None:
     """Only the row of the last used token has a salt, and the salt is useless without that token."""
     client, tokens = _log_in(server)
-    shown = [tokens["refresh_token"]]
+    refresh_tokens = [tokens["refresh_token"]]
     for _ in range(3):
-        shown.append(refresh(server.browser(), client, shown[-1]).json()["refresh_token"])
+        refresh_tokens.append(refresh(server.browser(), client, refresh_tokens[-1]).json()["refresh_token"])
     with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
         rows = connection.run("SELECT hash, successor_salt FROM oauth_refresh_tokens")
     assert sum(row["successor_salt"] is not None for row in rows) == 1
-    assert not [token for token in shown if token in str(rows)]
+    assert not [token for token in refresh_tokens if token in str(rows)]
 
 
 @contextmanager
 def _listening(server: AuthServer) -> Iterator[str]:
     """Serve the app of one instance on a real port."""
     port = free_port()
-    made = uvicorn.Server(uvicorn.Config(server.app, "127.0.0.1", port, log_level="error", lifespan="off"))
-    thread = threading.Thread(target=made.run, daemon=True)
+    uvicorn_server = uvicorn.Server(uvicorn.Config(server.app, "127.0.0.1", port, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=uvicorn_server.run, daemon=True)
     thread.start()
-    wait_until(lambda: made.started, "the server listens")
+    wait_until(lambda: uvicorn_server.started, "the server listens")
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        made.should_exit = True
+        uvicorn_server.should_exit = True
         thread.join(10)
 
 
@@ -210,16 +210,18 @@ def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
 ) -> None:
     """Each process has its own copy of the tokens and loses one answer in four. Access tokens last five minutes."""
     client, tokens = _log_in(servers[0])
-    kept = [tokens["refresh_token"]] * PROCESSES
+    refresh_tokens = [tokens["refresh_token"]] * PROCESSES
     chance, headers = Random(5), {"Host": "auth.example", "X-Forwarded-For": "203.0.113.9"}
     with ExitStack() as exits, ThreadPoolExecutor(PROCESSES) as pool:
         urls = [exits.enter_context(_listening(server)) for server in servers]
         apps = [exits.enter_context(httpx.Client(base_url=urls[n % 2], headers=headers)) for n in range(PROCESSES)]
         for _ in range(12):
-            barrier, lost = threading.Barrier(PROCESSES), [chance.random() < 0.25 for _ in range(PROCESSES)]
-            answers = list(pool.map(_renewed, apps, [client] * PROCESSES, kept, lost, [barrier] * PROCESSES))
+            barrier, loses_answer = threading.Barrier(PROCESSES), [chance.random() < 0.25 for _ in range(PROCESSES)]
+            answers = list(
+                pool.map(_renewed, apps, [client] * PROCESSES, refresh_tokens, loses_answer, [barrier] * PROCESSES)
+            )
             assert [answer.status_code for answer in answers] == [200] * PROCESSES, [a.text for a in answers]
             assert all(stands(answer.json()) for answer in answers)
-            kept = [answer.json()["refresh_token"] for answer in answers]
-            assert len(set(kept)) == 1
+            refresh_tokens = [answer.json()["refresh_token"] for answer in answers]
+            assert len(set(refresh_tokens)) == 1
             pass_time(300)

@@ -49,7 +49,7 @@ class Mcp:
 
     def grant(self, seconds: int = 3600) -> UUID:
         """Store a person's grant for a client."""
-        made = Grant(
+        grant = Grant(
             id=new_id(),
             subject="ada",
             person="ada@example.com",
@@ -60,8 +60,8 @@ class Mcp:
             expires_at=datetime.now(UTC) + timedelta(seconds=seconds),
         )
         with self.store.transaction() as rows:
-            rows.add_grant(made, seconds)
-        return made.id
+            rows.add_grant(grant, seconds)
+        return grant.id
 
     def revoke(self, grant: UUID) -> None:
         with self.store.transaction() as rows:
@@ -96,8 +96,8 @@ def test_a_token_with_a_valid_grant_authenticates_its_person(mcp: Mcp) -> None:
 def test_an_api_key_is_accepted_too_and_needs_no_issuer(mcp: Mcp) -> None:
     mcp.issuer.away = True
     assert mcp.authenticator.authenticate(f"Bearer {mcp.key}").namespace == "machines"
-    known = mcp.authenticator.cached_principal(f"Bearer {mcp.key}")
-    assert known and known.namespace == "machines"
+    principal = mcp.authenticator.cached_principal(f"Bearer {mcp.key}")
+    assert principal and principal.namespace == "machines"
 
 
 def test_a_token_of_a_revoked_grant_is_refused_at_the_next_check(mcp: Mcp) -> None:

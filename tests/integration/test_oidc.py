@@ -76,7 +76,7 @@ def test_a_valid_token_identifies_the_caller(issuer: Issuer, verifier: OidcVerif
 
 
 @pytest.mark.parametrize(
-    "made",
+    "make_token",
     [
         lambda issuer: issuer.token(aud="https://other.example"),
         lambda issuer: issuer.token(aud=None),
@@ -99,10 +99,10 @@ def test_a_valid_token_identifies_the_caller(issuer: Issuer, verifier: OidcVerif
     ],
 )  # fmt: skip
 def test_an_invalid_token_is_refused_without_a_reason(
-    issuer: Issuer, verifier: OidcVerifier, made: Callable[[Issuer], str]
+    issuer: Issuer, verifier: OidcVerifier, make_token: Callable[[Issuer], str]
 ) -> None:
     with pytest.raises(Unauthorized) as refused:
-        verifier.verify(made(issuer))
+        verifier.verify(make_token(issuer))
     assert str(refused.value) in ("the token is not valid", "the token has an unsupported signature algorithm")
 
 

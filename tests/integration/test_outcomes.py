@@ -58,13 +58,13 @@ class Reader:
         self.cursor = OutcomeCursor(since=since)
 
     def read(self, *, between_pages: Callable[[], object] = lambda: None) -> list[UUID]:
-        seen: list[UUID] = []
+        listed_ids: list[UUID] = []
         while True:
             page = self._store.outcomes(self._limit, after=self.cursor)
-            seen += [outcome.request_id for outcome in page.outcomes]
+            listed_ids += [outcome.request_id for outcome in page.outcomes]
             self.cursor = page.after
             if page.is_last:
-                return seen
+                return listed_ids
             between_pages()
 
 
@@ -89,23 +89,23 @@ def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
     reader = Reader(store, limit=pick.choice([1, 2, 100]))
     sessions = [connect() for _ in range(5)]
     under_way: dict[int, ExitStack] = {}
-    made: list[UUID] = []
-    shown: list[UUID] = []
+    request_ids: list[UUID] = []
+    listed_ids: list[UUID] = []
     for _ in range(60):
         number = pick.randrange(len(sessions))
         if pick.random() < 0.3:
-            shown += reader.read()
+            listed_ids += reader.read()
         elif number in under_way and pick.random() < 0.4:
             under_way.pop(number).close()
         else:
             if number not in under_way:
                 under_way[number] = ExitStack()
                 under_way[number].enter_context(sessions[number].transaction())
-            made.append(_fail(sessions[number], new_id()))
+            request_ids.append(_fail(sessions[number], new_id()))
     for transaction in under_way.values():
         transaction.close()
-    shown += reader.read()
-    assert sorted(shown) == sorted(made)
+    listed_ids += reader.read()
+    assert sorted(listed_ids) == sorted(request_ids)
 
 
 @pytest.mark.parametrize("age", ["20 seconds", "5 minutes", "3 hours"])
@@ -152,7 +152,7 @@ def test_a_message_without_a_request_that_commits_late_is_shown_once(store: Post
         first = store.outcomes(10, after=OutcomeCursor())
     second = store.outcomes(10, after=first.after)
     third = store.outcomes(10, after=second.after)
-    assert [[one.message_id for one in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
+    assert [[letter.message_id for letter in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
 
 
 EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}
@@ -193,7 +193,7 @@ def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
     fresh = [_fail(session, new_id(), age=age) for age in ("20 minutes", "1 second")]
     with time_machine.travel(datetime.now(UTC) + shift):
         rows = list(_rows(store, since=30 * 60))
-    assert [row["request_id"] for row in rows] == [str(one) for one in fresh]
+    assert [row["request_id"] for row in rows] == [str(request_id) for request_id in fresh]
 
 
 @pytest.mark.parametrize("shift", SHIFTS)
@@ -213,15 +213,15 @@ def test_outcomes_come_in_the_order_of_transaction_numbers_and_not_of_their_digi
     store: PostgresMemories, connect: Connect, limit: int
 ) -> None:
     session = connect()
-    made = [_fail(session, new_id()) for _ in range(5)]
-    for request_id, transaction in zip(made, ("8", "9", "10", "99", "100"), strict=True):
+    request_ids = [_fail(session, new_id()) for _ in range(5)]
+    for request_id, transaction in zip(request_ids, ("8", "9", "10", "99", "100"), strict=True):
         session.run(
             "UPDATE ingest_requests SET changed_in = CAST(CAST(:changed_in AS text) AS xid8)"
             " WHERE request_id = :request_id",
             changed_in=transaction,
             request_id=request_id,
         )
-    assert Reader(store, limit=limit).read() == made
+    assert Reader(store, limit=limit).read() == request_ids
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
@@ -230,8 +230,8 @@ def test_outcomes_of_one_transaction_are_shown_once_on_several_pages(
 ) -> None:
     session = connect()
     with session.transaction():
-        made = sorted(_fail(session, new_id()) for _ in range(5))
-    assert Reader(store, limit=limit).read() == made
+        request_ids = sorted(_fail(session, new_id()) for _ in range(5))
+    assert Reader(store, limit=limit).read() == request_ids
 
 
 def test_outcomes_of_a_dump_from_a_server_with_more_transactions_are_shown(

@@ -55,11 +55,11 @@ def search(cluster: postgres.EmbeddedPostgres, database: str, namespace: str) ->
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
     store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), namespace)
     vector = np.ones(FakeEmbedder.dimension, dtype=np.float32)
-    found = find(store, SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector, model="fake", lexical_weight=0.5)
+    hits = find(store, SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector, model="fake", lexical_weight=0.5)
     with pool.connection() as connection:
         connection.run("SELECT pg_stat_force_next_flush()")
     pool.close()
-    return found.strategy, len(found.hits)
+    return hits.strategy, len(hits.hits)
 
 
 def scans(owner: Connection, name: str) -> int:

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because pr
 @pytest.fixture(scope="module")
 def production(emulator: str) -> Iterator[Production]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
-        made = Production(Path(home), emulator)
+        new_production = Production(Path(home), emulator)
         try:
-            yield made
+            yield new_production
         finally:
-            made.close()
+            new_production.close()
             for target in ("mcp", "ingest"):
-                print(target, made.printed(target)[-3500:])
+                print(target, new_production.printed(target)[-3500:])
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def production(emulator: str) -> Iterator[Production]:
 def test_a_published_memory_is_found_by_a_search(production: Production, mode: str, iap: bool) -> None:
     client = production.client(mode, iap=iap)
     memory_id = client.remember(f"Ada prefers tea to coffee, says {mode} {iap}.")
-    found = client.call("memory_search", {"query": "does Ada prefer tea", "mode": "hybrid"})
-    assert memory_id in [hit["id"] for hit in found["memories"]]
-    assert "degraded" not in found
+    result = client.call("memory_search", {"query": "does Ada prefer tea", "mode": "hybrid"})
+    assert memory_id in [hit["id"] for hit in result["memories"]]
+    assert "degraded" not in result
     stats = client.call("memory_stats", {})
     assert (stats["embedding_model"], stats["embedding_dimension"]) == (SPACE.model, SPACE.dimension)
 
@@ -137,7 +137,7 @@ def test_each_of_a_thousand_memories_is_stored_once_while_instances_start_and_st
     with ThreadPoolExecutor(5) as pool:
         churning = pool.submit(instances_come_and_go)
         try:
-            request_ids = [one for batch in pool.map(ingested, range(40)) for one in batch]
+            request_ids = [request_id for batch in pool.map(ingested, range(40)) for request_id in batch]
             states = [
                 status["state"]
                 for start in range(0, len(request_ids), 100)
@@ -147,10 +147,10 @@ def test_each_of_a_thousand_memories_is_stored_once_while_instances_start_and_st
             ended.set()
         clean = churning.result()
     assert states == ["stored"] * 1000
-    stored = production.as_owner(
+    rows = production.as_owner(
         "SELECT count(*), count(DISTINCT content) FROM memories WHERE content LIKE '%of a thousand'"
     )
-    assert [int(count) for count in stored[0]] == [1000, 1000]
+    assert [int(count) for count in rows[0]] == [1000, 1000]
     assert len(clean) >= 4
     assert all(clean)  # every instance ended within its ten seconds
     # No request failed.

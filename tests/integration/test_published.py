@@ -22,8 +22,8 @@ IN_DEFAULT = {"namespace": "default"}
 
 @pytest.fixture(scope="module")
 def publisher(emulator: str) -> Iterator[Publisher]:
-    with publishing(emulator) as one:
-        yield one
+    with publishing(emulator) as new_publisher:
+        yield new_publisher
 
 
 def _memory(content: str, **fields: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def _memory(content: str, **fields: Any) -> dict[str, Any]:
 def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> None:
     ids = {name: str(uuid.uuid4()) for name in ("neighbour", "body key", "version", "attribute", "cut")}
     publish = publisher.publish
-    sent = {
+    message_ids = {
         "an odd neighbour": publish(
             {"schema_version": 1, "memories": [_memory("neighbour", request_id=ids["neighbour"]), {"content": "x"}]},
             **IN_DEFAULT,
@@ -56,10 +56,10 @@ def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> Non
         "no namespace, and no JSON": publish(b"\xff"),
     }
 
-    def seen() -> bool:
+    def is_listed() -> bool:
         return len(publisher.rows("outcomes")) == 112 and len(_dead_letters(publisher, "")) == 2
 
-    wait_until(seen, "every message has its outcome")
+    wait_until(is_listed, "every message has its outcome")
     outcomes = publisher.rows("outcomes")
     assert {row["request_id"]: row["state"] for row in outcomes if row["request_id"] in ids.values()} == {
         ids["neighbour"]: "stored",
@@ -69,8 +69,12 @@ def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> Non
     }
     states = [row["state"] for row in outcomes]
     assert (states.count("stored"), states.count("failed"), states.count("dead_lettered")) == (103, 6, 3)
-    assert {row["message_id"] for row in outcomes} - {None} == {sent["an array"], sent["text"], sent["cut short"]}
-    assert set(_dead_letters(publisher, "")) == {sent["no namespace"], sent["no namespace, and no JSON"]}
+    assert {row["message_id"] for row in outcomes} - {None} == {
+        message_ids["an array"],
+        message_ids["text"],
+        message_ids["cut short"],
+    }
+    assert set(_dead_letters(publisher, "")) == {message_ids["no namespace"], message_ids["no namespace, and no JSON"]}
     stats = publisher.dev.call("memory_stats", {})
     assert (stats["memories"], stats["pending"], stats["dead_letters"]) == (103, 0, 3)
 
@@ -87,16 +91,16 @@ def test_an_unpublished_request_id_is_not_reported_as_queued(publisher: Publishe
 def test_a_command_run_in_parallel_to_dev_takes_no_messages_of_the_emulator(publisher: Publisher) -> None:
     publisher.run("redrive", "--dry-run")
     publisher.publish(_memory("after a command", source="test", key="after"), **IN_DEFAULT)
-    asked = ("outcomes", "--source", "test")
-    wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "dev stores what comes")
+    arguments = ("outcomes", "--source", "test")
+    wait_until(lambda: [row["state"] for row in publisher.rows(*arguments)] == ["stored"], "dev stores what comes")
 
 
 def test_a_dead_letter_without_a_namespace_is_redriven_with_one_and_stored(publisher: Publisher) -> None:
     message_id = publisher.publish(_memory("found an owner", source="lost", key="1"))
     wait_until(lambda: message_id in _dead_letters(publisher, ""), "the message is kept for the operator")
     publisher.run("redrive", "--namespace", "", "--into", "default", "--message-id", message_id)
-    asked = ("outcomes", "--source", "lost")
-    wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
+    arguments = ("outcomes", "--source", "lost")
+    wait_until(lambda: [row["state"] for row in publisher.rows(*arguments)] == ["stored"], "it is stored")
     wait_until(lambda: message_id not in _dead_letters(publisher, ""), "its letter is deleted")
 
 
@@ -110,8 +114,8 @@ def test_a_dead_letter_is_shown_byte_for_byte_and_dropped(publisher: Publisher) 
     message_id = publisher.publish(b"\x00\xff not JSON", **IN_DEFAULT)
     wait_until(lambda: message_id in _dead_letters(publisher, "default"), "the message is kept")
     assert _dead_letters(publisher, "default")[message_id]["bytes"] == 11
-    shown = publisher.start("dead-letters", "show", message_id)
-    assert shown.communicate(timeout=60)[0] == b"\x00\xff not JSON"
+    letter_text = publisher.start("dead-letters", "show", message_id)
+    assert letter_text.communicate(timeout=60)[0] == b"\x00\xff not JSON"
     publisher.run("dead-letters", "drop", message_id)
     assert message_id not in _dead_letters(publisher, "default")
     assert publisher.start("dead-letters", "drop", message_id).wait(60) == 1
@@ -125,6 +129,6 @@ def test_followed_outcomes_are_printed_once_each(publisher: Publisher) -> None:
         publisher.publish(_memory(f"followed {number}", source="followed", key=number), **IN_DEFAULT)
         lines.append(json.loads(following.stdout.readline()))
     following.terminate()  # children of a test run in the background ignore Ctrl-C
-    rest, said = following.communicate(timeout=60)
+    rest, errors = following.communicate(timeout=60)
     assert [(line["key"], line["state"]) for line in lines] == [(str(n), "stored") for n in range(3)]
-    assert (rest, said.strip()) == (b"", b"3 outcomes: 3 stored.")
+    assert (rest, errors.strip()) == (b"", b"3 outcomes: 3 stored.")

@@ -37,7 +37,7 @@ FROM memories m CROSS JOIN unnest(words_of(searched_text(m.title, m.tags, m.cont
 ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
 
 
-def bm25(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> dict[str, float]:
+def bm25(texts: Mapping[str, Mapping[str, int]], query_words: Collection[str]) -> dict[str, float]:
     """BM25 of each text for some words, from the frequency of each word in each text; k1 = 1.2, b = .6 m / (m + 40).
 
     The length is counted in distinct words, at most four times the mean m. A word weighs the root of its inverse
@@ -46,10 +46,10 @@ def bm25(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> dict
     """
     mean_length = max(1.0, sum(map(len, texts.values())) / len(texts))
     b = 0.6 * mean_length / (mean_length + 40)
-    counts = {word: sum(word in words for words in texts.values()) for word in asked}
+    counts = {word: sum(word in words for words in texts.values()) for word in query_words}
     weights = {word: math.sqrt(math.log(1 + len(texts) / (count or 0.5))) for word, count in counts.items()}
     return {
-        text: sum(weights[word] * 2.2 * words[word] / (words[word] + 1.2) for word in asked if word in words)
+        text: sum(weights[word] * 2.2 * words[word] / (words[word] + 1.2) for word in query_words if word in words)
         * (2.2 / (1 + 1.2 * (1 - b + b * min(4.0, len(words) / mean_length))))
         for text, words in texts.items()
     }
@@ -63,7 +63,7 @@ def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
 
 
 @pytest.fixture
-def stored(store: PostgresMemories) -> dict[str, UUID]:
+def stored_ids(store: PostgresMemories) -> dict[str, UUID]:
     """The memories by their contents; some are rated and read."""
     message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
@@ -77,19 +77,20 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
 
 
 def test_the_scores_of_candidates_equal_cosine_and_bm25_computed_in_python(
-    store: PostgresMemories, owner: Connection, stored: dict[str, UUID]
+    store: PostgresMemories, owner: Connection, stored_ids: dict[str, UUID]
 ) -> None:
     embedder = FakeEmbedder()
     vector = embedder.embed_query(QUESTION)
     cosines = {
-        one: float(made @ vector) for one, made in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)
+        cosine: float(document_vector @ vector)
+        for cosine, document_vector in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)
     }
     words = bm25(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100)
-    found = store.find_candidates(query, vector, model=embedder.model, count=100, excluded={})
-    contents = {str(memory_id): content for content, memory_id in stored.items()}
-    assert {contents[row.id]: row.vector_score for row in found.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
-    assert {contents[row.id]: row.lexical_score for row in found.rows} == pytest.approx(words, abs=HALF_PRECISION)
+    candidates = store.find_candidates(query, vector, model=embedder.model, count=100, excluded={})
+    contents = {str(memory_id): content for content, memory_id in stored_ids.items()}
+    assert {contents[row.id]: row.vector_score for row in candidates.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
+    assert {contents[row.id]: row.lexical_score for row in candidates.rows} == pytest.approx(words, abs=HALF_PRECISION)
 
 
 @pytest.mark.parametrize(
@@ -102,15 +103,15 @@ def test_the_length_of_a_memory_counts_less_among_short_memories(
     message = IngestMessage("ns", tuple(request(text) for text in texts))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
     query = SearchQuery(query="tea", mode=SearchMode.HYBRID, limit=10)
-    found = store.find_candidates(query, VECTOR, model=FakeEmbedder().model, count=10, excluded={})
-    scores = sorted(row.lexical_score or 0 for row in found.rows)
+    candidates = store.find_candidates(query, VECTOR, model=FakeEmbedder().model, count=10, excluded={})
+    scores = sorted(row.lexical_score or 0 for row in candidates.rows)
     shortest, longest = (1 + 1.2 * (1 - b + b * length) for length in (0.4, 1.6))  # of the mean length
     assert scores[0] / scores[1] == pytest.approx(shortest / longest, abs=0.01)
 
 
 @pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])
 def test_hits_are_sorted_by_relevance_and_quality_as_weighted(
-    store: PostgresMemories, stored: dict[str, UUID], quality_weight: float
+    store: PostgresMemories, stored_ids: dict[str, UUID], quality_weight: float
 ) -> None:
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
     hits = find(store, query, FakeEmbedder().embed_query(QUESTION)).hits
@@ -145,15 +146,17 @@ def _candidates(store: PostgresMemories, question: str, filters: Filters = ALL) 
 
 
 def test_candidates_come_with_their_neighbours_in_the_session(chat: PostgresMemories) -> None:
-    found = _candidates(chat, "Which tea does Bo drink?")
-    minute = {index: (row.timestamp - found.rows[0].timestamp) // 60_000_000 for index, row in enumerate(found.rows)}
-    assert {(minute[row] - minute[head], place) for head, place, row in found.neighbours} == {
+    candidates = _candidates(chat, "Which tea does Bo drink?")
+    minute = {
+        index: (row.timestamp - candidates.rows[0].timestamp) // 60_000_000 for index, row in enumerate(candidates.rows)
+    }
+    assert {(minute[row] - minute[head], place) for head, place, row in candidates.neighbours} == {
         (n, n) for n in (-2, -1, 1, 2)
     }
-    heads = {head for head, _, _ in found.neighbours}
-    assert {found.rows[head].session for head in heads} == {row.session for row in found.rows if row.session} - {
-        row.session for row in found.rows if row.speaker == "Cy"
-    }
+    heads = {head for head, _, _ in candidates.neighbours}
+    assert {candidates.rows[head].session for head in heads} == {
+        row.session for row in candidates.rows if row.session
+    } - {row.session for row in candidates.rows if row.speaker == "Cy"}
 
 
 def test_candidates_name_their_speakers(chat: PostgresMemories) -> None:
@@ -162,68 +165,68 @@ def test_candidates_name_their_speakers(chat: PostgresMemories) -> None:
 
 
 def test_a_neighbour_outside_the_filters_adds_to_scores_and_is_not_a_candidate(chat: PostgresMemories) -> None:
-    found = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
-    outside = [row for row in found.rows if not row.eligible]
+    candidates = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
+    outside = [row for row in candidates.rows if not row.eligible]
     assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
     ranked = find(chat, SearchQuery(query="tea", filters=Filters(after=NOW + timedelta(minutes=2))), VECTOR)
     assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
 
 
-def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored: dict[str, UUID]) -> None:
+def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored_ids: dict[str, UUID]) -> None:
     vectors = FakeEmbedder().embed_documents(CONTENTS)
-    cosines = store.pairwise_cosines([str(stored[content]) for content in CONTENTS] + [str(new_id())])
+    cosines = store.pairwise_cosines([str(stored_ids[content]) for content in CONTENTS] + [str(new_id())])
     expected = [[float(a @ b) for b in vectors] for a in vectors]
-    for row, known in zip(cosines[:-1], expected, strict=True):
-        assert row[:-1] == pytest.approx(known, abs=HALF_PRECISION) and row[-1] is None
+    for row, expected_row in zip(cosines[:-1], expected, strict=True):
+        assert row[:-1] == pytest.approx(expected_row, abs=HALF_PRECISION) and row[-1] is None
 
 
 def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: PostgresMemories) -> None:
     question, answer = "which tea do you drink in the garden", "none of those, rooibos"
-    others = [f"tea {n}" for n in range(150)]  # these memories fill the list of candidates
-    stored = [
+    fillers = [f"tea {n}" for n in range(150)]  # these memories fill the list of candidates
+    requests = [
         request(f"Ada: {question}", timestamp=NOW, session="s"),
         request(answer, timestamp=NOW + timedelta(seconds=1), session="s", tags=["answer"]),
-        *(request(other) for other in others),
+        *(request(other) for other in fillers),
     ]
-    for part in (stored[:100], stored[100:]):
+    for part in (requests[:100], requests[100:]):
         ingest.store(IngestMessage("ns", tuple(part)), memories=store, embedder=FakeEmbedder())
 
-    def found(filters: Filters) -> list[str]:
+    def contents_of(filters: Filters) -> list[str]:
         query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters, limit=5)
         vector = FakeEmbedder().embed_query(question)
         return [hit.content for hit in find(store, query, vector, model="fake", lexical_weight=0.5).hits]
 
-    assert answer in found(Filters())
-    assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
+    assert answer in contents_of(Filters())
+    assert answer not in contents_of(Filters(before=NOW + timedelta(seconds=1)))
 
 
 def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker(
     store: PostgresMemories,
 ) -> None:
     question = "What did Ada say yesterday about tea?"
-    stored = [
+    requests = [
         request("Which tea?", session="s", timestamp=NOW),
         request("Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1)),
         request("Bob: rain"),
     ]
-    ingest.store(IngestMessage("ns", tuple(stored)), memories=store, embedder=FakeEmbedder())
+    ingest.store(IngestMessage("ns", tuple(requests)), memories=store, embedder=FakeEmbedder())
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, preferred=preferred, explain=True)
     vector = FakeEmbedder().embed_query(question)
     hits = find(store, query, vector, model="fake", lexical_weight=0.5).hits
     why = {hit.content: hit.why for hit in hits}
-    asked, said, rain = (why[one.content] for one in stored)
-    assert asked and said and rain
-    assert asked.matched_words == ("tea",) and (asked.lexical_score or 0) > 0
-    assert (said.neighbours or 0) > 0 and (said.speaker, said.time) == (0.2, 0.2)
+    which_tea, green, rain = (why[ingest_request.content] for ingest_request in requests)
+    assert which_tea and green and rain
+    assert which_tea.matched_words == ("tea",) and (which_tea.lexical_score or 0) > 0
+    assert (green.neighbours or 0) > 0 and (green.speaker, green.time) == (0.2, 0.2)
     assert (rain.matched_words, rain.neighbours, rain.speaker, rain.lexical_score) == ((), 0, 0, 0)
 
 
 @pytest.mark.parametrize("ratings", [(), (1,), (-1, -1), (1, 0, 1), (1,) * 30], ids=str)
 def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemories, ratings: tuple[int, ...]) -> None:
-    one = request(f"rated {new_id()}")
-    ingest.store(IngestMessage("ns", (one,)), memories=store, embedder=FakeEmbedder())
-    memory_id = store.statuses([one.request_id])[one.request_id].memory_id
+    ingest_request = request(f"rated {new_id()}")
+    ingest.store(IngestMessage("ns", (ingest_request,)), memories=store, embedder=FakeEmbedder())
+    memory_id = store.statuses([ingest_request.request_id])[ingest_request.request_id].memory_id
     assert memory_id is not None
     for rating in ratings:
         rate(store, memory_id, rating)
@@ -233,29 +236,29 @@ def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemori
 
 
 def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
-    store: PostgresMemories, stored: dict[str, UUID]
+    store: PostgresMemories, stored_ids: dict[str, UUID]
 ) -> None:
     for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):
         ingest.store(
             IngestMessage(namespace, (request(content),)), memories=store_of(store, namespace), embedder=FakeEmbedder()
         )
     query = SearchQuery(query=None, limit=100)
-    found = {one.content: one.id for name in ("ns", "other") for one in find(store_of(store, name), query, None).hits}
-    store.delete(found["deleted later"])
-    wanted = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
-    ranked = [Ranked(_row(str(found[content])), 0.5) for content in wanted]
+    ids = {hit.content: hit.id for name in ("ns", "other") for hit in find(store_of(store, name), query, None).hits}
+    store.delete(ids["deleted later"])
+    expected_contents = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
+    ranked = [Ranked(_row(str(ids[content])), 0.5) for content in expected_contents]
     assert [hit.content for hit in store.read_hits(query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.EXACT])
 def test_a_list_without_context_has_no_neighbours(
-    store: PostgresMemories, stored: dict[str, UUID], mode: SearchMode
+    store: PostgresMemories, stored_ids: dict[str, UUID], mode: SearchMode
 ) -> None:
     query = SearchQuery(query="tea", mode=mode)
     vector = FakeEmbedder().embed_query("tea") if mode is SearchMode.SEMANTIC else None
-    found = store.find_candidates(query, vector, model="fake", count=100, excluded={})
-    assert found.listed == len(found.rows) > 0
-    assert found.neighbours == []
+    candidates = store.find_candidates(query, vector, model="fake", count=100, excluded={})
+    assert candidates.listed == len(candidates.rows) > 0
+    assert candidates.neighbours == []
 
 
 def _row(memory_id: str) -> Candidate:

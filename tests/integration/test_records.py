@@ -176,24 +176,24 @@ def test_a_deletion_and_a_version_may_be_in_the_same_message(records: Records) -
 
 def test_a_deletion_of_many_memories_is_done_in_several_transactions(records: Records, pool: Pool) -> None:
     records.deliver(*(version("1", f"shelf {second}", second) for second in range(1, 6)))
-    wanted, left = rows.deletions_json([deletion("1", 9)]), []
+    deletions, undeleted = rows.deletions_json([deletion("1", 9)]), []
     for _ in range(4):
         with pool.connection() as connection, connection.transaction():
             connection.run("SELECT set_config('mnemosyne.namespace', :namespace, true)", namespace=records.namespace)
-            answer = connection.one(ingest_sql.DELETE_RECORDS, namespace=records.namespace, deletions=wanted, limit=2)[
-                "answer"
-            ]
-        left.append((len(records.stored()), json.loads(answer)["recorded"] != []))
-    assert left == [(3, False), (1, False), (0, True), (0, True)]
+            answer = connection.one(
+                ingest_sql.DELETE_RECORDS, namespace=records.namespace, deletions=deletions, limit=2
+            )["answer"]
+        undeleted.append((len(records.stored()), json.loads(answer)["recorded"] != []))
+    assert undeleted == [(3, False), (1, False), (0, True), (0, True)]
 
 
 def test_the_request_of_a_deleted_memory_stays_deleted_when_it_is_redelivered(
     records: Records,
 ) -> None:
     items = [version("1", "tea", 1), request("coffee")]
-    for one in records.deliver(*items):
-        assert one.memory_id
-        records.store.delete(one.memory_id)
+    for outcome in records.deliver(*items):
+        assert outcome.memory_id
+        records.store.delete(outcome.memory_id)
     outcomes = records.deliver(*items)
     assert [outcome.state for outcome in outcomes] == [IngestState.DELETED] * 2
     assert outcomes[0].error == (
@@ -201,7 +201,7 @@ def test_the_request_of_a_deleted_memory_stays_deleted_when_it_is_redelivered(
     )
     assert records.stored() == set()
     again = records.deliver(version("1", "tea", 2), request("coffee"))
-    assert [one.state for one in again] == [IngestState.STORED] * 2
+    assert [outcome.state for outcome in again] == [IngestState.STORED] * 2
 
 
 def test_an_earlier_version_does_not_come_back_when_the_current_memory_is_deleted(records: Records) -> None:
@@ -216,11 +216,13 @@ def test_an_earlier_version_does_not_come_back_when_the_current_memory_is_delete
 @pytest.mark.parametrize("contents", [("first", "second"), ("first", "second", "third", "first")])
 def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, contents: tuple[str, ...]) -> None:
     records = records_in(pool, immutable=[SOURCE])
-    (first, *others) = (records.deliver(version("1", content, second))[0] for second, content in enumerate(contents, 1))
-    assert [other.state for other in others] == [
+    (first, *later_outcomes) = (
+        records.deliver(version("1", content, second))[0] for second, content in enumerate(contents, 1)
+    )
+    assert [other.state for other in later_outcomes] == [
         IngestState.DUPLICATE if content == "first" else IngestState.FAILED for content in contents[1:]
     ]
-    assert others[0].error == (
+    assert later_outcomes[0].error == (
         f"memory {first.memory_id} has the first content of this record, and its source is immutable "
         "(MNEMOSYNE_IMMUTABLE_SOURCES): publish other content under another key"
     )
@@ -274,10 +276,10 @@ def test_a_memory_under_the_request_id_of_a_deletion_is_reported_as_lost(records
     gone = deletion("1", 1)
     records.deliver(gone)
     memory = replace(request("tea"), request_id=gone.request_id)
-    stored = ingest.store(
+    result = ingest.store(
         IngestMessage(records.namespace, (memory,)), memories=records.store, embedder=records.embedder
     )
-    assert str(gone.request_id) in stored.dead_letter_reason
+    assert str(gone.request_id) in result.dead_letter_reason
 
 
 @pytest.mark.parametrize("second", [1, 3])
@@ -294,16 +296,16 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     before = records.stored()
     late = replace(deletion("1", second), request_id=first.request_id)
     message = IngestMessage(records.namespace, (), deletions=(late,))
-    stored = ingest.store(message, memories=records.store, embedder=records.embedder)
-    assert "another request has this deletion's id" in stored.dead_letter_reason
-    assert stored.dead_letter_reason.endswith(f"(request {first.request_id})")
+    result = ingest.store(message, memories=records.store, embedder=records.embedder)
+    assert "another request has this deletion's id" in result.dead_letter_reason
+    assert result.dead_letter_reason.endswith(f"(request {first.request_id})")
     assert records.stored() == before
     assert records.store.statuses([first.request_id])[first.request_id] == outcome
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
     waiting = message.waiting("late")
-    kept = records.store.give_up(letter, waiting, contents=message.contents)
-    assert kept
-    assert kept.lost
+    stored_letter = records.store.give_up(letter, waiting, contents=message.contents)
+    assert stored_letter
+    assert stored_letter.lost
 
 
 def test_a_completed_deletion_is_not_kept_as_a_dead_letter(records: Records) -> None:

@@ -81,12 +81,16 @@ class Moving:
 
     def best(self, query: str) -> tuple[str, str | None]:
         """Return the best hit's content, and the reason if the search was degraded."""
-        asked = SearchQuery(query=query, mode=SearchMode.SEMANTIC, limit=1)
+        search_query = SearchQuery(query=query, mode=SearchMode.SEMANTIC, limit=1)
         try:
-            found = search.search(asked, memories=self.system.memories_of("default"), embedder=self.system.embedder)
+            hits = search.search(
+                search_query, memories=self.system.memories_of("default"), embedder=self.system.embedder
+            )
         except EmbeddingModelChanged:  # as a tool call does
-            found = search.search(asked, memories=self.system.memories_of("default"), embedder=self.system.embedder)
-        return found.hits[0].content, found.degraded
+            hits = search.search(
+                search_query, memories=self.system.memories_of("default"), embedder=self.system.embedder
+            )
+        return hits.hits[0].content, hits.degraded
 
     def reembed(self, *arguments: str) -> Result:
         environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": self._owner_url}
@@ -107,8 +111,8 @@ def moving(
     tmp_path: Path,
 ) -> Iterator[Moving]:
     """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
-    asked: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
-    old, service = asked
+    space_and_settings: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
+    old, service = space_and_settings
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     migrations.migrate(owner, migrations.bundled(), space=old)
@@ -212,8 +216,8 @@ def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
     assert "run the same command again" in str(stopped.exception)
     assert moving.best(word(3))[0].startswith("memory")
     moving.gemini.fault = None
-    ((left,),) = moving.owner.run("SELECT count(*) FROM memories WHERE embedding_next IS NULL")
-    assert left == COUNT + 1 - 20
+    ((remaining,),) = moving.owner.run("SELECT count(*) FROM memories WHERE embedding_next IS NULL")
+    assert remaining == COUNT + 1 - 20
     assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [["gemini-embedding-2"]]
 
@@ -242,7 +246,7 @@ def test_additional_chunks_after_a_refusal_count_towards_the_daily_quota(moving:
 
 
 def longest(server: GeminiServer) -> int:
-    return max(len(str(one["content"])) for one in server.requests[-1]["requests"])
+    return max(len(str(request["content"])) for request in server.requests[-1]["requests"])
 
 
 def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(moving: Moving) -> None:

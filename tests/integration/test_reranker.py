@@ -25,8 +25,8 @@ MODEL = "semantic-ranker-fast-004"
 
 
 def _words_in_common(query: str, content: str) -> float:
-    asked = set(query.split())
-    return len(asked & set(content.split())) / len(asked)
+    query_words = set(query.split())
+    return len(query_words & set(content.split())) / len(query_words)
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_a_reranker_that_does_not_answer_is_given_up_at_the_deadline(
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         (grpc.StatusCode.PERMISSION_DENIED, "Permission 'discoveryengine.rankingConfigs.rank' denied"),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "Quota exceeded"),
@@ -82,11 +82,11 @@ def test_a_reranker_that_does_not_answer_is_given_up_at_the_deadline(
     ids=lambda value: getattr(value, "name", None),
 )
 def test_a_refusal_is_reported_and_not_retried(
-    reranker: VertexReranker, server: RankingServer, code: grpc.StatusCode, said: str
+    reranker: VertexReranker, server: RankingServer, code: grpc.StatusCode, message: str
 ) -> None:
-    server.refusal = (code, said)
+    server.refusal = (code, message)
     before = len(server.requests)
-    with pytest.raises(ServiceError, match=said):
+    with pytest.raises(ServiceError, match=message):
         reranker.score("tea", ["tea"])
     assert len(server.requests) == before + 1
 
@@ -148,7 +148,7 @@ from mnemosyne.adapters.vertex_reranker import VertexReranker
 connect = lambda: RankServiceClient(client_options={{"api_endpoint": "localhost:{ranking.port}"}})
 print(VertexReranker("test-project", "{MODEL}", connect).check())
 """
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", program],
             env={
                 **os.environ,
@@ -161,5 +161,5 @@ print(VertexReranker("test-project", "{MODEL}", connect).check())
             cwd=ROOT,
             check=False,
         )
-    assert done.stdout.strip() == f"{MODEL} orders the results", done.stderr
+    assert completed.stdout.strip() == f"{MODEL} orders the results", completed.stderr
     assert ranking.metadata[0]["authorization"] == f"Bearer {TOKEN}"

@@ -20,14 +20,14 @@ CONVERSATIONS = Collection.read("conversations", OURS["conversations"])
 
 
 @cache
-def _found(embedder: str) -> dict[str, dict[str, float]]:
+def _measured(embedder: str) -> dict[str, dict[str, float]]:
     return run(CONVERSATIONS, embedder, weights=True)
 
 
 def test_hybrid_search_finds_more_than_meaning_or_words_alone_on_conversations() -> None:
     assert len(CONVERSATIONS.documents) >= 200
     assert len(CONVERSATIONS.questions) >= 100
-    recall = {name: figures["recall@10"] for name, figures in _found("offline").items()}
+    recall = {name: figures["recall@10"] for name, figures in _measured("offline").items()}
     assert recall["hybrid, without sessions"] > max(recall["semantic"], recall["full text"])
     assert recall["hybrid"] > recall["hybrid, without sessions"]
     assert recall["hybrid, with tags"] > recall["hybrid"]
@@ -36,9 +36,9 @@ def test_hybrid_search_finds_more_than_meaning_or_words_alone_on_conversations()
 
 @pytest.mark.parametrize("embedder", ["offline", *map(str, RECORDED)], ids=lambda name: Path(name).stem)
 def test_the_weight_of_words_is_near_the_best_one_for_the_embedding_space(embedder: str) -> None:
-    found = {name: figures["nDCG@10"] for name, figures in _found(embedder).items()}
-    best = max(ndcg for name, ndcg in found.items() if name.startswith("hybrid, weight"))
-    assert found["hybrid"] > best - 0.03  # the measured difference is .024; .5 is best on two other sets
+    by_search = {name: figures["nDCG@10"] for name, figures in _measured(embedder).items()}
+    best = max(ndcg for name, ndcg in by_search.items() if name.startswith("hybrid, weight"))
+    assert by_search["hybrid"] > best - 0.03  # the measured difference is .024; .5 is best on two other sets
 
 
 def test_recorded_vectors_are_read_back_unchanged(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_a_user_s_collection_is_measured_together_with_both_baselines(tmp_path: 
     )
     queries.write_text(json.dumps({"query": "Where is the oolong?", "relevant_ids": ["m0"], "kind": "place"}) + "\n")
     arguments = ["--corpus", str(corpus), "--queries", str(queries)]
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "infra.benchmarks.retrieval", *arguments], capture_output=True, text=True, check=True
     )
-    rows = {line.strip()[:26].strip(): line.split()[-3] for line in done.stdout.splitlines() if " 1.000 " in line}
+    rows = {line.strip()[:26].strip(): line.split()[-3] for line in completed.stdout.splitlines() if " 1.000 " in line}
     assert {"plain BM25", "semantic", "hybrid"} <= set(rows)

@@ -98,13 +98,13 @@ class Haystack:
         owner.script("ANALYZE memories")
 
     def search(self, query: int, filters: Filters, limit: int = 10) -> SearchResult:
-        asked = SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=filters, limit=limit)
-        return find(self.store, asked, self.queries[query], model="fake", lexical_weight=0.5)
+        search_query = SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=filters, limit=limit)
+        return find(self.store, search_query, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:
         """Return the recall over all queries, compared with a brute-force search of the filtered memories."""
         allowed = np.flatnonzero(mask)
-        found = wanted = 0
+        found_count = expected_count = 0
         for number, query in enumerate(self.queries):
             scores = self.vectors[allowed] @ query.astype(np.float64)
             best = np.sort(scores)[::-1][:limit]
@@ -112,19 +112,19 @@ class Haystack:
             assert mask[hits].all()
             assert len(set(hits)) == len(hits) == len(best)
             # Half precision gives ties: a result as near as the last expected one is correct too.
-            found += int((self.vectors[hits] @ query.astype(np.float64) >= best[-1] - 1e-3).sum())
-            wanted += len(best)
-        return found / wanted
+            found_count += int((self.vectors[hits] @ query.astype(np.float64) >= best[-1] - 1e-3).sum())
+            expected_count += len(best)
+        return found_count / expected_count
 
 
 @pytest.fixture(scope="module")
 def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
     owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     owner.script(f"CREATE DATABASE haystack TEMPLATE {postgres.DATABASE}")
-    made = Haystack(cluster, "haystack")
-    yield made
-    made.store.database.pool.close()
-    made._owner.close()
+    new_haystack = Haystack(cluster, "haystack")
+    yield new_haystack
+    new_haystack.store.database.pool.close()
+    new_haystack._owner.close()
     owner.script("DROP DATABASE haystack WITH (FORCE)")
     owner.close()
 
@@ -142,7 +142,7 @@ def test_a_search_with_a_time_filter_finds_the_nearest_memories(haystack: Haysta
 
 
 @pytest.mark.parametrize(
-    ("asked", "passing"),
+    ("condition", "passing"),
     [
         (condition("project.number", Operator.EQUAL, ["7"]), lambda number: number == 7),
         (condition("project.number", Operator.LESS, ["100"]), lambda number: number < 100),
@@ -150,9 +150,9 @@ def test_a_search_with_a_time_filter_finds_the_nearest_memories(haystack: Haysta
     ids=["equal", "range"],
 )
 def test_a_search_with_a_metadata_filter_finds_the_nearest_memories(
-    haystack: Haystack, asked: MetadataCondition, passing: Callable[[Any], Any]
+    haystack: Haystack, condition: MetadataCondition, passing: Callable[[Any], Any]
 ) -> None:
-    assert haystack.recall(Filters(metadata=(asked,)), passing(np.arange(ROWS) % 200)) >= 0.99
+    assert haystack.recall(Filters(metadata=(condition,)), passing(np.arange(ROWS) % 200)) >= 0.99
 
 
 def test_a_search_with_all_filters_finds_the_nearest_memories(haystack: Haystack) -> None:
@@ -187,20 +187,20 @@ def test_a_filter_that_no_memory_passes_gives_no_results(haystack: Haystack) -> 
 
 
 def _words(haystack: Haystack, query: str, **fields: Any) -> SearchResult:
-    asked = SearchQuery(query=query, mode=SearchMode.HYBRID, **fields)
-    return find(haystack.store, asked, None, model="fake", lexical_weight=0.5)
+    search_query = SearchQuery(query=query, mode=SearchMode.HYBRID, **fields)
+    return find(haystack.store, search_query, None, model="fake", lexical_weight=0.5)
 
 
 def test_a_word_in_every_memory_does_not_add_results_to_a_rarer_word(haystack: Haystack) -> None:
-    found = _words(haystack, "the memory 777", limit=5)
-    assert [hit.content for hit in found.hits] == ["memory 777"]
+    contents = _words(haystack, "the memory 777", limit=5)
+    assert [hit.content for hit in contents.hits] == ["memory 777"]
 
 
 def test_if_all_words_are_in_every_memory_the_newest_memories_are_found(haystack: Haystack) -> None:
-    found = _words(haystack, "memory", limit=3)
+    contents = _words(haystack, "memory", limit=3)
     tagged = np.logical_or.reduce(list(haystack.tags.values()))  # longer, so each word counts less
     newest = [n for n in range(ROWS - 1, 0, -1) if not tagged[n]][:3]
-    assert [hit.content for hit in found.hits] == [f"memory {n}" for n in newest]
+    assert [hit.content for hit in contents.hits] == [f"memory {n}" for n in newest]
 
 
 def test_the_number_of_scored_rows_is_bounded_even_if_the_estimated_frequencies_are_wrong(haystack: Haystack) -> None:

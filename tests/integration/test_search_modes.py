@@ -15,7 +15,7 @@ from tests.database_errors import permission_denied
 from tests.fakes import FakeEmbedder, request
 
 
-def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
+def _store(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
     embedder = FakeEmbedder()
     message = IngestMessage("ns", tuple(request(content, **fields) for content in contents))
     ingest.store(message, memories=store, embedder=embedder)
@@ -23,33 +23,33 @@ def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbed
 
 
 def _search(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
-    asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
-    found = search.search(asked, memories=store, embedder=embedder)
-    return [hit.content for hit in found.hits]
+    search_query = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
+    hits = search.search(search_query, memories=store, embedder=embedder)
+    return [hit.content for hit in hits.hits]
 
 
 def test_words_are_found_by_their_stem_and_not_all_words_need_to_match(store: PostgresMemories) -> None:
-    embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
+    embedder = _store(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
     embedder.away = True
     assert _search(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
 
 
 def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories) -> None:
     names = [f"Caroline said thing {n}" for n in range(60)]
-    embedder = _stored(store, *names, "The zeppelin left", "Caroline left")
+    embedder = _store(store, *names, "The zeppelin left", "Caroline left")
     embedder.away = True
     assert _search(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
 
 
 def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: PostgresMemories) -> None:
     long = " ".join(f"word{n}" for n in range(1500)) + " the greenhouse controller's password"
-    embedder = _stored(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
+    embedder = _store(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
     embedder.away = True
     assert _search(store, embedder, "greenhouse controller password", limit=1) == [long]
 
 
 def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemories, owner: Connection) -> None:
-    embedder = _stored(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
+    embedder = _store(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
 
     def scores() -> list[tuple[str, float]]:
         query = SearchQuery(query="Caroline left tea in a zeppelin", mode=SearchMode.HYBRID, limit=50)
@@ -77,7 +77,7 @@ def test_scores_do_not_depend_on_the_planner_s_statistics(store: PostgresMemorie
     ids=["Japanese", "Chinese", "Thai", "Russian", "Greek", "Arabic", "Hindi", "Korean", "German"],
 )
 def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str, query: str) -> None:
-    embedder = _stored(store, content, "nothing of the kind", "别的东西", "ほかのこと")
+    embedder = _store(store, content, "nothing of the kind", "别的东西", "ほかのこと")
     embedder.away = True
     assert _search(store, embedder, query)[0] == content
 
@@ -103,17 +103,15 @@ def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str
 def test_names_and_numbers_are_found_within_compound_identifiers(
     store: PostgresMemories, content: str, query: str
 ) -> None:
-    embedder = _stored(
-        store, content, "nothing of the kind", "4822", "UA 2418", "1201", "1.2.4", "192.168.1.11", "1991"
-    )
+    embedder = _store(store, content, "nothing of the kind", "4822", "UA 2418", "1201", "1.2.4", "192.168.1.11", "1991")
     embedder.away = True
     assert _search(store, embedder, query)[:1] == [content]
 
 
 def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
-    embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
-    asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
-    hits = search.search(asked, memories=store, embedder=embedder).hits
+    embedder = _store(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
+    search_query = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
+    hits = search.search(search_query, memories=store, embedder=embedder).hits
     relevances = [hit.relevance for hit in hits]
     assert relevances == sorted(relevances, key=lambda value: -(value or 0))
     assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
@@ -121,9 +119,9 @@ def test_hybrid_scores_are_between_0_and_1(store: PostgresMemories) -> None:
 
 
 def test_a_single_memory_has_relevance_1_in_each_mode(store: PostgresMemories) -> None:
-    embedder = _stored(store, "green tea")
-    asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
-    (hit,) = search.search(asked, memories=store, embedder=embedder).hits
+    embedder = _store(store, "green tea")
+    search_query = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
+    (hit,) = search.search(search_query, memories=store, embedder=embedder).hits
     assert hit.relevance == 1.0
 
 
@@ -134,7 +132,7 @@ def test_a_single_memory_has_relevance_1_in_each_mode(store: PostgresMemories) -
 def test_special_characters_in_a_query_have_no_special_meaning(
     store: PostgresMemories, query: str, mode: SearchMode
 ) -> None:
-    embedder = _stored(store, "green tea", f"about {query}")
+    embedder = _store(store, "green tea", f"about {query}")
     if mode is SearchMode.EXACT:
         assert _search(store, embedder, query, mode=mode) == [f"about {query}"]
     else:
@@ -143,7 +141,7 @@ def test_special_characters_in_a_query_have_no_special_meaning(
 
 def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: PostgresMemories) -> None:
     words = [f"w{n}x" for n in range(16_050)]
-    embedder = _stored(store, " ".join(words))
+    embedder = _store(store, " ".join(words))
     embedder.away = True
     assert {tuple(_search(store, embedder, word)) for word in words[::500]} == {(" ".join(words),)}
 
@@ -152,16 +150,16 @@ def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: P
 def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
     store: PostgresMemories, mode: SearchMode
 ) -> None:
-    embedder = _stored(store, "green tea", "fast cars")
+    embedder = _store(store, "green tea", "fast cars")
     embedder.away = True
-    found = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
-    assert [hit.content for hit in found.hits] == ["green tea"]
-    assert found.degraded == "searched by words only: the embedder is away"
-    assert found.strategy == "fulltext"
+    hits = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
+    assert [hit.content for hit in hits.hits] == ["green tea"]
+    assert hits.degraded == "searched by words only: the embedder is away"
+    assert hits.strategy == "fulltext"
 
 
 def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
-    embedder = _stored(store, "hunter2", title="wifi password")
+    embedder = _store(store, "hunter2", title="wifi password")
     assert _search(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
     embedder.away = True
     assert _search(store, embedder, "wifi password") == ["hunter2"]
@@ -174,19 +172,19 @@ def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
 def test_a_search_needs_two_round_trips_and_a_third_to_compare_memories_of_a_session(
     store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
 ) -> None:
-    embedder = _stored(store, "green tea", "black tea", session=session)
+    embedder = _store(store, "green tea", "black tea", session=session)
     _search(store, embedder, "tea", mode=mode)
-    sent: list[str] = []
+    statements: list[str] = []
     run = Connection.run
 
     def counted(self: Connection, sql: Any, **parameters: object) -> Any:
-        sent.append(sql)
+        statements.append(sql)
         return run(self, sql, **parameters)
 
     monkeypatch.setattr(Connection, "run", counted)
-    monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
+    monkeypatch.setattr(Connection, "script", lambda self, sql: statements.append(sql))
     _search(store, embedder, "tea", mode=mode)
-    assert len(sent) == trips
+    assert len(statements) == trips
 
 
 def test_the_runtime_role_cannot_call_the_internal_search_functions(pool: Pool) -> None:
@@ -199,7 +197,7 @@ def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted
 ) -> None:
     from mnemosyne.domain.memory_changes import MemoryChange
 
-    embedder = _stored(store, "old tea", "new tea")
+    embedder = _store(store, "old tea", "new tea")
     ids = {head.title: head.id for head in store.list(Filters(include_superseded=True), 10)}
     store.update(ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
     assert _search(store, embedder, "tea") == ["new tea"]

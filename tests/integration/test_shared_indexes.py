@@ -60,9 +60,9 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
 
 
 def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
-    asked = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
+    search_query = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
     vector = FakeEmbedder().embed_query("memory")
-    return find(store_of(store, "bob"), asked, vector, model="fake", lexical_weight=0.5)
+    return find(store_of(store, "bob"), search_query, vector, model="fake", lexical_weight=0.5)
 
 
 @pytest.mark.parametrize("match", TagMatch)

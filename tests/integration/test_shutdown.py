@@ -94,7 +94,7 @@ def _shut_down_under_load(process: FunctionProcess) -> "Counter[str]":
         running = [threads.submit(caller.call_until_refused) for caller in callers]
         wait_until(lambda: all(caller.outcomes["200"] >= 5 for caller in callers), "all callers are served")
         process.ask_to_stop()
-        outcomes = sum((one.result() for one in running), Counter[str]())
+        outcomes = sum((call_result.result() for call_result in running), Counter[str]())
     assert process.wait(GRACE_SECONDS), "the process did not end in time"
     return outcomes
 

@@ -28,7 +28,9 @@ def _read(file: str) -> list[dict[str, str]]:
 
 
 PAIRS = _read("paraphrases/pairs.jsonl")
-OTHERS = [one["text"] for name in ("conversations", "many_conversations") for one in _read(f"{name}/corpus.jsonl")]
+OTHERS = [
+    document["text"] for name in ("conversations", "many_conversations") for document in _read(f"{name}/corpus.jsonl")
+]
 
 
 @pytest.fixture
@@ -48,26 +50,26 @@ def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object
     for start in range(0, len(contents), 500):
         requests = tuple(request(content, **fields) for content in contents[start : start + 500])
         outcomes = ingest.store(IngestMessage("ns", requests), memories=memories, embedder=OfflineEmbedder()).outcomes
-        ids += [memory_id for one in requests if (memory_id := outcomes[one.request_id].memory_id)]
+        ids += [memory_id for request in requests if (memory_id := outcomes[request.request_id].memory_id)]
     return ids
 
 
 def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vector_index(
     memories: PostgresMemories,
 ) -> None:
-    stored = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
+    ids = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
     again = _store(memories, [pair["said_again"] for pair in PAIRS])
-    same = {(new, old) for new, old, pair in zip(again, stored, PAIRS, strict=False) if pair["same"]}
+    same = {(new, old) for new, old, pair in zip(again, ids, PAIRS, strict=False) if pair["same"]}
     for more in ((), OTHERS[1_000:]):
         _store(memories, more)
-        hinted = {(one, found.id) for one in again for found in memories.neighbours(one).similar}
+        hinted = {(memory_id, similar.id) for memory_id in again for similar in memories.neighbours(memory_id).similar}
         right = hinted & same
         print(f"{len(right)} of {len(hinted)} hints are right, {len(right)} of {len(same)} found")
         assert len(right) >= 0.9 * len(hinted)
         assert len(right) >= 0.6 * len(same)
 
 
-@pytest.mark.parametrize(("stored", "said"), [
+@pytest.mark.parametrize(("stored_content", "stated_content"), [
     ("Ada's blood group is A+ since birth", "Ada's blood group is A- since birth"),
     ("An answer takes > 200 ms at night", "An answer takes < 200 ms at night"),
     ("Revenue changed by +5% in May", "Revenue changed by -5% in May"),
@@ -75,18 +77,20 @@ def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vecto
     ("The freezer is kept at -20 degrees", "The freezer is kept at 20 degrees"),
     ("The review said 👍 to the plan", "The review said 👎 to the plan"),
 ])  # fmt: skip
-def test_contents_that_differ_in_a_sign_give_no_hint(memories: PostgresMemories, stored: str, said: str) -> None:
-    _store(memories, [stored])
-    (new,) = _store(memories, [said])
+def test_contents_that_differ_in_a_sign_give_no_hint(
+    memories: PostgresMemories, stored_content: str, stated_content: str
+) -> None:
+    _store(memories, [stored_content])
+    (new,) = _store(memories, [stated_content])
     assert memories.neighbours(new).similar == []
 
 
 def test_superseded_memories_and_memories_of_other_namespaces_give_no_hint(memories: PostgresMemories) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])
-    assert {found.id for found in memories.neighbours(new).similar} == {old, older}
+    assert {memory.id for memory in memories.neighbours(new).similar} == {old, older}
     memories.update(old, MemoryChange(superseded_by=new))
-    assert [found.id for found in memories.neighbours(new).similar] == [older]
+    assert [memory.id for memory in memories.neighbours(new).similar] == [older]
     assert not store_of(memories, "other").neighbours(new).similar
 
 
@@ -95,9 +99,9 @@ def test_an_earlier_memory_with_another_value_gives_a_hint_until_it_is_supersede
 ) -> None:
     first, second = _store(memories, ["The oolong is on shelf 7.", "The oolong is on shelf 8."])
     (new,) = _store(memories, ["The oolong is now on shelf 9, not on 7."])
-    assert {found.id for found in memories.neighbours(new).may_replace} == {first, second}
+    assert {memory.id for memory in memories.neighbours(new).may_replace} == {first, second}
     memories.update(first, MemoryChange(superseded_by=new))
-    assert [found.id for found in memories.neighbours(new).may_replace] == [second]
+    assert [memory.id for memory in memories.neighbours(new).may_replace] == [second]
     assert not store_of(memories, "other").neighbours(new).may_replace
 
 
@@ -105,7 +109,7 @@ def test_a_memory_with_an_earlier_time_gives_no_hint_at_a_later_one(memories: Po
     (later,) = _store(memories, ["The oolong is on shelf 9."], timestamp=NOW)
     (new,) = _store(memories, ["The oolong is on shelf 7."], timestamp=NOW - timedelta(days=1))
     assert not memories.neighbours(new).may_replace
-    assert [found.id for found in memories.neighbours(later).may_replace] == [new]
+    assert [memory.id for memory in memories.neighbours(later).may_replace] == [new]
 
 
 def test_contents_are_compared_up_to_a_limit_of_bytes(memories: PostgresMemories) -> None:

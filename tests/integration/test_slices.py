@@ -153,8 +153,8 @@ def test_a_deletion_that_times_out_is_done_in_smaller_transactions(
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(version("k", f"{n}", n) for n in range(versions))), FakeEmbedder())
     owner.run_file(FAILS.format(condition=f"count(*) > {largest}", state="57014", change="DELETE", rows="OLD"))
-    made = deletion("k", versions)
-    message = IngestMessage("ns", (), deletions=(made,))
+    too_long = deletion("k", versions)
+    message = IngestMessage("ns", (), deletions=(too_long,))
     assert _deliver(store, message, FakeEmbedder()) == [IngestState.DELETED]
     assert owner.run("SELECT count(*) FROM memories") == [[0]]
 

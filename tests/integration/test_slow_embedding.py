@@ -52,10 +52,10 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
+    clock = Clock()
     for module in ("service.ingest", "http.push", "adapters.embedders.gemini", "adapters.embedders.gemini_calls"):
-        monkeypatch.setattr(f"mnemosyne.{module}.time", made)
-    return made
+        monkeypatch.setattr(f"mnemosyne.{module}.time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -124,11 +124,11 @@ def test_a_message_with_a_slow_embedder_is_stored_over_several_deliveries(
 
     def takes_its_time(server: GeminiServer) -> Any:
         clock.now += CALL_SECONDS
-        asked = server.requests.pop()["requests"]
-        if len(asked) > texts_per_call:
+        requests = server.requests.pop()["requests"]
+        if len(requests) > texts_per_call:
             return error(400, "one text at a time")
-        bought.update(one["content"]["parts"][0]["text"] for one in asked)
-        return 200, {"embeddings": [{"values": [1.0] * 64} for _ in asked]}
+        bought.update(embed_request["content"]["parts"][0]["text"] for embed_request in requests)
+        return 200, {"embeddings": [{"values": [1.0] * 64} for _ in requests]}
 
     def restart() -> None:
         embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64))
@@ -140,8 +140,8 @@ def test_a_message_with_a_slow_embedder_is_stored_over_several_deliveries(
     requests = [request(make(random, number)) for number in range(count)]
     deliveries = _deliver(requests, services, clock, restart)
     assert deliveries >= least
-    known = services.memories.statuses([one.request_id for one in requests])
-    states = Counter(status.state for status in known.values())
+    statuses = services.memories.statuses([request.request_id for request in requests])
+    states = Counter(status.state for status in statuses.values())
     assert states == {IngestState.STORED: len(requests)}
     assert list(services.memories.dead_letters(10)) == []
     # The vectors of the current slice are lost when an instance ends.

@@ -37,14 +37,14 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 
 def _fill(store: PostgresMemories, count: int) -> None:
     """Store an old memory, and then more newer ones."""
-    made = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
-    made += [request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(count)]
-    for start in range(0, len(made), 500):
-        ingest.store(IngestMessage("ns", tuple(made[start : start + 500])), memories=store, embedder=FakeEmbedder())
+    requests = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
+    requests += [request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(count)]
+    for start in range(0, len(requests), 500):
+        ingest.store(IngestMessage("ns", tuple(requests[start : start + 500])), memories=store, embedder=FakeEmbedder())
 
 
-def _search_exact(store: PostgresMemories, text: str, **asked: object) -> list[str]:
-    query = SearchQuery(query=text, mode=SearchMode.EXACT, **asked)  # type: ignore[arg-type]
+def _search_exact(store: PostgresMemories, text: str, **fields: object) -> list[str]:
+    query = SearchQuery(query=text, mode=SearchMode.EXACT, **fields)  # type: ignore[arg-type]
     return [hit.content for hit in find(store, query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
 
@@ -78,18 +78,18 @@ def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(
     store: PostgresMemories, owner: Connection, text: str
 ) -> None:
     _fill(store, 3 * NEWEST)
-    asked = SearchQuery(query=text, mode=SearchMode.EXACT)
+    search_query = SearchQuery(query=text, mode=SearchMode.EXACT)
     with owner.transaction():
-        found = owner.one(
+        candidates = owner.one(
             memories_sql.FIND_CANDIDATES,
             namespace="ns",
             mode="exact",
             query=text,
             vector=None,
             model=None,
-            filters=rows.filters_json(asked.filters),
-            limit=asked.limit,
-            candidates=asked.limit,
+            filters=rows.filters_json(search_query.filters),
+            limit=search_query.limit,
+            candidates=search_query.limit,
         )["candidates"]
-        assert rows.read_candidates(found).rows == []
+        assert rows.read_candidates(candidates).rows == []
         assert owner.one(ROWS_READ)["n"] <= NEWEST

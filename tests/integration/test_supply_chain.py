@@ -74,9 +74,9 @@ def test_a_package_with_another_licence_is_refused_and_named(tmp_path: Path, met
     python.write_text(f"#!/bin/sh\necho {tmp_path}\n")  # pip-licenses asks a Python for its sys.path
     python.chmod(0o755)
     command = [str(TOOLS / "pip-licenses"), f"--python={python}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "not in allow-only licenses was found for package left-pad:1.0" in done.stderr
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 1
+    assert "not in allow-only licenses was found for package left-pad:1.0" in completed.stderr
 
 
 def test_the_sbom_names_every_deployed_package_with_its_hashes(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_an_audit_queries_each_package_and_passes_without_an_advisory(advisories
 @pytest.mark.parametrize("name", ["numpy", "certifi", "pg8000"])
 def test_an_audit_fails_and_names_the_vulnerable_package(advisories: Advisories, name: str) -> None:
     advisories.vulnerable = name
-    done = _audit(advisories.url)
-    assert done.returncode != 0
-    assert re.search(rf"{name} +\S+ +PYSEC-0 +9999\.0", done.stdout)
+    completed = _audit(advisories.url)
+    assert completed.returncode != 0
+    assert re.search(rf"{name} +\S+ +PYSEC-0 +9999\.0", completed.stdout)
 
 
 @pytest.mark.parametrize("service", ["unreachable", "broken"])

@@ -62,9 +62,9 @@ def test_a_collector_gets_the_counts_and_durations_of_calls(collector: Collector
     assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="done") == 3
     assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="refused") == 1
     assert collector.count("mnemosyne.events", event="tool_called", tool="list_memories", outcome="unavailable") == 1
-    called = {"event": "tool_called", "stage": "duration", "tool": "ingest_memory"}
-    assert collector.count("mnemosyne.duration", **called) == 4
-    assert 0 < collector.sum("mnemosyne.duration", **called) < 60
+    event = {"event": "tool_called", "stage": "duration", "tool": "ingest_memory"}
+    assert collector.count("mnemosyne.duration", **event) == 4
+    assert 0 < collector.sum("mnemosyne.duration", **event) < 60
     assert {resource["service.name"] for resource in collector.resources} == {"mnemosyne"}
 
 

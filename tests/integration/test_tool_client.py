@@ -26,9 +26,9 @@ class _Refusing(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def authority(tmp_path: Path) -> trustme.CA:
-    made = trustme.CA()
-    made.cert_pem.write_to_path(tmp_path / "authority.pem")
-    return made
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+    return authority
 
 
 @pytest.fixture

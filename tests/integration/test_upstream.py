@@ -13,13 +13,13 @@ from mnemosyne.adapters.identity.upstream import OpenIdLogIn
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.domain.principal import Scope
 from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
-from tests.oauth_server import ISSUER, AuthServer, Visit, asked, exchange, told
+from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path, exchange, redirect_parameters
 
 
 @pytest.fixture
 def provider() -> Iterator[OpenIdProvider]:
-    with OpenIdProvider().serving() as made:
-        yield made
+    with OpenIdProvider().serving() as provider:
+        yield provider
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def server(auth: Pool, provider: OpenIdProvider, tmp_path: Path) -> AuthServer:
 def _begun(server: AuthServer, client: str) -> tuple[Visit, str]:
     """Start a log-in; return the browser and the address of the provider's log-in page."""
     visit = Visit(server)
-    where = visit.open(asked(client)).headers["Location"]
+    where = visit.open(authorization_path(client)).headers["Location"]
     return visit, where
 
 
@@ -51,7 +51,7 @@ def _tokens(server: AuthServer, provider: OpenIdProvider) -> Any:
     client = server.register()
     visit, where = _begun(server, client)
     assert _back(visit, provider, where).headers["Location"].startswith(f"{ISSUER}/consent?")
-    code = told(visit.answer())["code"]
+    code = redirect_parameters(visit.answer())["code"]
     return exchange(server.browser(), client, code).json()
 
 
@@ -177,7 +177,7 @@ def test_an_unavailable_provider_is_reported_and_the_log_in_continues_when_it_is
     client = server.register()
     provider.away = True
     visit = Visit(server)
-    assert visit.open(asked(client)).status_code == 503
+    assert visit.open(authorization_path(client)).status_code == 503
     provider.away = False
     visit, where = _begun(server, client)
     callback = provider.visit(where).removeprefix(ISSUER)

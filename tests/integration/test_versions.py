@@ -16,11 +16,11 @@ from tests.records import deletion, records_in, version
 SMALL = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def _covered(one: IngestRequest, deletions: Iterable[Deletion]) -> bool:
-    assert one.published
+def _covered(memory: IngestRequest, deletions: Iterable[Deletion]) -> bool:
+    assert memory.published
     return any(
-        one.external_id == gone.external_id
-        and (one.timestamp <= gone.timestamp or one.published <= (gone.published or NOW))
+        memory.external_id == gone.external_id
+        and (memory.timestamp <= gone.timestamp or memory.published <= (gone.published or NOW))
         for gone in deletions
     )
 
@@ -28,12 +28,12 @@ def _covered(one: IngestRequest, deletions: Iterable[Deletion]) -> bool:
 def _live(items: Iterable[IngestRequest | Deletion]) -> dict[str, list[IngestRequest]]:
     """The model: for each key the versions that no deletion covers, in order of time."""
     items = list(items)
-    deletions = [one for one in items if isinstance(one, Deletion)]
-    versions = {one.request_id: one for one in items if isinstance(one, IngestRequest)}
+    deletions = [item for item in items if isinstance(item, Deletion)]
+    versions = {item.request_id: item for item in items if isinstance(item, IngestRequest)}
     live: dict[str, list[IngestRequest]] = {}
-    for one in sorted(versions.values(), key=lambda v: (v.timestamp, v.published, v.content_hash)):
-        if one.external_id and not _covered(one, deletions):
-            live.setdefault(one.external_id.key, []).append(one)
+    for memory in sorted(versions.values(), key=lambda v: (v.timestamp, v.published, v.content_hash)):
+        if memory.external_id and not _covered(memory, deletions):
+            live.setdefault(memory.external_id.key, []).append(memory)
     return live
 
 
@@ -73,7 +73,7 @@ def test_in_any_order_of_arrival_the_latest_version_is_current_and_the_others_ar
         records.deliver(*message)
     live = _live(item for message in messages for item in message)
     assert records.visible() == {versions[-1].content for versions in live.values()}
-    assert records.stored() == {one.content for versions in live.values() for one in versions}
+    assert records.stored() == {version.content for versions in live.values() for version in versions}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)

@@ -112,15 +112,15 @@ def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> 
         patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
         patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
         blob = storage.put("bucket", "rows.jsonl", b"\n".join(sample.line for sample in samples))
-        wanted = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
+        stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
         services: Any = system
-        import_object(NAMESPACE, wanted, services, message_id="1", budget=3600, pause=system.deliver)
-        report = [json.loads(line) for line in storage.objects["bucket", wanted.report].data.splitlines()]
-    states = {UUID(one["request_id"]): one["state"] for one in report[1:]}
-    assert [one["line"] for one in report[1:]] == list(range(1, len(samples) + 1))
-    assert Counter(one["state"] for one in report[1:]) == {k: report[0][k] for k in set(states.values())}
+        import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=system.deliver)
+        report = [json.loads(line) for line in storage.objects["bucket", stored_object.report].data.splitlines()]
+    states = {UUID(row["request_id"]): row["state"] for row in report[1:]}
+    assert [row["line"] for row in report[1:]] == list(range(1, len(samples) + 1))
+    assert Counter(row["state"] for row in report[1:]) == {k: report[0][k] for k in set(states.values())}
     assert {sample.request_id for sample in samples} == states.keys()
-    assert system.imports.lines(wanted.source, 1) == []
+    assert system.imports.lines(stored_object.source, 1) == []
 
 
 def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) -> None:
@@ -158,13 +158,13 @@ def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> 
     tool = by_name()["ingest_memories"]
 
     def error(batch: Sequence[Sample]) -> str:
-        result: Any = call(tool, {"memories": [_known_fields(one.row) for one in batch]}, LOCAL, services)
+        result: Any = call(tool, {"memories": [_known_fields(sample.row) for sample in batch]}, LOCAL, services)
         return result.content[0].text.removesuffix(f"; {tool.refused}") if result.is_error else ""
 
     for start in range(0, len(samples), BATCH_LIMIT):
         batch = list(samples[start : start + BATCH_LIMIT])
-        while batch and (said := error(batch)):
-            place = int(said[len("memories[") : said.index("]")])
+        while batch and (message := error(batch)):
+            place = int(message[len("memories[") : message.index("]")])
             bad = batch.pop(place)
             system.refused[bad.request_id] = error([bad]).replace("memories[0].", "")
         system.deliver()
@@ -199,19 +199,19 @@ def _ended(system: System, samples: Sequence[Sample]) -> Ended:
     while page := system.memories.export(1000, after=after):
         exported += page
         after = page[-1].cursor
-    hashes = {one.id: one.content_hash for one in exported}
+    hashes = {memory.id: memory.content_hash for memory in exported}
     statuses: dict[UUID, IngestStatus] = {}
     for start in range(0, len(samples), 1000):
-        statuses |= system.memories.statuses([one.request_id for one in samples[start : start + 1000]])
+        statuses |= system.memories.statuses([sample.request_id for sample in samples[start : start + 1000]])
     outcomes: list[tuple[str, str, str | None]] = []
     for sample in samples:
-        if said := system.refused.get(sample.request_id):
-            outcomes.append(("failed", said, None))
+        if message := system.refused.get(sample.request_id):
+            outcomes.append(("failed", message, None))
             continue
         status = statuses[sample.request_id]
         error = _UUID.sub("ID", status.error or "")
         outcomes.append((status.state.value, error, hashes.get(status.memory_id) if status.memory_id else None))
-    memories = {one.content_hash: (one.fields, one.superseded_by_hash) for one in exported}
+    memories = {memory.content_hash: (memory.fields, memory.superseded_by_hash) for memory in exported}
     return Ended(outcomes, memories)
 
 
@@ -225,17 +225,17 @@ def ended(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path, samples: list[Sample]
 ) -> Iterator[dict[str, Ended]]:
     """Results of each way of ingestion."""
-    made = {}
+    sent_by_way = {}
     for way, send in WAYS.items():
         directory = tmp_path / way
         directory.mkdir()
         pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
         system = System(pool, directory)
         send(system, samples, directory)
-        made[way] = _ended(system, samples)
+        sent_by_way[way] = _ended(system, samples)
         system.queue.close()
         pool.close()
-    yield made
+    yield sent_by_way
 
 
 def test_the_same_record_has_the_same_outcome_by_every_way(ended: dict[str, Ended], samples: list[Sample]) -> None:
@@ -259,13 +259,13 @@ def test_the_same_record_has_the_same_outcome_by_every_way(ended: dict[str, Ende
 
 def _assert_latest(topic: Ended, samples: Sequence[Sample]) -> None:
     """Check that for each key that is not deleted, only the version with the latest time is current."""
-    deleted = {one.key for one in samples if one.kind == "deletion"}
+    deleted = {sample.key for sample in samples if sample.kind == "deletion"}
     versions: dict[str, list[tuple[datetime, str | None]]] = {}
     for sample, (_, _, digest) in zip(samples, topic.outcomes, strict=True):
         if sample.kind == "version" and sample.key not in deleted:
             versions.setdefault(sample.key, []).append((sample.when, digest))
     assert versions
-    for key, known in versions.items():
-        latest = max(known)[1]
-        current = {digest for _, digest in known if digest and topic.memories[digest][1] is None}
+    for key, version in versions.items():
+        latest = max(version)[1]
+        current = {digest for _, digest in version if digest and topic.memories[digest][1] is None}
         assert current == {latest}, key

@@ -20,7 +20,7 @@ from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITER
 NAMESPACES = count()
 
 
-def _stored(memories: PostgresMemories, *contents: str) -> str:
+def _store(memories: PostgresMemories, *contents: str) -> str:
     """Store the contents in a namespace of their own, and return its name."""
     namespace = f"words {next(NAMESPACES)}"
     message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
@@ -30,33 +30,33 @@ def _stored(memories: PostgresMemories, *contents: str) -> str:
 
 def _hits(memories: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
     """Search by words alone."""
-    asked = SearchQuery(query=query, mode=mode)
-    return list(find(store_of(memories, namespace), asked, None, model=FAKE_SPACE.model).hits)
+    search_query = SearchQuery(query=query, mode=mode)
+    return list(find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits)
 
 
 def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dict[str, float | None]:
     """Search by words alone, and return the share of the query's words in each content."""
-    store, asked = store_of(memories, namespace), SearchQuery(query=query)
-    candidates = store.find_candidates(asked, None, model=FAKE_SPACE.model, count=100, excluded={})
+    store, search_query = store_of(memories, namespace), SearchQuery(query=query)
+    candidates = store.find_candidates(search_query, None, model=FAKE_SPACE.model, count=100, excluded={})
     ranked = ranking.plain(candidates)
     shares = [entry.candidate.words_share for entry in ranked]
-    return dict(zip((hit.content for hit in store.read_hits(asked, ranked)), shares, strict=True))
+    return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
 
 
 def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(memories: PostgresMemories) -> None:
-    missed = [pair for pair in FOUND if not _hits(memories, _stored(memories, pair[1]), pair[0])]
+    missed = [pair for pair in FOUND if not _hits(memories, _store(memories, pair[1]), pair[0])]
     assert missed == []
 
 
 def test_a_part_of_a_word_or_another_number_is_not_found(memories: PostgresMemories) -> None:
-    found = [pair for pair in NOT_FOUND if _hits(memories, _stored(memories, pair[1]), pair[0])]
-    assert found == []
+    matching_pairs = [pair for pair in NOT_FOUND if _hits(memories, _store(memories, pair[1]), pair[0])]
+    assert matching_pairs == []
 
 
 def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accents(memories: PostgresMemories) -> None:
-    missed = [p for p in FOUND_LITERALLY if not _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
-    found = [p for p in NOT_FOUND_LITERALLY if _hits(memories, _stored(memories, p[1]), p[0], SearchMode.EXACT)]
-    assert (missed, found) == ([], [])
+    missed = [p for p in FOUND_LITERALLY if not _hits(memories, _store(memories, p[1]), p[0], SearchMode.EXACT)]
+    matching_pairs = [p for p in NOT_FOUND_LITERALLY if _hits(memories, _store(memories, p[1]), p[0], SearchMode.EXACT)]
+    assert (missed, matching_pairs) == ([], [])
 
 
 @pytest.mark.parametrize(("query", "fillers"), [
@@ -68,12 +68,12 @@ def test_an_exact_search_matches_any_unicode_normal_form_and_distinguishes_accen
 def test_words_close_together_rank_higher_than_the_same_words_scattered_over_a_long_memory(
     memories: PostgresMemories, query: str, fillers: list[str]
 ) -> None:
-    one, two = (" ".join([filler] * 20) for filler in fillers)
+    before, after = (" ".join([filler] * 20) for filler in fillers)
     words = query.split()
-    scattered = f"{words[0]} {one} {words[1]} {two} {words[2]}"
-    together = f"{one} {' '.join(words)} {two}"
+    scattered = f"{words[0]} {before} {words[1]} {after} {words[2]}"
+    together = f"{before} {' '.join(words)} {after}"
     for contents in ((scattered, together), (together, scattered)):
-        namespace = _stored(memories, *contents, "something else")
+        namespace = _store(memories, *contents, "something else")
         first, second = _hits(memories, namespace, query)
         assert (first.content, second.content) == (together, scattered)
         hybrid = store_of(memories, namespace).find_candidates(
@@ -92,19 +92,19 @@ def test_words_at_the_end_of_a_very_long_memory_are_close_together(
 ) -> None:
     """A tsvector has at most 255 positions of a word, and none above 16,383."""
     contents = [scattered.format(repeated), f"{repeated} {query}"]
-    first, second = _hits(memories, _stored(memories, *contents, "something else"), query)
+    first, second = _hits(memories, _store(memories, *contents, "something else"), query)
     assert [first.content, second.content] == contents[::-1]
 
 
 def test_half_of_the_weight_of_an_english_word_is_for_its_form(memories: PostgresMemories) -> None:
-    namespace = _stored(memories, "the meetings are long", "the meeting was long")
+    namespace = _store(memories, "the meetings are long", "the meeting was long")
     exact, inflected = _hits(memories, namespace, "meetings")
     assert exact.content == "the meetings are long"
     assert inflected.relevance == pytest.approx(0.5)
 
 
 def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endings(memories: PostgresMemories) -> None:
-    namespace = _stored(memories, "the meetings are long", "the meeting was long")
+    namespace = _store(memories, "the meetings are long", "the meeting was long")
     assert list(_words_shares(memories, namespace, "meetings").values()) == [1.0, 1.0]
 
 
@@ -119,13 +119,13 @@ def test_the_share_of_words_that_a_memory_contains_does_not_depend_on_their_endi
 def test_a_memory_with_more_words_of_the_query_in_a_shorter_text_has_a_larger_share(
     memories: PostgresMemories, more: str, less: str
 ) -> None:
-    namespace = _stored(memories, more, less, "tea", "coffee")
+    namespace = _store(memories, more, less, "tea", "coffee")
     shares = _words_shares(memories, namespace, "blue kettle")
     assert 0 < shares[less] < shares[more] <= 1
 
 
 def test_a_word_that_no_memory_contains_lowers_the_share(memories: PostgresMemories) -> None:
-    namespace = _stored(memories, "the kettle is blue", "tea", "coffee")
+    namespace = _store(memories, "the kettle is blue", "tea", "coffee")
     (share,) = _words_shares(memories, namespace, "blue kettle zeppelin").values()
     assert 0 < share < 0.8
 
@@ -133,7 +133,7 @@ def test_a_word_that_no_memory_contains_lowers_the_share(memories: PostgresMemor
 @pytest.mark.parametrize("ending", ["tonight", " ".join(["the drawing of a bridge needs more ink"] * 20)])
 def test_the_form_of_a_word_counts_in_passages_too(memories: PostgresMemories, ending: str) -> None:
     contents = [f"we deployed the kettle {ending}", f"we deploy the kettle {ending}"]
-    exact, inflected = _hits(memories, _stored(memories, *contents), "deployed")
+    exact, inflected = _hits(memories, _store(memories, *contents), "deployed")
     assert [exact.content, inflected.content] == contents
     assert inflected.relevance == pytest.approx(0.5)
 
@@ -155,7 +155,7 @@ def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: Postgre
 def test_an_explained_compound_matches_only_with_all_its_parts(
     memories: PostgresMemories, query: str, content: str, words: tuple[str, ...]
 ) -> None:
-    store = store_of(memories, _stored(memories, content))
+    store = store_of(memories, _store(memories, content))
     (hit,) = find(store, SearchQuery(query=query, explain=True), FakeEmbedder().embed_query(query)).hits
     assert hit.why
     assert hit.why.matched_words == words
@@ -164,7 +164,7 @@ def test_an_explained_compound_matches_only_with_all_its_parts(
 def test_a_part_of_a_camel_case_word_is_found_in_passages(memories: PostgresMemories) -> None:
     filler = " ".join(["the drawing of a bridge needs more ink"] * 20)
     contents = [f"{filler} parseHTTPResponse {filler}", f"{filler} http {filler} response"]
-    first, _ = _hits(memories, _stored(memories, *contents, "something else"), "http response")
+    first, _ = _hits(memories, _store(memories, *contents, "something else"), "http response")
     assert first.content == contents[0]
 
 
@@ -172,7 +172,7 @@ def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMem
     filler = " ".join(["the drawing of a bridge needs more ink"] * 40)
     near, far = f"copper {filler}", f"{filler} copper"
     for contents in ((near, far), (far, near)):
-        namespace = _stored(memories, *contents)
+        namespace = _store(memories, *contents)
         for hit in _hits(memories, namespace, "copper"):
             store_of(memories, namespace).update(hit.id, MemoryChange(title="kettle"))
         assert [hit.content for hit in _hits(memories, namespace, "copper kettle")] == [near, far]
@@ -197,23 +197,23 @@ def test_a_word_spelt_as_in_the_query_ranks_before_one_with_other_accents_or_ano
     memories: PostgresMemories, query: str, best: str, other: str
 ) -> None:
     for contents in ((best, other), (other, best)):
-        found = _hits(memories, _stored(memories, *contents), query)
-        assert [hit.content for hit in found][:1] == [best]
-        assert found[0].score >= found[-1].score
+        hits = _hits(memories, _store(memories, *contents), query)
+        assert [hit.content for hit in hits][:1] == [best]
+        assert hits[0].score >= hits[-1].score
 
 
 def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: PostgresMemories) -> None:
-    namespace = _stored(memories, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
+    namespace = _store(memories, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
     vector = FakeEmbedder().embed_query("kettle")
-    asked = SearchQuery(query="where did Zoe see the kettle", explain=True)
-    found = find(store_of(memories, namespace), asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
-    assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in found} == {"Zoë": True, "Bob": False}
+    search_query = SearchQuery(query="where did Zoe see the kettle", explain=True)
+    hits = find(store_of(memories, namespace), search_query, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in hits} == {"Zoë": True, "Bob": False}
 
 
 def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(memories: PostgresMemories) -> None:
-    namespace = _stored(memories, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
-    asked = SearchQuery(query="creme", characters=1_000)
-    (hit,) = find(store_of(memories, namespace), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    namespace = _store(memories, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
+    search_query = SearchQuery(query="creme", characters=1_000)
+    (hit,) = find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert "crème" in (hit.snippet or "")
 
 
@@ -239,6 +239,6 @@ def test_a_content_of_maximum_length_in_any_script_is_stored(
     random = Random(1)
     words = ("".join(random.choices(letters + "αβγδ", k=random.randint(2, 7))) for _ in range(40_000))
     content = between.join(words)[:99_000] + " the oolong is on shelf 7"
-    namespace = _stored(memories, content)
+    namespace = _store(memories, content)
     assert [hit.content for hit in _hits(memories, namespace, "oolong")] == [content]
     assert [hit.content for hit in _hits(memories, namespace, "the Oolong is", SearchMode.EXACT)] == [content]

@@ -26,5 +26,5 @@ def machine(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str])
         return databases[-1]
 
     yield type("Machine", (Machine,), {"database": staticmethod(database), "sequences": 0})
-    for one in databases:
-        one.owner.close()
+    for used in databases:
+        used.owner.close()

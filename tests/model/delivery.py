@@ -106,13 +106,13 @@ class Delivery:
         new = self._claim(requests)
         fitting, refused = self._within_quota(new)
         if fitting:
-            held = self.model.locks
-            self.model.locks = held.union(*map(_names, new))
+            locked = self.model.locks
+            self.model.locks = locked.union(*map(_names, new))
             try:
                 self._embed(fitting)
                 self._commit(fitting)
             finally:
-                self.model.locks = held
+                self.model.locks = locked
         if refused:
             self._fail(refused, "over quota")
             self.stored.over_quota = True
@@ -122,18 +122,20 @@ class Delivery:
         self.model.commit()
         free = [request for request in requests if not _names(request) & self.model.locks]
         self.stored.busy |= len(free) < len(requests)
-        settled = self._settle_versions([one for one in free if one.external_id and not self._is_final(one)])
+        settled = self._settle_versions(
+            [sent_version for sent_version in free if sent_version.external_id and not self._is_final(sent_version)]
+        )
         new = []
-        for one in free:
-            row = self.model.requests.get(one.request_id)
-            memory = self.model.with_content(one.content_hash)
+        for version in free:
+            row = self.model.requests.get(version.request_id)
+            memory = self.model.with_content(version.content_hash)
             if row and row.state in FINAL:
-                self.stored.conflicting |= row.content_hash != one.content_hash
-            elif one.request_id not in settled:
-                if memory and not one.external_id:
-                    self._record(one, "duplicate", memory)
+                self.stored.conflicting |= row.content_hash != version.content_hash
+            elif version.request_id not in settled:
+                if memory and not version.external_id:
+                    self._record(version, "duplicate", memory)
                 else:
-                    new.append(one)
+                    new.append(version)
         self.model.forget_old()
         return new
 
@@ -141,7 +143,7 @@ class Delivery:
         """Record versions that are covered by a deletion, refused or duplicates, and return their requests."""
         settled = set()
         for version, event in sorted(
-            ((one, self._event(one, versions)) for one in versions), key=lambda x: _order(x[0])
+            ((version, self._event(version, versions)) for version in versions), key=lambda x: _order(x[0])
         ):
             if event and (
                 event := self.model.place(event, memory := self.model.with_content(version.content_hash), version)
@@ -156,8 +158,12 @@ class Delivery:
         if version.external_id and version.external_id.source == IMMUTABLE:
             record = self.model.records.get(key_of(version))
             current = self.model.memories.get(record.current or 0) if record else None
-            others = [one for one in versions if key_of(one) == key_of(version) and not self._is_covered(one)]
-            first = current.content_hash if current else min(others, key=_order).content_hash
+            same_record = [
+                other_version
+                for other_version in versions
+                if key_of(other_version) == key_of(version) and not self._is_covered(other_version)
+            ]
+            first = current.content_hash if current else min(same_record, key=_order).content_hash
             if version.content_hash != first:
                 return "failed"
         return "duplicate" if self.model.with_content(version.content_hash) else None
@@ -178,12 +184,12 @@ class Delivery:
         )
 
     def _within_quota(self, new: Sequence[IngestRequest]) -> tuple[list[IngestRequest], list[IngestRequest]]:
-        contents = list(dict.fromkeys(one.content_hash for one in new))
+        contents = list(dict.fromkeys(ingest_request.content_hash for ingest_request in new))
         if self.model.room is not None:
             contents = contents[: max(0, self.model.room - len(self.model.memories))]
         return (
-            [one for one in new if one.content_hash in contents],
-            [one for one in new if one.content_hash not in contents],
+            [ingest_request for ingest_request in new if ingest_request.content_hash in contents],
+            [ingest_request for ingest_request in new if ingest_request.content_hash not in contents],
         )
 
     def _embed(self, requests: Sequence[IngestRequest]) -> None:
@@ -204,27 +210,35 @@ class Delivery:
 
     def _commit(self, fitting: Sequence[IngestRequest]) -> None:
         """Store the memories. Raises AgainError if a deletion now covers one of them."""
-        for one in fitting:
-            if one.external_id and self._is_covered(one) and self._is_first(one, fitting):
+        for ingest_request in fitting:
+            if (
+                ingest_request.external_id
+                and self._is_covered(ingest_request)
+                and self._is_first(ingest_request, fitting)
+            ):
                 raise AgainError("the record was deleted meanwhile")
         self.model.commit()
-        stored: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         events = {}
-        for one in fitting:
-            events[one.request_id] = "duplicate" if one.content_hash in stored else "stored"
-            if one.content_hash not in stored:
-                stored[one.content_hash] = self.model.add(one)
-        for one in fitting:
-            if not one.external_id:
-                self._record(one, events[one.request_id], stored[one.content_hash])
-        for one in sorted((one for one in fitting if one.external_id), key=_order):
-            event = self.model.place(events[one.request_id], stored[one.content_hash], one)
+        for ingest_request in fitting:
+            events[ingest_request.request_id] = "duplicate" if ingest_request.content_hash in memories else "stored"
+            if ingest_request.content_hash not in memories:
+                memories[ingest_request.content_hash] = self.model.add(ingest_request)
+        for ingest_request in fitting:
+            if not ingest_request.external_id:
+                self._record(ingest_request, events[ingest_request.request_id], memories[ingest_request.content_hash])
+        for ingest_request in sorted(
+            (sent_version for sent_version in fitting if sent_version.external_id), key=_order
+        ):
+            event = self.model.place(
+                events[ingest_request.request_id], memories[ingest_request.content_hash], ingest_request
+            )
             if event:
-                self._record(one, event, stored[one.content_hash])
+                self._record(ingest_request, event, memories[ingest_request.content_hash])
 
     @staticmethod
     def _is_first(request: IngestRequest, requests: Sequence[IngestRequest]) -> bool:
-        return next(one for one in requests if one.content_hash == request.content_hash) is request
+        return next(candidate for candidate in requests if candidate.content_hash == request.content_hash) is request
 
 
 def comparable(error: str | None) -> str:

@@ -86,10 +86,10 @@ class Machine(RuleBasedStateMachine):
         """Redrive a dead letter, with or without an available topic."""
         message_id = self._letter(index)
         before, self.world.topic.away = len(self.world.topic.published_messages), away
-        done = self.world.redrive(message_id, now=now)
+        completed = self.world.redrive(message_id, now=now)
         self.world.topic.away = False
-        assert done is self.model.redrive(message_id, now=now, queue_away=away)
-        assert len(self.world.topic.published_messages) == before + done
+        assert completed is self.model.redrive(message_id, now=now, queue_away=away)
+        assert len(self.world.topic.published_messages) == before + completed
         self._name_letter(message_id, before)
         self._compare()
 
@@ -131,9 +131,9 @@ class Machine(RuleBasedStateMachine):
         """Set or remove the successor of a memory."""
         older, newer = self._content(index), None if successor is None else self._content(successor)
         ids = {content: name for name, (content, _) in self.world.stored_memories().items()}
-        done = self.world.supersede(ids[older], ids[newer] if newer else None)
+        completed = self.world.supersede(ids[older], ids[newer] if newer else None)
         numbers = {memory.content: memory.number for memory in self.model.memories.values()}
-        assert done is self.model.supersede(numbers[older], numbers[newer] if newer else None)
+        assert completed is self.model.supersede(numbers[older], numbers[newer] if newer else None)
         self._compare()
 
     @rule(text=st.sampled_from(TROUBLESOME), kind=st.sampled_from(["away", "refused", "hindered"]))
@@ -189,8 +189,8 @@ class Machine(RuleBasedStateMachine):
         return in_world, in_model
 
     def _delete_in_world(self, content: str) -> None:
-        for name, (stored, _) in self.world.stored_memories().items():
-            if stored == content:
+        for name, (memory, _) in self.world.stored_memories().items():
+            if memory == content:
                 self.world.delete(name)
 
     def _delete_in_model(self, content: str) -> None:
@@ -218,7 +218,7 @@ class Machine(RuleBasedStateMachine):
             in_world()
         self.world.end()
         self.world.start()
-        seen, possible = self.world.view(), []
+        visible, possible = self.world.view(), []
         for commits in range(30):
             model = deepcopy(self.model)
             model.commits_left = commits
@@ -230,13 +230,13 @@ class Machine(RuleBasedStateMachine):
                 is_whole = True
             model.commits_left = None
             possible.append(model.view())
-            if possible[-1] == seen:
+            if possible[-1] == visible:
                 model.locks = set()
                 self.model = model
                 return
             if is_whole:
                 break
-        assert seen in possible
+        assert visible in possible
 
     def _message(self, index: int) -> Published:
         """Choose a message, preferably a waiting one; an acknowledged message may be delivered again."""

@@ -134,12 +134,12 @@ class Memories:
         record.deleted_published = max(record.deleted_published or deletion.published, deletion.published)
         versions = self._versions(key_of(deletion))
         if record.current and record.version and record.covers(record.version):
-            left = [
+            remaining = [
                 (*version.version, self.memories[version.memory].content_hash, version.memory)
                 for version in versions
                 if version.version and version.memory and not record.covers(version.version)
             ]
-            record.current, record.version = (max(left)[3], max(left)[:2]) if left else (None, None)
+            record.current, record.version = (max(remaining)[3], max(remaining)[:2]) if remaining else (None, None)
             if record.current:
                 self.memories[record.current].superseded_by = None
         for number in {version.memory for version in versions if version.memory}:
@@ -157,11 +157,11 @@ class Memories:
 
     def supersede(self, number: int, successor: int | None) -> bool:
         """Set or remove the successor of a memory; return False if that would make a circle."""
-        seen, one = set(), successor
-        while one is not None and one in self.memories and one not in seen:
-            seen.add(one)
-            one = self.memories[one].superseded_by
-        if number in seen:
+        visited, memory_id = set(), successor
+        while memory_id is not None and memory_id in self.memories and memory_id not in visited:
+            visited.add(memory_id)
+            memory_id = self.memories[memory_id].superseded_by
+        if number in visited:
             return False
         self.memories[number].superseded_by = successor
         return True

@@ -65,10 +65,10 @@ def test_a_message_acknowledged_while_another_delivery_stores_its_content_is_fou
 
 
 def _find(machine: type[Machine], fault: str) -> None:
-    found = False
+    is_detected = False
     try:
         run_state_machine_as_test(machine, settings=settings(SEQUENCES, max_examples=MOST, phases=[Phase.generate]))
     except Exception as exc:  # noqa: BLE001  (the database may reject the fault)
-        found = True
+        is_detected = True
         print(f"{fault}: found in sequence {machine.sequences}: {type(exc).__name__}")
-    assert found, f"{MOST} sequences did not find it: {fault}"
+    assert is_detected, f"{MOST} sequences did not find it: {fault}"

@@ -90,24 +90,24 @@ class Requests(Memories):
         if not unstored:
             return
         self.commit()
-        for one in unstored:
-            if self.record(one.request_id, event, error=one.error) and one.external_id:
-                self.requests[one.request_id].key = key_of(one)
+        for ingest_request in unstored:
+            if self.record(ingest_request.request_id, event, error=ingest_request.error) and ingest_request.external_id:
+                self.requests[ingest_request.request_id].key = key_of(ingest_request)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:
         """Delete records by key; whether a request is locked, and whether one was another request before."""
         self.commit()
         busy = conflicting = False
-        for one in sorted(deletions, key=lambda deletion: (key_of(deletion), deletion.request_id)):
-            row = self.requests.get(one.request_id)
-            if ("id", one.request_id) in self.locks:
+        for item in sorted(deletions, key=lambda deletion: (key_of(deletion), deletion.request_id)):
+            row = self.requests.get(item.request_id)
+            if ("id", item.request_id) in self.locks:
                 busy = True
-            elif row and row.state in FINAL and not is_same_request(row, "", key_of(one)):
+            elif row and row.state in FINAL and not is_same_request(row, "", key_of(item)):
                 conflicting = True
             else:
-                self.delete_record(one)
-                now = {"error": None, "key": key_of(one), "memory": None, "content_hash": None, "version": None}
-                self.record(one.request_id, "deleted", **now)
+                self.delete_record(item)
+                now = {"error": None, "key": key_of(item), "memory": None, "content_hash": None, "version": None}
+                self.record(item.request_id, "deleted", **now)
         return busy, conflicting
 
     def shown(self, request: Request) -> str:

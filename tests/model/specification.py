@@ -22,10 +22,10 @@ class Model(Requests):
     def ingest(self, message: Published, faults: Faults, meanwhile: Meanwhile | None = None) -> None:
         """Deliver a message to `ingest`. Raises AgainError if it is not acknowledged."""
         read = decode(message)
-        stored = Delivery(self, faults, meanwhile).store(read)
-        is_lost = bool(read.dead_letter_reason) or stored.conflicting
-        if is_lost or stored.over_quota:
-            self._keep(message, lost=is_lost)
+        outcome = Delivery(self, faults, meanwhile).store(read)
+        is_lost = bool(read.dead_letter_reason) or outcome.conflicting
+        if is_lost or outcome.over_quota:
+            self._keep(message, is_lost=is_lost)
         else:
             self._conclude(message, read)
 
@@ -46,14 +46,14 @@ class Model(Requests):
                 cause = exc.error
         if not read.retry_reason:
             self.record_unstored(read.rejected, "failed")
-        kept = (
+        letter = (
             self._bury(message, read, read.retry_reason or read.dead_letter_reason or cause)
             if read.request_ids
             else None
         )
-        if read.dead_letter_reason or (kept and kept.lost):
-            self._keep(message, lost=True)
-        if not read.dead_letter_reason and not kept:
+        if read.dead_letter_reason or (letter and letter.lost):
+            self._keep(message, is_lost=True)
+        if not read.dead_letter_reason and not letter:
             self._conclude(message, read)
 
     def redrive(self, message_id: str, *, now: bool, queue_away: bool = False) -> bool:
@@ -114,56 +114,71 @@ class Model(Requests):
                 for key, record in self.records.items()
             },
             "letters": {
-                name: (one.lost, one.redriven is not None, one.redrives, self.day - one.failed, self.day - one.since)
-                for name, one in self.letters.items()
+                name: (
+                    letter.lost,
+                    letter.redriven is not None,
+                    letter.redrives,
+                    self.day - letter.failed,
+                    self.day - letter.since,
+                )
+                for name, letter in self.letters.items()
             },
         }
 
-    def _keep(self, message: Published, *, lost: bool) -> None:
+    def _keep(self, message: Published, *, is_lost: bool) -> None:
         """Store a message as a dead letter, or update the one that it was republished from."""
         self.commit()
         if again := self._letter_of(message):
-            self._fail_again(again, lost=lost)
+            self._fail_again(again, is_lost=is_lost)
         elif message.message_id in self.letters:
-            self.letters[message.message_id].lost |= lost
+            self.letters[message.message_id].lost |= is_lost
         else:
-            self._add(message, lost=lost)
+            self._add(message, is_lost=is_lost)
 
     def _bury(self, message: Published, read: IngestMessage, cause: str) -> Letter | None:
         waiting = read.waiting(cause or "given up")
         self.commit()
         same = {
-            one.request_id: is_same_request(
-                row, read.contents.get(one.request_id), key_of(one) if one.external_id else None
+            ingest_request.request_id: is_same_request(
+                row,
+                read.contents.get(ingest_request.request_id),
+                key_of(ingest_request) if ingest_request.external_id else None,
             )
-            for one in waiting
-            if (row := self.requests.get(one.request_id)) and row.state in FINAL
+            for ingest_request in waiting
+            if (row := self.requests.get(ingest_request.request_id)) and row.state in FINAL
         }
-        for one in waiting:
-            known = self.requests.get(one.request_id)
-            external_id = {} if known or not one.external_id else {"key": key_of(one)}
-            self.record(one.request_id, "given_up", error=(known.error if known else None) or one.error, **external_id)
-        if all(same.get(one.request_id) for one in waiting):
+        for ingest_request in waiting:
+            waiting_request = self.requests.get(ingest_request.request_id)
+            external_id = {} if waiting_request or not ingest_request.external_id else {"key": key_of(ingest_request)}
+            self.record(
+                ingest_request.request_id,
+                "given_up",
+                error=(waiting_request.error if waiting_request else None) or ingest_request.error,
+                **external_id,
+            )
+        if all(same.get(ingest_request.request_id) for ingest_request in waiting):
             return None
         if again := self._letter_of(message):
-            self._fail_again(again, lost=not all(same.values()))
+            self._fail_again(again, is_lost=not all(same.values()))
             return again
-        kept = (message.data, message.kept_attributes)
-        if any((letter.message.data, letter.message.attributes) == kept for letter in self.letters.values()):
+        data_and_attributes = (message.data, message.kept_attributes)
+        if any(
+            (letter.message.data, letter.message.attributes) == data_and_attributes for letter in self.letters.values()
+        ):
             return None
-        return self._add(message, lost=not all(same.values()))
+        return self._add(message, is_lost=not all(same.values()))
 
-    def _add(self, message: Published, *, lost: bool) -> Letter:
-        kept = replace(message, attributes=message.kept_attributes)
-        letter = self.letters[message.message_id] = Letter(kept, lost, self.day, self.day)
+    def _add(self, message: Published, *, is_lost: bool) -> Letter:
+        kept_message = replace(message, attributes=message.kept_attributes)
+        letter = self.letters[message.message_id] = Letter(kept_message, is_lost, self.day, self.day)
         return letter
 
     def _letter_of(self, message: Published) -> Letter | None:
         name = message.attributes.get(LETTER_ID)
         return next((letter for letter in self.letters.values() if name and letter.name == name), None)
 
-    def _fail_again(self, letter: Letter, *, lost: bool) -> None:
-        letter.lost |= lost
+    def _fail_again(self, letter: Letter, *, is_lost: bool) -> None:
+        letter.lost |= is_lost
         if letter.redriven is not None:
             letter.failed, letter.redriven = self.day, None
 
@@ -174,4 +189,6 @@ class Model(Requests):
         self.commit()
         rows = [self.requests[id_] for id_ in read.request_ids if id_ in self.requests]
         if not any(row.state in ("queued", "dead_lettered") for row in rows):
-            self.letters = {name: one for name, one in self.letters.items() if one is not letter}
+            self.letters = {
+                name: other_letter for name, other_letter in self.letters.items() if other_letter is not letter
+            }

@@ -25,11 +25,14 @@ def test_the_model_follows_a_crash_during_a_refused_deletion(
 ) -> None:
     state = machine()
     try:
-        _publish(state, USED, *({"source": one, "key": "l", "content": "poison"} for one in SOURCES))
+        _publish(state, USED, *({"source": source_name, "key": "l", "content": "poison"} for source_name in SOURCES))
         state.deliver(index=1, give_up=False, late=False, keep=False)
         _publish(state, {"source": source, "key": "l", "op": "delete", "request_id": IDS[0]})
         state.deliver_and_crash(index=1, give_up=False, at=statement, after=is_after)
-        _publish(state, *({"source": one, "key": "l", "op": "delete"} for one in SOURCES if one != source))
+        _publish(
+            state,
+            *({"source": source_name, "key": "l", "op": "delete"} for source_name in SOURCES if source_name != source),
+        )
         state.deliver(index=1, give_up=False, late=False, keep=False)
     finally:
         state.world.close()

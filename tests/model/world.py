@@ -114,7 +114,9 @@ class Topic(FakeQueue):
 
     def settle(self, message: Published, *, acknowledged: bool) -> None:
         """Keep a message waiting until it is acknowledged."""
-        self.waiting = [one for one in self.waiting if one is not message] + ([] if acknowledged else [message])
+        self.waiting = [waiting for waiting in self.waiting if waiting is not message] + (
+            [] if acknowledged else [message]
+        )
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Publish the message of a dead letter again."""
@@ -172,8 +174,8 @@ class World:
         """End the process and its sessions."""
         self.process.killed = True
         pids = "{" + ",".join(str(connection.pid) for connection in self._connections) + "}"
-        for one in self._connections:
-            one.close()
+        for connection in self._connections:
+            connection.close()
         self._connections = []
         wait_until(lambda: not self.owner.run(SESSIONS, pids=pids), "the sessions have ended", pause=0.001)
 

@@ -44,7 +44,7 @@ def started() -> Iterator[Callable[[str], Server]]:
             pytest.skip(missing[name])
         if name not in servers:
             try:
-                servers[name] = _made(name, exits.enter_context(server_directory()))
+                servers[name] = _started_server(name, exits.enter_context(server_directory()))
             except pytest.skip.Exception as skipped:
                 missing[name] = str(skipped)
                 raise
@@ -56,7 +56,7 @@ def started() -> Iterator[Callable[[str], Server]]:
         yield server
 
 
-def _made(name: str, directory: Path) -> Server:
+def _started_server(name: str, directory: Path) -> Server:
     if name in EMBEDDED:
         return Server(name, EMBEDDED[name](), directory)
     return CloudServer(name, CLOUD_SQL[name](), directory, programs.american_english())
@@ -78,18 +78,18 @@ def cluster(server: Server) -> Server:
 @pytest.fixture
 def new_database(server: Server, _names: Iterator[int]) -> Iterator[Callable[..., str]]:
     """Function that creates a database for one test, with the schema or `empty`, and returns its name."""
-    made: list[str] = []
+    names: list[str] = []
 
     def make(*, empty: bool = False) -> str:
         name = f"test_{os.getpid()}_{next(_names)}"
         if not empty:
             server.prepare()
         server.create_database(name, None if empty else postgres.DATABASE)
-        made.append(name)
+        names.append(name)
         return name
 
     yield make
-    for name in made:
+    for name in names:
         server.drop_database(name)
 
 

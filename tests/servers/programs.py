@@ -148,13 +148,13 @@ def _apt(home: Path) -> dict[str, str]:
 
 
 def _run(
-    command: Sequence[str | Path], what: str, environment: dict[str, str] | None = None, directory: Path | None = None
+    command: Sequence[str | Path], name: str, environment: dict[str, str] | None = None, directory: Path | None = None
 ) -> str:
     """Run the command and return its output. Skips, saying `NOT TESTED`, if the command is missing or fails."""
     try:
         ended = subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip(f"NOT TESTED: {what} is needed for a PostgreSQL server, and {command[0]} is not installed")
+        pytest.skip(f"NOT TESTED: {name} is needed for a PostgreSQL server, and {command[0]} is not installed")
     if ended.returncode:
-        pytest.skip(f"NOT TESTED: {what} cannot be had for a PostgreSQL server: {ended.stderr.strip()[-300:]}")
+        pytest.skip(f"NOT TESTED: {name} cannot be had for a PostgreSQL server: {ended.stderr.strip()[-300:]}")
     return ended.stdout

@@ -82,15 +82,15 @@ class Functions:
 
 @pytest.fixture
 def functions_on(cluster: Server) -> Iterator[Callable[[str], Functions]]:
-    made: list[Functions] = []
+    started: list[Functions] = []
 
     def make(database: str) -> Functions:
-        made.append(Functions(cluster, database))
-        return made[-1]
+        started.append(Functions(cluster, database))
+        return started[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for instance in started:
+        instance.close()
 
 
 @pytest.fixture
@@ -114,21 +114,21 @@ def test_words_are_found_in_each_script_normal_form_compound_and_language(functi
     functions.ingest(*(request(content, title="untold") for content in {content for _, content in pairs}))
 
     def finds(query: str, content: str, mode: SearchMode) -> bool:
-        asked = SearchQuery(query=query, mode=mode, limit=100)
-        found = find(functions.memories("mcp"), asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
-        return content in {hit.content for hit in found.hits}
+        search_query = SearchQuery(query=query, mode=mode, limit=100)
+        hits = find(functions.memories("mcp"), search_query, None, model=FAKE_SPACE.model, lexical_weight=0.5)
+        return content in {hit.content for hit in hits.hits}
 
-    assert [one for one in [*FOUND, *INFLECTED] if not finds(*one, SearchMode.HYBRID)] == []
-    assert [one for one in FOUND_LITERALLY if not finds(*one, SearchMode.EXACT)] == []
+    assert [case for case in [*FOUND, *INFLECTED] if not finds(*case, SearchMode.HYBRID)] == []
+    assert [case for case in FOUND_LITERALLY if not finds(*case, SearchMode.EXACT)] == []
 
 
 def test_ingest_recognizes_a_duplicate(functions: Functions) -> None:
     first, again, long_again = request("tea"), request("tea"), request(LONG)
-    (stored,) = functions.ingest(first).values()
+    (first_outcome,) = functions.ingest(first).values()
     functions.ingest(request(LONG))
     outcomes = functions.ingest(again, long_again)
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.DUPLICATE}
-    assert outcomes[again.request_id].memory_id == stored.memory_id
+    assert outcomes[again.request_id].memory_id == first_outcome.memory_id
 
 
 def test_a_claim_excludes_other_deliveries_until_it_ends(functions: Functions) -> None:
@@ -174,16 +174,16 @@ def test_each_tool_of_mcp_works_with_the_rights_of_its_database_user(
 
 
 def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Functions) -> None:
-    lost = request("tea")
-    data, attributes = encode("ada", [lost], traceparent="")
+    ingest_request = request("tea")
+    data, attributes = encode("ada", [ingest_request], traceparent="")
     dead_letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="lost", dead_lettered_at=NOW)
-    waiting = [FailedRequest(request_id=lost.request_id, error="lost")]
+    waiting = [FailedRequest(request_id=ingest_request.request_id, error="lost")]
     assert functions.memories("dead_letter").give_up(dead_letter, waiting, contents={})
     states = functions.tool("list_dead_letters")
     assert [letter["message_id"] for letter in states["dead_letters"]] == ["7"]
     functions.tool("redrive", message_id="7")
     assert functions.tool("list_dead_letters")["causes"][0]["in_flight"] == 1
-    (outcome,) = functions.ingest(lost).values()
+    (outcome,) = functions.ingest(ingest_request).values()
     assert outcome.state is IngestState.STORED
     assert functions.tool("drop_dead_letters", message_ids=["7"])["dropped"] == 1
 
@@ -227,10 +227,10 @@ def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
     auth, grants = PostgresOAuth(functions.pool("auth")), PostgresGrants(functions.pool("mcp"))
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
-    found = grants.find(grant.id)
-    assert found and found == StandingGrant(
+    restored_grant = grants.find(grant.id)
+    assert restored_grant and restored_grant == StandingGrant(
         subject="ada", namespace="ada", client_id="client", client_name="Claude", scopes=frozenset({Scope.READ}),
-        expires_at=found.expires_at,
+        expires_at=restored_grant.expires_at,
     )  # fmt: skip
     with auth.transaction() as rows:
         rows.revoke(grant.id, "asked")
@@ -246,8 +246,8 @@ def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
         owner.run_file("VACUUM ANALYZE memories, memory_chunks, memory_words, ingest_requests")
         owner.run_file("REINDEX SCHEMA public")
     for mode in SearchMode:
-        found = functions.tool("memory_search", query="violin", mode=mode.value)["memories"]
-        assert [hit["id"] for hit in found] == [violin]
+        memories = functions.tool("memory_search", query="violin", mode=mode.value)["memories"]
+        assert [hit["id"] for hit in memories] == [violin]
 
 
 def test_the_owner_can_move_stored_memories_to_another_embedding_space(
@@ -282,11 +282,11 @@ def test_the_functions_work_on_a_dump_restored_by_the_owner(
     dump = subprocess.run([cluster.programs / "pg_dump", "--no-owner", urls[0]], check=True, capture_output=True)
     psql = [str(cluster.programs / "psql"), "--quiet", "--set=ON_ERROR_STOP=1"]
     subprocess.run([*psql, urls[1]], input=dump.stdout, check=True, capture_output=True)
-    there = functions_on(restored)
-    coffee = there.stored("black coffee")
+    restored_functions = functions_on(restored)
+    coffee = restored_functions.stored("black coffee")
     for mode in SearchMode:
-        found = there.tool("memory_search", query="violin", mode=mode.value, limit=1)["memories"]
-        assert [hit["id"] for hit in found] == [violin]
-    assert {memory["id"] for memory in there.tool("list_memories")["memories"]} == {violin, coffee}
+        memories = restored_functions.tool("memory_search", query="violin", mode=mode.value, limit=1)["memories"]
+        assert [hit["id"] for hit in memories] == [violin]
+    assert {memory["id"] for memory in restored_functions.tool("list_memories")["memories"]} == {violin, coffee}
     with cluster.connection(postgres.OWNER, restored) as owner:
         assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []

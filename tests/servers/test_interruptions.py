@@ -48,14 +48,14 @@ def _is_interrupted(server: Server, database: str, scripts: int, other: Connecti
 
 
 @pytest.fixture
-def whole(cluster: Server) -> tuple[list[str], list[str]]:
+def full_schema(cluster: Server) -> tuple[list[str], list[str]]:
     """Return the objects and the listing of a schema that was applied without an interruption."""
     with cluster.connection(postgres.OWNER, postgres.DATABASE) as owner:
         return catalog.objects(owner), catalog.listing(owner)
 
 
 def test_a_migration_interrupted_after_any_file_changes_nothing_and_the_next_one_completes(
-    server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]]
+    server: Server, new_database: Callable[..., str], full_schema: tuple[list[str], list[str]]
 ) -> None:
     name, objects = new_database(empty=True), []
     with server.connection(postgres.OWNER, name) as owner:
@@ -64,14 +64,14 @@ def test_a_migration_interrupted_after_any_file_changes_nothing_and_the_next_one
                 break
             objects.append(catalog.objects(owner))
         only_bookkeeping = objects[0]
-        assert not any("memories" in one for one in only_bookkeeping)
-        assert objects == [only_bookkeeping] * (BEFORE_FILES + FILES) + [whole[0]]  # the last one after COMMIT
-        assert catalog.listing(owner) == whole[1]
+        assert not any("memories" in line for line in only_bookkeeping)
+        assert objects == [only_bookkeeping] * (BEFORE_FILES + FILES) + [full_schema[0]]  # the last one after COMMIT
+        assert catalog.listing(owner) == full_schema[1]
 
 
 @pytest.mark.parametrize("scripts", [BEFORE_FILES + 1, BEFORE_FILES + FILES], ids=["set aside", "copied"])
 def test_an_interrupted_adoption_leaves_the_go_server_s_memories_unchanged(
-    server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]], scripts: int
+    server: Server, new_database: Callable[..., str], full_schema: tuple[list[str], list[str]], scripts: int
 ) -> None:
     name = new_database(empty=True)
     rows = "SELECT id, content, CAST(embedding AS text), content_hash, last_seen_at FROM memories ORDER BY id"
@@ -81,5 +81,5 @@ def test_an_interrupted_adoption_leaves_the_go_server_s_memories_unchanged(
         assert _is_interrupted(server, name, scripts, owner)
         assert owner.run_file(rows) == before
         migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-        assert catalog.objects(owner) == whole[0]
+        assert catalog.objects(owner) == full_schema[0]
         assert [row[:2] for row in owner.run_file(rows)] == [row[:2] for row in before]

@@ -52,7 +52,7 @@ def test_the_schema_applied_to_an_empty_database_is_the_same_on_each_server(
     owner: Connection, expected: list[str]
 ) -> None:
     applied = migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-    assert [one.label for one in applied] == [one.label for one in migrations.bundled()]
+    assert [migration.label for migration in applied] == [migration.label for migration in migrations.bundled()]
     assert catalog.listing(owner) == expected
     assert catalog.extensions(owner) == ["plpgsql", "vector"]
 

@@ -55,11 +55,11 @@ def planned(variables: Mapping[str, object]) -> Iterator[Plan]:
     chosen = [
         f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in variables.items()
     ]
-    done = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, "-no-color")
-    assert done.returncode == 0, done.stdout + done.stderr
-    scratch = next(line for line in done.stdout.splitlines() if line.startswith("scratch copy: "))
+    completed = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, "-no-color")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    scratch = next(line for line in completed.stdout.splitlines() if line.startswith("scratch copy: "))
     copy = Path(scratch.removeprefix("scratch copy: "))
-    text = done.stdout.replace("module.mnemosyne.", "")
+    text = completed.stdout.replace("module.mnemosyne.", "")
     yield Plan(text, copy / ".terraform" / "mnemosyne-functions.zip")
     shutil.rmtree(copy.parents[1])
 
@@ -75,29 +75,29 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
 @pytest.fixture(scope="session")
 def empty() -> Iterator[Workspace]:
     """A project without a deployment, for tests that only plan."""
-    with workspace() as made:
-        yield made
+    with workspace() as new_workspace:
+        yield new_workspace
 
 
 @pytest.fixture(scope="session")
 def _applied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, bytes]]:
     """A deployment, and its state. It was applied without another program than terraform."""
-    with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as made:
-        made.apply()
-        yield made, (made.directory / "terraform.tfstate").read_bytes()
+    with workspace(environment={"PATH": str(tmp_path_factory.mktemp("no_programs"))}) as new_workspace:
+        new_workspace.apply()
+        yield new_workspace, (new_workspace.directory / "terraform.tfstate").read_bytes()
 
 
 @pytest.fixture
 def deployed(_applied: tuple[Workspace, bytes]) -> Workspace:
     """A deployment with the default of every variable, in the state after its first apply."""
-    made, state = _applied
-    made.restore(state)
-    return made
+    new_workspace, state = _applied
+    new_workspace.restore(state)
+    return new_workspace
 
 
 @pytest.fixture(scope="session")
 def monitoring() -> Monitoring:
     """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
-    with workspace() as made:
-        made.apply(name="mem", **NOTIFIED, **ENTRIES)
-        return Monitoring(made.shown())
+    with workspace() as new_workspace:
+        new_workspace.apply(name="mem", **NOTIFIED, **ENTRIES)
+        return Monitoring(new_workspace.shown())

@@ -79,14 +79,14 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
         if shutil.which(program) is None:
             pytest.skip(f"NOT TESTED: {program} is not installed")
     with GoogleApis().serving() as apis, ExitStack() as stack:
-        made = Operator(tmp_path, apis)
+        new_operator = Operator(tmp_path, apis)
         providers = stack.enter_context(workspace())
-        stack.enter_context(providers.provided(made.clone / "terraform", made.environment))
+        stack.enter_context(providers.provided(new_operator.clone / "terraform", new_operator.environment))
 
         def run(action: str, arguments: dict[str, Any], token: str) -> dict[str, Any]:
-            made.operations.append((action, arguments))
+            new_operator.operations.append((action, arguments))
             return {"id": arguments["id"]}
 
         apis.workflows["mnemosyne-operate"] = workflow(run)
         apis.workflows["mnemosyne-check"] = lambda argument: succeeded({"mcp": {"status": "ok"}})
-        yield made
+        yield new_operator

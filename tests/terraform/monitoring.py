@@ -88,13 +88,13 @@ def _extracted(extractor: str, fields: Fields) -> str:
         plain = re.fullmatch(r"EXTRACT\(([\w.]+)\)", extractor)
         assert plain, extractor
         return str(fields.get(plain[1], ""))
-    found = re.search(pattern[2], str(fields.get(pattern[1], "")))
-    return found[1] if found else ""
+    match = re.search(pattern[2], str(fields.get(pattern[1], "")))
+    return match[1] if match else ""
 
 
 def points(metrics: Iterable[Fields], entries: Iterable[Fields]) -> list[Point]:
     """Return the points that log metrics count for log entries."""
-    found = []
+    points = []
     for metric in metrics:
         for fields in entries:
             if not selects(metric["filter"], fields):
@@ -106,8 +106,8 @@ def points(metrics: Iterable[Fields], entries: Iterable[Fields]) -> list[Point]:
             labels |= {name: value for name, value in fields.items() if name.startswith("resource.")}
             value = _extracted(metric["value_extractor"], fields) if metric["value_extractor"] else "1"
             if value:
-                found.append(Point(labels, float(value)))
-    return found
+                points.append(Point(labels, float(value)))
+    return points
 
 
 def _reduced(values: Sequence[float], aligner: str, reducer: str) -> float:
@@ -122,25 +122,25 @@ def _reduced(values: Sequence[float], aligner: str, reducer: str) -> float:
     return min(values) if reducer == "REDUCE_MIN" else max(values)
 
 
-def _groups(filter_: str, aggregation: Fields, given: Iterable[Point]) -> dict[tuple[str, ...], float]:
+def _groups(filter_: str, aggregation: Fields, own_points: Iterable[Point]) -> dict[tuple[str, ...], float]:
     by = [field.replace(".label.", ".labels.") for field in aggregation["group_by_fields"] or ()]
     values = defaultdict(list)
-    for point in given:
+    for point in own_points:
         if selects(filter_, point.labels):
             values[tuple(str(point.labels.get(name, "")) for name in by)].append(point.value)
     how = aggregation["per_series_aligner"], aggregation["cross_series_reducer"]
-    return {group: _reduced(found, *how) for group, found in values.items()}
+    return {group: _reduced(points, *how) for group, points in values.items()}
 
 
-def fires(condition: Fields, entries: Iterable[Fields], given: Iterable[Point]) -> bool:
+def fires(condition: Fields, entries: Iterable[Fields], own_points: Iterable[Point]) -> bool:
     """Whether a condition is met if the entries and points last for its duration."""
     if condition["condition_matched_log"]:
         return any(selects(condition["condition_matched_log"][0]["filter"], fields) for fields in entries)
     (threshold,) = condition["condition_threshold"]
     (aggregation,) = threshold["aggregations"]
-    values = _groups(threshold["filter"], aggregation, given)
+    values = _groups(threshold["filter"], aggregation, own_points)
     if denominator := threshold["denominator_filter"]:
-        totals = _groups(denominator, threshold["denominator_aggregations"][0], given)
+        totals = _groups(denominator, threshold["denominator_aggregations"][0], own_points)
         values = {group: value / totals[group] for group, value in values.items()}
     sign = -1 if threshold["comparison"] == "COMPARISON_LT" else 1
     return any(sign * value > sign * threshold["threshold_value"] for value in values.values())
@@ -205,7 +205,7 @@ class Monitoring:
         condition = shlex.split(command)[-1]
         return [fields for fields in entries if selects(condition, fields)]
 
-    def alerts(self, entries: Sequence[Fields], given: Sequence[Point] = ()) -> set[str]:
+    def alerts(self, entries: Sequence[Fields], own_points: Sequence[Point] = ()) -> set[str]:
         """Return the titles of the alerts that fire for log entries and points of metrics."""
-        everything = [*points(self.metrics.values(), entries), *given]
+        everything = [*points(self.metrics.values(), entries), *own_points]
         return {condition["display_name"] for condition in self.conditions if fires(condition, entries, everything)}

@@ -130,14 +130,16 @@ def test_each_alert_section_of_the_runbook_belongs_to_an_alert(monitoring: Monit
 
 
 def test_the_guide_states_the_right_number_of_billed_conditions(monitoring: Monitoring) -> None:
-    found = re.search(r"(\d+) alert conditions, (\d+) with buckets", GUIDE)
-    assert found
+    match = re.search(r"(\d+) alert conditions, (\d+) with buckets", GUIDE)
+    assert match
     count = len(monitoring.conditions)
-    assert (int(found[1]), int(found[2])) == (count - 1, count)
+    assert (int(match[1]), int(match[2])) == (count - 1, count)
 
 
 def test_the_alert_on_failed_backups_uses_the_system_events_of_the_database(monitoring: Monitoring) -> None:
-    (condition,) = [one for one in monitoring.conditions if one["condition_matched_log"]]
+    (condition,) = [
+        alert_condition for alert_condition in monitoring.conditions if alert_condition["condition_matched_log"]
+    ]
     assert 'resource.labels.job_name="mem-migrate"' in condition["condition_matched_log"][0]["filter"]
     used = condition["condition_matched_log"][0]["filter"]
     (database,) = monitoring.of("google_sql_database_instance")
@@ -167,10 +169,10 @@ def test_a_failed_background_job_fires_an_alert_of_its_own_deployment_only(monit
 
 
 def test_without_recipients_no_alert_condition_is_created(deployed: Workspace) -> None:
-    made = Monitoring(deployed.shown())
-    assert made.conditions == []
-    assert made.of("google_monitoring_uptime_check_config") == []
-    assert len(made.charts) == 15
+    own_monitoring = Monitoring(deployed.shown())
+    assert own_monitoring.conditions == []
+    assert own_monitoring.of("google_monitoring_uptime_check_config") == []
+    assert len(own_monitoring.charts) == 15
 
 
 PRIVATE = {
@@ -188,10 +190,10 @@ def test_no_uptime_check_is_created_for_a_service_that_refuses_google_s_checkers
         for threshold in monitoring.thresholds
         if "uptime_check" in threshold["condition_threshold"][0]["filter"]
     ]
-    made = planned(empty, **NOTIFIED, **variables)
-    assert made.of("google_monitoring_uptime_check_config") == []
-    assert made.thresholds
-    assert alert not in [threshold["display_name"] for threshold in made.thresholds]
+    own_monitoring = planned(empty, **NOTIFIED, **variables)
+    assert own_monitoring.of("google_monitoring_uptime_check_config") == []
+    assert own_monitoring.thresholds
+    assert alert not in [threshold["display_name"] for threshold in own_monitoring.thresholds]
 
 
 def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> None:
@@ -200,7 +202,9 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
     (request,) = check["http_check"]
     assert request["request_method"] == "POST"
     assert request["service_agent_authentication"] == [{"type": "OIDC_TOKEN"}]
-    mcp = next(one for one in monitoring.of("google_cloudfunctions2_function") if one["name"] == "mem-mcp")
+    mcp = next(
+        function for function in monitoring.of("google_cloudfunctions2_function") if function["name"] == "mem-mcp"
+    )
     settings = mcp["service_config"][0]["environment_variables"]
     assert settings["MNEMOSYNE_PUSH_AUDIENCE"] == f"https://{check['monitored_resource'][0]['labels']['host']}"
     agent = "service-123456789012@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
@@ -212,7 +216,7 @@ def test_the_uptime_check_calls_the_canary_of_mcp(monitoring: Monitoring) -> Non
         True,
     )
     used = [threshold["condition_threshold"][0]["filter"] for threshold in monitoring.thresholds]
-    (alert,) = [one for one in used if "uptime_check" in one]
+    (alert,) = [name for name in used if "uptime_check" in name]
     assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert
 
 
@@ -231,9 +235,11 @@ def test_with_domain_only_an_alert_watches_the_certificate(monitoring: Monitorin
     with workspace() as own:
         as_if_domain_only(own.directory)
         own.apply(**NOTIFIED)
-        made = Monitoring(own.shown())
+        own_monitoring = Monitoring(own.shown())
     (condition,) = [
-        threshold for threshold in made.thresholds if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
+        threshold
+        for threshold in own_monitoring.thresholds
+        if "ssl_cert" in threshold["condition_threshold"][0]["filter"]
     ]
     assert condition["condition_threshold"][0]["comparison"] == "COMPARISON_LT"
     assert CERTIFICATE in MANUAL
@@ -254,10 +260,12 @@ def test_budget_notifications_go_to_the_same_recipients() -> None:
 
 
 def test_the_check_workflow_calls_each_function_with_the_expected_audience(monitoring: Monitoring) -> None:
-    (workflow,) = [one for one in monitoring.of("google_workflows_workflow") if one["name"] == "mem-check"]
+    (workflow,) = [
+        candidate for candidate in monitoring.of("google_workflows_workflow") if candidate["name"] == "mem-check"
+    ]
     steps = yaml.safe_load(workflow["source_contents"])["main"]["steps"]
     checks = {check["name"]: check for check in steps[0]["begin"]["assign"][2]["checks"]}
-    deployed = {one["name"]: one for one in monitoring.of("google_cloudfunctions2_function")}
+    deployed = {function["name"]: function for function in monitoring.of("google_cloudfunctions2_function")}
     assert {f"mem-{name}" for name in checks} == set(deployed) - {"mem-migrate"}
     for name, check in checks.items():
         settings = deployed[f"mem-{name}"]["service_config"][0]["environment_variables"]

@@ -59,8 +59,8 @@ def _runtime() -> str:
     assert runtime
     version = f"3.{runtime[1]}"
     pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
-    found = [*map(str, pyenv), shutil.which(f"python{version}") or ""]
-    for python in filter(None, found):
+    pythons = [*map(str, pyenv), shutil.which(f"python{version}") or ""]
+    for python in filter(None, pythons):
         if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
             return python
     pytest.skip(f"NOT TESTED: the runtime's Python {version} is not installed")
@@ -109,11 +109,13 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str]) ->
 def _index_of_pip() -> dict[str, str]:
     """Return pip's package indexes as variables for uv; like pip, uv then takes each version from any index that has
     it."""
-    asked = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
-    settings = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", asked.stdout, re.MULTILINE))
+    completed = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    )
+    settings = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", completed.stdout, re.MULTILINE))
     names = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS"}
-    found = {names[key]: value.replace("\\n", " ").strip() for key, value in settings.items() if key in names}
-    return {**found, "UV_INDEX_STRATEGY": "unsafe-best-match"}
+    values = {names[key]: value.replace("\\n", " ").strip() for key, value in settings.items() if key in names}
+    return {**values, "UV_INDEX_STRATEGY": "unsafe-best-match"}
 
 
 @pytest.fixture(scope="module")
@@ -125,16 +127,16 @@ def plan() -> Iterator[Plan]:
 @pytest.fixture(scope="module")
 def built(plan: Plan) -> Iterator[Built]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
-        one = Built(Path(home) / "source", Path(home) / "layer", _runtime())
-        zipfile.ZipFile(plan.archive).extractall(one.source)
-        compiled = one.run("-m", "compileall", "-f", "-q", ".")
+        new_built = Built(Path(home) / "source", Path(home) / "layer", _runtime())
+        zipfile.ZipFile(plan.archive).extractall(new_built.source)
+        compiled = new_built.run("-m", "compileall", "-f", "-q", ".")
         assert compiled.returncode == 0, compiled.stdout
         pip_configuration = Path.home() / ".config" / "pip"
         if pip_configuration.exists():  # the package index of this machine
-            shutil.copytree(pip_configuration, one.layer / ".config" / "pip")
-        installed = one.run("-m", "pip", "install", "--requirement", "requirements.txt", *PIP_OPTIONS)
+            shutil.copytree(pip_configuration, new_built.layer / ".config" / "pip")
+        installed = new_built.run("-m", "pip", "install", "--requirement", "requirements.txt", *PIP_OPTIONS)
         assert installed.returncode == 0, installed.stderr[-2000:]
-        yield one
+        yield new_built
 
 
 @pytest.fixture(scope="module")
@@ -143,16 +145,16 @@ def built_by_uv(plan: Plan) -> Iterator[BuiltByUv]:
         tools = Path(home) / "tools"
         tool = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools), "uv"]
         subprocess.run(tool, check=True)
-        found = re.search(r'build_environment = \{ (\w+) = "(\w+)" \}', (MODULE / "functions.tf").read_text())
-        assert found
+        match = re.search(r'build_environment = \{ (\w+) = "(\w+)" \}', (MODULE / "functions.tf").read_text())
+        assert match
         uv = str(tools / "bin" / "uv")
-        one = BuiltByUv(Path(home) / "source", Path(home) / ".venv", uv, _runtime(), {found[1]: found[2]})
-        zipfile.ZipFile(plan.archive).extractall(one.source)
-        made = one.run("venv", str(one.layer), "--clear", "--python", one.python)
-        assert made.returncode == 0, made.stderr
-        installed = one.install(one.source / "requirements.txt")
+        new_built = BuiltByUv(Path(home) / "source", Path(home) / ".venv", uv, _runtime(), {match[1]: match[2]})
+        zipfile.ZipFile(plan.archive).extractall(new_built.source)
+        completed = new_built.run("venv", str(new_built.layer), "--clear", "--python", new_built.python)
+        assert completed.returncode == 0, completed.stderr
+        installed = new_built.install(new_built.source / "requirements.txt")
         assert installed.returncode == 0, installed.stderr[-2000:]
-        yield one
+        yield new_built
 
 
 def test_the_archive_contains_only_the_files_that_the_functions_need(plan: Plan) -> None:
@@ -191,7 +193,7 @@ def test_the_archive_s_requirements_are_the_versions_pinned_by_the_repository(pl
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "DO NOT MATCH THE HASHES"),
         (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "Hashes are required in --require-hashes mode"),
@@ -199,18 +201,18 @@ def test_the_archive_s_requirements_are_the_versions_pinned_by_the_repository(pl
     ids=["another hash", "one without"],
 )
 def test_pip_refuses_a_package_without_the_right_hash(
-    built: Built, tmp_path: Path, changed: Callable[[str], str], said: str
+    built: Built, tmp_path: Path, changed: Callable[[str], str], message: str
 ) -> None:
     """A single hash in the requirements turns this mode of pip on; the buildpack sets no option for it."""
     file = _changed_requirements(built.source, tmp_path, changed)
     refused = built.run("-m", "pip", "install", "--requirement", str(file), *PIP_OPTIONS)
     assert refused.returncode != 0
-    assert said in refused.stderr
+    assert message in refused.stderr
 
 
 @pytest.mark.nightly  # the installation takes longer than the check
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "Hash mismatch"),
         (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "`--require-hashes` mode"),
@@ -218,16 +220,16 @@ def test_pip_refuses_a_package_without_the_right_hash(
     ids=["another hash", "one without"],
 )
 def test_uv_refuses_a_package_without_the_right_hash(
-    built_by_uv: BuiltByUv, tmp_path: Path, changed: Callable[[str], str], said: str
+    built_by_uv: BuiltByUv, tmp_path: Path, changed: Callable[[str], str], message: str
 ) -> None:
     refused = built_by_uv.install(_changed_requirements(built_by_uv.source, tmp_path, changed))
     assert refused.returncode != 0
-    assert said in " ".join(refused.stderr.split())
+    assert message in " ".join(refused.stderr.split())
 
 
 def _changed_requirements(source: Path, directory: Path, changed: Callable[[str], str]) -> Path:
     text = (source / "requirements.txt").read_text()
-    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("blinker=="))
+    entry = next(block for block in re.split(r"\n(?=\S)", text) if block.startswith("blinker=="))
     file = directory / "requirements.txt"
     file.write_text(changed(entry))
     return file
@@ -260,8 +262,8 @@ for target in {targets}:
 
 def test_the_app_of_each_entry_point_is_built_with_the_installed_packages(built: Built) -> None:
     environment = {"PATH": os.environ["PATH"], "PYTHONUSERBASE": str(built.layer), **SETTINGS, **OAUTH}
-    done = _run([built.python, "-c", APPS.format(targets=ENTRY_POINTS)], built.source, environment)
-    assert tuple(done.stdout.split()) == ENTRY_POINTS, done.stderr
+    completed = _run([built.python, "-c", APPS.format(targets=ENTRY_POINTS)], built.source, environment)
+    assert tuple(completed.stdout.split()) == ENTRY_POINTS, completed.stderr
 
 
 # Each starts a process; mcp imports the most packages.
@@ -300,11 +302,15 @@ def test_the_job_s_command_runs_from_the_archive_and_logs_the_cause_of_a_failure
     arguments = json.loads(text.partition("args    = ")[2].partition("\n")[0])
     assert arguments[:2] == ["--", "python3"]
     environment = {"PATH": os.environ["PATH"]}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, *arguments[2:]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 1
-    (line,) = [one for one in done.stdout.splitlines() + done.stderr.splitlines() if "migration_failed" in one]
+    assert completed.returncode == 1
+    (line,) = [
+        printed_line
+        for printed_line in completed.stdout.splitlines() + completed.stderr.splitlines()
+        if "migration_failed" in printed_line
+    ]
     assert "MNEMOSYNE_TOPIC" in json.loads(line)["error"]
 
 
@@ -325,7 +331,7 @@ def _answer(
     )
     answers: list[httpx.Response] = []
 
-    def answered() -> bool:
+    def is_answered() -> bool:
         url = f"http://127.0.0.1:{port}{path}"
         try:
             answers.append(httpx.get(url) if body is None else httpx.post(url, json=body))
@@ -334,7 +340,7 @@ def _answer(
         return True
 
     try:
-        wait_until(answered, f"{target} answers")
+        wait_until(is_answered, f"{target} answers")
         assert answers, (process.stdout.read() if process.stdout else b"").decode()
         return answers[-1]
     finally:

@@ -109,7 +109,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
 
 def _names(file: Path) -> set[str]:
     files = file.parent.glob("variables*.tf")
-    return {name for one in files for name in re.findall(r'^variable "(\w+)"', one.read_text(), re.MULTILINE)}
+    return {name for file in files for name in re.findall(r'^variable "(\w+)"', file.read_text(), re.MULTILINE)}
 
 
 def test_each_variable_is_changed_in_these_tests() -> None:
@@ -119,7 +119,7 @@ def test_each_variable_is_changed_in_these_tests() -> None:
 def test_the_root_module_passes_each_variable_to_the_module() -> None:
     assert _names(TERRAFORM / "variables.tf") == _names(MODULE / "variables.tf")
     passed = re.findall(r"^  (\w+)\s+= var\.(\w+)$", (TERRAFORM / "main.tf").read_text(), re.MULTILINE)
-    assert {one for pair in passed for one in pair} == _names(TERRAFORM / "variables.tf")
+    assert {name for pair in passed for name in pair} == _names(TERRAFORM / "variables.tf")
 
 
 def test_a_second_plan_is_empty(deployed: Workspace) -> None:
@@ -130,13 +130,13 @@ def test_a_second_plan_is_empty(deployed: Workspace) -> None:
 
 def _group(variable: str) -> str:
     """The group of variables that are changed in one plan. A variable that is refused is changed alone."""
-    given, refusal = FLIPS[variable]
-    if refusal or given.keys() & {"sql_edition", "embedding_location"}:
+    values, refusal = FLIPS[variable]
+    if refusal or values.keys() & {"sql_edition", "embedding_location"}:
         return variable
-    if "auth_mode" in given:
-        mode = str(given["auth_mode"])
+    if "auth_mode" in values:
+        mode = str(values["auth_mode"])
         return mode if mode in ("oauth", "oidc") else variable
-    return "iap" if "iap" in given else "all others at once"
+    return "iap" if "iap" in values else "all others at once"
 
 
 GROUPS = {_group(flip): [other for other in sorted(FLIPS) if _group(other) == _group(flip)] for flip in sorted(FLIPS)}
@@ -154,11 +154,11 @@ REPRESENTED = {"database_instance_name", "kms_key", "network", "project", "psc"}
     ],
 )
 def test_no_change_of_a_variable_replaces_a_resource_with_data(deployed: Workspace, variables: list[str]) -> None:
-    given = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
-    given |= {variable: FLIPS[variable][0][variable] for variable in variables}
-    if "source_dir" in given:
-        given["source_dir"] = str(deployed.directory.parent)
-    planned = deployed.plan("-refresh=false", "-json", **given)
+    values = {name: value for variable in variables for name, value in FLIPS[variable][0].items()}
+    values |= {variable: FLIPS[variable][0][variable] for variable in variables}
+    if "source_dir" in values:
+        values["source_dir"] = str(deployed.directory.parent)
+    planned = deployed.plan("-refresh=false", "-json", **values)
     printed = " ".join(planned.printed.split())
     refusal = FLIPS[variables[0]][1]
     if refusal == UNCHANGED:
@@ -188,7 +188,7 @@ def test_the_certificate_of_a_new_domain_is_created_before_the_old_one_is_delete
 
 
 def test_a_second_plan_with_each_optional_part_is_empty() -> None:
-    given: dict[str, object] = {
+    values: dict[str, object] = {
         "domain": "memory.example.com",
         "alert_emails": ["ada@example.com"],
         "billing_account": "0-0-0",
@@ -202,12 +202,12 @@ def test_a_second_plan_with_each_optional_part_is_empty() -> None:
         "backup_location": "eu",
     }
     with workspace() as own:
-        own.apply(**given)
-        assert own.plan(**given).status == 0
+        own.apply(**values)
+        assert own.plan(**values).status == 0
 
 
 def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:
-    examples = [one / "main.tf" for one in (TERRAFORM / "examples").iterdir()]
+    examples = [example / "main.tf" for example in (TERRAFORM / "examples").iterdir()]
     for file in (TERRAFORM / "versions.tf", MODULE / "versions.tf", *examples):
         ranges = re.findall(r'source  = "hashicorp/google(?:-beta)?"\n +version = "(.*)"', file.read_text())
         assert set(ranges) == {f"~> {SCHEMA.rsplit('.', 1)[0]}"}
@@ -224,11 +224,11 @@ class Changed:
 
 @pytest.fixture(scope="module")
 def changed(_applied: tuple[Workspace, bytes]) -> Changed:
-    made, state = _applied
-    made.restore(state)
+    new_workspace, state = _applied
+    new_workspace.restore(state)
     parts = {"domain": "memory.example.com", "iap": True, "billing_account": "000000-000000-000000"}
-    made.plan(**parts, subnetwork_cidr="10.10.0.0/22")
-    return Changed(made.planned(), made.changes(), made.schemas())
+    new_workspace.plan(**parts, subnetwork_cidr="10.10.0.0/22")
+    return Changed(new_workspace.planned(), new_workspace.changes(), new_workspace.schemas())
 
 
 def test_a_subnetwork_is_widened_in_place(changed: Changed) -> None:
@@ -261,7 +261,7 @@ def test_a_new_project_is_read_after_its_api_was_enabled(empty: Workspace) -> No
     assert read["change"]["actions"] == ["read"]  # not before the apply
 
 
-EXAMPLES = sorted(one.name for one in (TERRAFORM / "examples").iterdir() if one.name != "pipeline")
+EXAMPLES = sorted(example.name for example in (TERRAFORM / "examples").iterdir() if example.name != "pipeline")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -285,9 +285,9 @@ def test_each_resource_type_with_labels_has_labels(empty: Workspace) -> None:
     unlabelled = []
     for change in empty.planned()["resource_changes"]:
         after = change["change"]["after"] or {}
-        found = [after[name] for name in ("labels", "user_labels") if name in after]
-        found += [block["user_labels"] for block in after.get("settings") or [] if "user_labels" in block]
-        if found and not any((hit or {}).get("team") == "memory" for hit in found):
+        labels = [after[name] for name in ("labels", "user_labels") if name in after]
+        labels += [block["user_labels"] for block in after.get("settings") or [] if "user_labels" in block]
+        if labels and not any((hit or {}).get("team") == "memory" for hit in labels):
             unlabelled.append(change["address"])
     assert unlabelled == []
 
@@ -334,11 +334,11 @@ def test_the_budget_is_created_with_the_deployment_s_quota_project(changed: Chan
 
 
 def test_make_destroy_removes_exactly_the_deletion_protections_that_exist() -> None:
-    held = set()
+    types = set()
     for file in MODULE.glob("*.tf"):
         for block in re.findall(r'(?ms)^resource "\w+" "\w+" \{.*?^\}', file.read_text()):
             if "prevent_destroy = true" in block:
-                held.add(".".join(re.findall(r'"(\w+)"', block.splitlines()[0])))
+                types.add(".".join(re.findall(r'"(\w+)"', block.splitlines()[0])))
     lifted = (ROOT / "infra" / "deploy" / "allow_destroy.tf.txt").read_text()
-    assert held == {".".join(pair) for pair in re.findall(r'^resource "(\w+)" "(\w+)"', lifted, re.MULTILINE)}
-    assert held >= {one for one in HOLDS_DATA if one != "google_sql_database.this"}
+    assert types == {".".join(pair) for pair in re.findall(r'^resource "(\w+)" "(\w+)"', lifted, re.MULTILINE)}
+    assert types >= {resource_type for resource_type in HOLDS_DATA if resource_type != "google_sql_database.this"}

@@ -25,14 +25,14 @@ def migration_failure(deployment: str, timestamp: str, error: str) -> dict[str, 
 
 
 def test_a_deployment_is_created_gets_a_key_and_is_destroyed(operator: Operator) -> None:
-    done = operator.deploy()
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    completed = operator.deploy()
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
     apis = operator.apis
     bucket = apis.buckets.known[BUCKET]
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
     (check,) = apis.executions  # the migration is a job that needs no gcloud
     assert "/workflows/mnemosyne-check/" in check
-    assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in done.stderr
+    assert 'The deployment works: SUCCEEDED\t{"mcp": {"status": "ok"}}' in completed.stderr
     state = operator.state_of()
     assert state["resources"]
     assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
@@ -64,8 +64,8 @@ def test_two_deployments_in_a_project_have_separate_states_and_keys(operator: Op
     # A label called name is not the deployment's name.
     (operator.clone / "terraform/terraform.tfvars").write_text('labels = {\n  name = "memory"\n  region = "emea"\n}\n')
     for name in ("mnemosyne", "other"):
-        done = operator.deploy(*([f"DEPLOYMENT={name}"] if name == "other" else []))
-        assert done.returncode == 0, done.stderr
+        completed = operator.deploy(*([f"DEPLOYMENT={name}"] if name == "other" else []))
+        assert completed.returncode == 0, completed.stderr
         assert operator.state_of(name)["outputs"]["name"]["value"] == name
     for name in ("mnemosyne", "other"):
         assert operator.make("key", f"DEPLOYMENT={name}").returncode == 0
@@ -89,35 +89,35 @@ def test_make_deploy_fails_if_the_deployment_does_not_work_and_prints_how_to_rol
         del operator.apis.workflows["mnemosyne-check"]
     else:
         operator.apis.workflows["mnemosyne-check"] = works
-    done = operator.preflight()
-    assert done.returncode != 0
-    assert "The new version does not work" in done.stderr
-    assert ("These functions do not work" in done.stderr) is (works is not None)
+    completed = operator.preflight()
+    assert completed.returncode != 0
+    assert "The new version does not work" in completed.stderr
+    assert ("These functions do not work" in completed.stderr) is (works is not None)
     assert f"update-traffic mnemosyne-mcp --to-revisions=REVISION=100 --region=europe-west1 --project={PROJECT}" in (
-        done.stderr
+        completed.stderr
     )
 
 
 def test_a_second_destroy_removes_what_a_killed_one_left(operator: Operator) -> None:
-    left = operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
-    shutil.copy(operator.clone / "infra/deploy/allow_destroy.tf.txt", left)
+    override = operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
+    shutil.copy(operator.clone / "infra/deploy/allow_destroy.tf.txt", override)
     operator.apis.faults = lambda call: refused(403, "denied")
     assert operator.deploy().returncode != 0
-    assert not left.exists()
+    assert not override.exists()
 
 
 def test_the_variable_name_is_refused_in_a_place_where_it_would_be_ignored(operator: Operator) -> None:
     (operator.clone / "terraform/more.auto.tfvars").write_text('name = "other"\n')
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "more.auto.tfvars sets name or region" in done.stderr
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "more.auto.tfvars sets name or region" in completed.stderr
     assert operator.apis.calls == []
 
 
 def test_make_destroy_needs_the_project_s_name_as_confirmation(operator: Operator) -> None:
-    done = operator.make("destroy", answer="yes\n")
-    assert done.returncode != 0
-    assert "Nothing was destroyed." in done.stderr
+    completed = operator.make("destroy", answer="yes\n")
+    assert completed.returncode != 0
+    assert "Nothing was destroyed." in completed.stderr
     assert operator.apis.calls == []
 
 
@@ -131,14 +131,14 @@ def test_the_cause_of_a_failed_migration_is_that_of_the_deployment_s_last_run(tm
             migration_failure("mnemosyne", "2999-01-01T00:00:00Z", "42P07"),
             migration_failure("mnemosyne-2", "2999-01-01T00:00:01Z", "another deployment"),
         ]
-        done = subprocess.run(
+        completed = subprocess.run(
             ["bash", "-c", f"{function[0]}\nexplain_failed_migration 2026-01-01T00:00:00Z"],
             env=gcloud_environment(apis.host, tmp_path) | {"PROJECT": PROJECT, "DEPLOYMENT": "mnemosyne"},
             capture_output=True,
             text=True,
             check=True,
         )
-    assert done.stderr == "The migration failed: 42P07\n"
+    assert completed.stderr == "The migration failed: 42P07\n"
 
 
 @pytest.mark.nightly  # test_migration.py tests such an apply without gcloud
@@ -149,10 +149,10 @@ def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(
         migration_failure("mnemosyne", "2999-01-01T00:00:00Z", '0001.sql failed: 42P07 relation "a" already exists'),
         migration_failure("mnemosyne-2", "2999-01-01T00:00:01Z", "another deployment"),
     ]
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "The execution of the job failed" in done.stdout + done.stderr
-    (reason,) = [line for line in done.stderr.splitlines() if line.startswith("The migration failed: ")]
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "The execution of the job failed" in completed.stdout + completed.stderr
+    (reason,) = [line for line in completed.stderr.splitlines() if line.startswith("The migration failed: ")]
     assert reason == 'The migration failed: 0001.sql failed: 42P07 relation "a" already exists'
     created = {f"{resource['type']}.{resource['name']}" for resource in operator.state_of()["resources"]}
     assert "google_cloudfunctions2_function.migrate" in created
@@ -162,10 +162,10 @@ def test_a_failed_migration_ends_the_apply_before_serving_functions_are_created(
 @pytest.mark.nightly
 def test_destroying_a_first_apply_that_failed_early_creates_no_resource(operator: Operator) -> None:
     operator.fail(google_project_service="SERVICE_DISABLED")
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "SERVICE_DISABLED" in done.stdout + done.stderr
-    assert "The migration failed" not in done.stderr
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "SERVICE_DISABLED" in completed.stdout + completed.stderr
+    assert "The migration failed" not in completed.stderr
     operator.fail()
     destroyed = operator.make("destroy", "ARGS=-auto-approve", answer=f"{PROJECT}\n")
     assert destroyed.returncode == 0, destroyed.stdout[-2000:] + destroyed.stderr[-2000:]
@@ -174,22 +174,22 @@ def test_destroying_a_first_apply_that_failed_early_creates_no_resource(operator
 
 
 @pytest.mark.parametrize(
-    ("ending", "said"),
+    ("ending", "message"),
     [
         (lambda argument: failed({"code": 403}, "permission denied"), "the deployment refused"),
         (None, "gcloud could not call the deployment"),
     ],
     ids=["the workflow fails", "there is no workflow"],
 )
-def test_a_key_that_could_not_be_stored_is_not_shown(operator: Operator, ending: Any, said: str) -> None:
+def test_a_key_that_could_not_be_stored_is_not_shown(operator: Operator, ending: Any, message: str) -> None:
     if ending is None:
         del operator.apis.workflows["mnemosyne-operate"]
     else:
         operator.apis.workflows["mnemosyne-operate"] = ending
     command = [str(ROOT / ".venv/bin/mnemosyne"), "keys", "create", "--project", PROJECT, "--name", "me"]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, env={**os.environ, **operator.environment}, capture_output=True, text=True, check=False, timeout=1800
     )
-    assert done.returncode != 0
-    assert "mnk_" not in done.stdout
-    assert said in done.stderr
+    assert completed.returncode != 0
+    assert "mnk_" not in completed.stdout
+    assert message in completed.stderr

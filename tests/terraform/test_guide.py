@@ -35,19 +35,21 @@ def _refused(commands: list[str], home: Path) -> dict[str, str]:
     if shutil.which("gcloud") is None:
         pytest.skip("NOT TESTED: gcloud is not installed")
     file = home / "commands.json"
-    given = [one.replace("MY-PROJECT", "my-project") for one in commands]  # gcloud checks the form of an id
-    file.write_text(json.dumps([{"command_string": one} for one in given]))
+    valid_commands = [
+        command.replace("MY-PROJECT", "my-project") for command in commands
+    ]  # gcloud checks the form of an id
+    file.write_text(json.dumps([{"command_string": command} for command in valid_commands]))
     lint = ["gcloud", "meta", "lint-gcloud-commands", f"--commands-file={file}"]
     environment = gcloud_environment("127.0.0.1:9", home)
-    done = subprocess.run(lint, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
-    assert len(results) == len(set(given))
-    return {one["command_string"]: one["error_message"] for one in results if not one["success"]}
+    completed = subprocess.run(lint, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert completed.returncode == 0, completed.stderr
+    results = json.loads(completed.stdout)
+    assert len(results) == len(set(valid_commands))
+    return {result["command_string"]: result["error_message"] for result in results if not result["success"]}
 
 
 def test_gcloud_knows_each_command_and_each_of_its_options(tmp_path: Path) -> None:
-    assert _refused([one for one in _commands("gcloud") if "…" not in one], tmp_path) == {}
+    assert _refused([command for command in _commands("gcloud") if "…" not in command], tmp_path) == {}
 
 
 def test_the_check_of_gcloud_s_commands_notices_a_wrong_option(tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_the_guide_has_commands_of_each_program() -> None:
     assert all(count >= 4 for count in counts.values()), counts
 
 
-@pytest.mark.parametrize("command", [one for one in _commands("make") if "…" not in one])
+@pytest.mark.parametrize("command", [command for command in _commands("make") if "…" not in command])
 def test_make_has_each_target_and_uses_each_variable(command: str) -> None:
     words = shlex.split(command)
     makefile = (ROOT / "Makefile").read_text()
@@ -105,7 +107,7 @@ def test_each_link_points_to_an_existing_page_and_section() -> None:
 def test_each_file_named_in_the_guide_exists(page: str) -> None:
     named = re.findall(r"`((?:terraform|infra|tests|docs)/[\w./-]+)`", PAGES[page])
     made_by_the_reader = {"terraform/cloud_override.tf", "terraform/.terraform.lock.hcl"}
-    missing = [one for one in named if not (ROOT / one).exists() and one not in made_by_the_reader]
+    missing = [path for path in named if not (ROOT / path).exists() and path not in made_by_the_reader]
     assert missing == []
 
 
@@ -128,9 +130,9 @@ def test_each_own_message_in_the_troubleshooting_table_is_in_the_code(message: s
 
 
 def test_the_readme_and_the_guide_agree_on_the_cost() -> None:
-    found = re.search(r"costs about (\d+) without alerts, and (\d+) to (\d+) with them", PAGES["deployment.md"])
-    assert found
-    expected = f"about {found[1]} US dollars a month, and up to {found[3]} with alerts"
+    match = re.search(r"costs about (\d+) without alerts, and (\d+) to (\d+) with them", PAGES["deployment.md"])
+    assert match
+    expected = f"about {match[1]} US dollars a month, and up to {match[3]} with alerts"
     assert expected in " ".join((ROOT / "README.md").read_text().split())
 
 
@@ -151,9 +153,9 @@ def test_the_github_workflow_reads_the_variables_listed_in_its_head() -> None:
 
 def test_each_test_named_in_platform_md_exists() -> None:
     text = (ROOT / "tests" / "PLATFORM.md").read_text()
-    found = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
+    test_files = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
     # Without the documents of packages, which tests install into hidden folders.
-    ours = [file for file in found if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
+    ours = [file for file in test_files if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
     files: defaultdict[str, str] = defaultdict(str)
     for file in ours:  # two files may have the same name
         files[file.name] += file.read_text()

@@ -40,9 +40,9 @@ def test_the_job_has_the_image_and_settings_of_the_function_migrate(deployed: Wo
         *("--", "python3", "-m", "mnemosyne.app.migrate"),
     ]
     function = values["google_cloudfunctions2_function.migrate"]["service_config"][0]
-    settings = {one["name"]: one["value"] for one in container["env"] if not one["value_source"]}
+    settings = {variable["name"]: variable["value"] for variable in container["env"] if not variable["value_source"]}
     assert settings.items() <= function["environment_variables"].items()
-    (secret,) = [one for one in container["env"] if one["value_source"]]
+    (secret,) = [variable for variable in container["env"] if variable["value_source"]]
     (reference,) = secret["value_source"][0]["secret_key_ref"]
     (expected,) = function["secret_environment_variables"]
     assert secret["name"] == expected["key"]

@@ -43,8 +43,8 @@ def test_when_keep_traffic_is_removed_the_newest_revision_serves(deployed: Works
 
 def test_a_lost_database_is_replaced_under_another_name_without_editing_the_state(deployed: Workspace) -> None:
     """A backup is then restored into the new instance, with its tables, users and passwords."""
-    lost = deployed.values()["google_sql_database_instance.this"]["name"]
-    deployed.drift({f"google_sql_database_instance {lost}": None})
+    name = deployed.values()["google_sql_database_instance.this"]["name"]
+    deployed.drift({f"google_sql_database_instance {name}": None})
     deployed.apply(database_instance_name="mnemosyne-restored")
     values = deployed.values()
     assert values["google_sql_database_instance.this"]["name"] == "mnemosyne-restored"

@@ -20,25 +20,25 @@ def resources(empty: Workspace) -> Resources:
 
 def _references(value: object) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from one if key in ("references", "depends_on") else _references(one)
+        for key, item in value.items():
+            yield from item if key in ("references", "depends_on") else _references(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _references(one)
+        for item in value:
+            yield from _references(item)
 
 
 def _before(address: str, resources: Resources) -> set[str]:
     """The addresses that Terraform finishes before it begins with one."""
-    found: set[str] = set()
+    addresses: set[str] = set()
     waiting = [address]
     while waiting:
         for reference in _references(resources[waiting.pop()]):
             parts = reference.partition("[")[0].split(".")
             name = ".".join(parts[: 3 if parts[0] == "data" else 2])
-            if name in resources and name not in found:
-                found.add(name)
+            if name in resources and name not in addresses:
+                addresses.add(name)
                 waiting.append(name)
-    return found
+    return addresses
 
 
 def test_each_resource_encrypted_with_the_key_waits_until_the_grants_on_the_key_have_taken_effect(
@@ -46,8 +46,8 @@ def test_each_resource_encrypted_with_the_key_waits_until_the_grants_on_the_key_
 ) -> None:
     encrypted = [
         address
-        for address, one in resources.items()
-        if "var.kms_key" in _references(one["expressions"]) and one["type"].startswith("google_")
+        for address, resource in resources.items()
+        if "var.kms_key" in _references(resource["expressions"]) and resource["type"].startswith("google_")
     ]
     grants = "google_kms_crypto_key_iam_member.agents"
     encrypted.remove(grants)

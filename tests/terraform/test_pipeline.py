@@ -78,11 +78,11 @@ def test_the_smoke_test_installs_nothing() -> None:
     assert not re.search(r"\b(make|pip|uv|apt|apt-get|npm)\b", script)
 
 
-def _tested(directory: Path, said: str) -> subprocess.CompletedProcess[str]:
+def _tested(directory: Path, status_text: str) -> subprocess.CompletedProcess[str]:
     """Run the deployment's first step in a clone, where gcloud says this of the build of the tests."""
     programs = directory / "programs"
     programs.mkdir()
-    (programs / "gcloud").write_text(f'#!/bin/sh\ntest "$1 $2 $3" = "builds describe b-1" && echo "{said}"\n')
+    (programs / "gcloud").write_text(f'#!/bin/sh\ntest "$1 $2 $3" = "builds describe b-1" && echo "{status_text}"\n')
     (programs / "gcloud").chmod(0o755)
     script = _read(DEPLOY)["steps"][0]["args"][-1].replace("$$", "$")
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
@@ -102,13 +102,13 @@ def clone(tmp_path: Path) -> tuple[Path, str]:
 
 def test_the_commit_that_was_tested_is_deployed(clone: tuple[Path, str]) -> None:
     directory, head = clone
-    done = _tested(directory, f"SUCCESS,t-1,{head}")
-    assert done.returncode == 0, done.stderr
+    completed = _tested(directory, f"SUCCESS,t-1,{head}")
+    assert completed.returncode == 0, completed.stderr
 
 
-@pytest.mark.parametrize("said", ["FAILURE,t-1,HEAD", "SUCCESS,t-2,HEAD", f"SUCCESS,t-1,{'0' * 40}", ""])
-def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], said: str) -> None:
+@pytest.mark.parametrize("status_text", ["FAILURE,t-1,HEAD", "SUCCESS,t-2,HEAD", f"SUCCESS,t-1,{'0' * 40}", ""])
+def test_an_untested_commit_is_not_deployed(clone: tuple[Path, str], status_text: str) -> None:
     directory, head = clone
-    done = _tested(directory, said.replace("HEAD", head))
-    assert done.returncode == 1
-    assert done.stdout.startswith('Nothing is deployed: build "b-1" is ')
+    completed = _tested(directory, status_text.replace("HEAD", head))
+    assert completed.returncode == 1
+    assert completed.stdout.startswith('Nothing is deployed: build "b-1" is ')

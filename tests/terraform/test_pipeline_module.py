@@ -21,14 +21,14 @@ Resources = dict[str, list[dict[str, Any]]]
 
 def _applied(**variables: object) -> Resources:
     """Resources of an applied pipeline by type."""
-    with workspace(EXAMPLE) as made:
-        made.apply(repository=REPOSITORY, **variables)
-        assert made.plan(repository=REPOSITORY, **variables).status == 0
-        shown = json.loads(made.run("show", "-json").printed)
-    found: Resources = {}
-    for resource in shown["values"]["root_module"]["child_modules"][0]["resources"]:
-        found.setdefault(resource["type"], []).append(resource["values"])
-    return found
+    with workspace(EXAMPLE) as new_workspace:
+        new_workspace.apply(repository=REPOSITORY, **variables)
+        assert new_workspace.plan(repository=REPOSITORY, **variables).status == 0
+        plan = json.loads(new_workspace.run("show", "-json").printed)
+    by_type: Resources = {}
+    for resource in plan["values"]["root_module"]["child_modules"][0]["resources"]:
+        by_type.setdefault(resource["type"], []).append(resource["values"])
+    return by_type
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def _project_roles(resources: Resources, account: str) -> set[str]:
 
 def test_the_account_of_the_tests_writes_its_log_and_nothing_else(cloud_build: Resources) -> None:
     assert _project_roles(cloud_build, "mnemosyne-test") == {"roles/logging.logWriter"}
-    grants = [grant for kind, found in cloud_build.items() if kind.endswith("_iam_member") for grant in found]
+    grants = [grant for kind, resources in cloud_build.items() if kind.endswith("_iam_member") for grant in resources]
     assert len([grant for grant in grants if "mnemosyne-test@" in grant["member"]]) == 1
 
 
@@ -104,7 +104,9 @@ def test_the_account_that_deploys_has_no_role_on_all_buckets_and_no_primitive_ro
 def test_the_account_that_deploys_may_grant_exactly_the_roles_of_a_deployment(
     cloud_build: Resources, plan: Plan
 ) -> None:
-    (grant,) = [one for one in cloud_build["google_project_iam_member"] if one["role"].endswith("projectIamAdmin")]
+    (grant,) = [
+        member for member in cloud_build["google_project_iam_member"] if member["role"].endswith("projectIamAdmin")
+    ]
     allowed = set(re.findall(r"roles/[\w.]+", grant["condition"][0]["expression"]))
     granted = r'# google_project_iam_member\.[^\n]+ will be created.*?\+ role\s+= "([^"]+)"'
     assert allowed == set(re.findall(granted, plan.text, re.DOTALL))
@@ -182,10 +184,10 @@ def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) ->
 def test_the_repository_s_number_is_checked_so_that_a_new_owner_of_its_name_is_refused() -> None:
     with workspace(TERRAFORM / "modules" / "pipeline") as own:
         own.apply(repository=REPOSITORY, runner="github_actions", repository_id="42")
-        shown = json.loads(own.run("show", "-json").printed)
+        plan = json.loads(own.run("show", "-json").printed)
     (condition,) = [
         resource["values"]["attribute_condition"]
-        for resource in shown["values"]["root_module"]["resources"]
+        for resource in plan["values"]["root_module"]["resources"]
         if resource["type"] == "google_iam_workload_identity_pool_provider"
     ]
     assert _admits(condition, TOKEN | {"repository_id": "42"})
@@ -209,14 +211,14 @@ def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("values", "sentence"),
     [
         ({"runner": "jenkins"}, "runner must be cloud_build or github_actions, got jenkins"),
         ({"repository": "https://github.com/acme/memory"}, "repository must be OWNER/REPOSITORY, got https://"),
     ],
 )
-def test_a_bad_variable_is_refused_with_its_value(given: dict[str, str], sentence: str) -> None:
+def test_a_bad_variable_is_refused_with_its_value(values: dict[str, str], sentence: str) -> None:
     with workspace(EXAMPLE) as own:
-        planned = own.plan(**({"repository": REPOSITORY} | given))
+        planned = own.plan(**({"repository": REPOSITORY} | values))
     assert planned.status == 1
     assert sentence in " ".join(planned.printed.split())

@@ -85,9 +85,9 @@ def test_if_apis_cannot_be_enabled_the_error_names_the_missing_role(operator: Op
     operator.apis.faults = lambda call: (
         enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None
     )
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "roles/serviceusage.serviceUsageAdmin" in done.stderr
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "roles/serviceusage.serviceUsageAdmin" in completed.stderr
     assert not operator.apis.buckets.known
 
 
@@ -100,9 +100,9 @@ def test_if_the_state_bucket_cannot_be_created_the_error_names_the_missing_role(
         )
 
     operator.apis.faults = refuse
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "roles/storage.admin" in done.stderr
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "roles/storage.admin" in completed.stderr
 
 
 def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_before_terraform_runs() -> None:
@@ -116,9 +116,9 @@ def test_each_script_checks_the_owner_of_the_state_and_deploy_checks_policies_be
 @pytest.mark.nightly
 def test_a_policy_against_public_access_stops_the_deployment_before_the_build(operator: Operator) -> None:
     operator.apis.org_policies |= REFUSALS["managed constraint"]
-    done = operator.deploy()
-    assert done.returncode != 0
-    assert "iam.managed.allowedPolicyMembers" in done.stderr
+    completed = operator.deploy()
+    assert completed.returncode != 0
+    assert "iam.managed.allowedPolicyMembers" in completed.stderr
     assert operator.state_of()["resources"] == []
 
 
@@ -136,12 +136,12 @@ def test_each_kind_of_policy_against_public_access_is_named_with_the_possible_fi
 ) -> None:
     checks.apis.org_policies |= REFUSALS[refusal]
     checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
-    done = checks.run("check_public_access")
-    assert done.returncode != 0
+    completed = checks.run("check_public_access")
+    assert completed.returncode != 0
     (constraint,) = REFUSALS[refusal]
-    assert f"An organization policy refuses allUsers in {PROJECT}: {constraint}." in done.stderr
-    assert 'auth_mode = "iam" and invokers' in done.stderr
-    assert 'open_by = "no_invoker_check"' in done.stderr
+    assert f"An organization policy refuses allUsers in {PROJECT}: {constraint}." in completed.stderr
+    assert 'auth_mode = "iam" and invokers' in completed.stderr
+    assert 'open_by = "no_invoker_check"' in completed.stderr
 
 
 def test_all_policies_against_public_access_are_named_in_one_error(checks: Checks) -> None:
@@ -155,9 +155,9 @@ def test_all_policies_against_public_access_are_named_in_one_error(checks: Check
 def test_disabling_the_invoker_check_is_not_suggested_if_a_policy_requires_the_check(checks: Checks) -> None:
     checks.apis.org_policies |= REFUSALS["managed constraint"]
     checks.apis.org_policies["run.managed.requireInvokerIam"] = [{"enforce": True}]
-    done = checks.run("check_public_access")
-    assert 'auth_mode = "iam" and invokers' in done.stderr
-    assert "no_invoker_check" not in done.stderr
+    completed = checks.run("check_public_access")
+    assert 'auth_mode = "iam" and invokers' in completed.stderr
+    assert "no_invoker_check" not in completed.stderr
 
 
 HARMLESS: dict[str, dict[str, Any]] = {
@@ -175,8 +175,8 @@ HARMLESS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     "policies",
     [
-        pytest.param(each, id=name, marks=[pytest.mark.nightly] * (not number))
-        for number, (name, each) in enumerate(HARMLESS.items())
+        pytest.param(case, id=name, marks=[pytest.mark.nightly] * (not number))
+        for number, (name, case) in enumerate(HARMLESS.items())
     ],
 )
 def test_a_policy_that_allows_public_access_does_not_stop_the_deployment(
@@ -184,14 +184,14 @@ def test_a_policy_that_allows_public_access_does_not_stop_the_deployment(
 ) -> None:
     checks.apis.org_policies |= policies
     checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
-    done = checks.run("check_public_access")
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = checks.run("check_public_access")
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
 def test_a_project_without_an_organization_has_no_custom_constraints(checks: Checks) -> None:
     checks.apis.in_organization = False
-    done = checks.run("check_public_access")
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = checks.run("check_public_access")
+    assert (completed.returncode, completed.stderr) == (0, "")
     assert not any("customConstraints" in call.path for call in checks.apis.calls)
 
 
@@ -210,9 +210,9 @@ def test_an_operator_can_skip_the_check_of_policies(checks: Checks) -> None:
 @pytest.mark.parametrize("part", ["getEffectivePolicy", "getAncestry", "customConstraints"])
 def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part: str) -> None:
     checks.apis.faults = lambda call: refused(403, "denied") if part in call.path else None
-    done = checks.run("check_public_access")
-    assert done.returncode == 0, done.stderr
-    assert "roles/orgpolicy.policyViewer" in done.stderr
+    completed = checks.run("check_public_access")
+    assert completed.returncode == 0, completed.stderr
+    assert "roles/orgpolicy.policyViewer" in completed.stderr
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_an_unreadable_policy_does_not_stop_the_deployment(checks: Checks, part:
 def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target: str) -> None:
     """Bucket names are global, so another person may have created a public bucket with this name."""
     operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
-    done = operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
-    assert done.returncode != 0
-    assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in done.stderr
+    completed = operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
+    assert completed.returncode != 0
+    assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in completed.stderr
     assert operator.apis.buckets.known[BUCKET].objects == {}
     assert not operator.apis.buckets.known[BUCKET].versioned
 
@@ -232,9 +232,9 @@ def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target
 def test_a_note_is_printed_for_a_region_in_which_google_may_restrict_builds(
     checks: Checks, region: str, noted: bool
 ) -> None:
-    done = checks.run("check_build_region", REGION=region)
-    assert done.returncode == 0, done.stderr
-    assert (f"ask Google's support for builds in {region}" in done.stderr) is noted
+    completed = checks.run("check_build_region", REGION=region)
+    assert completed.returncode == 0, completed.stderr
+    assert (f"ask Google's support for builds in {region}" in completed.stderr) is noted
 
 
 def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_bucket(operator: Operator) -> None:
@@ -242,8 +242,8 @@ def test_an_environment_is_deployed_with_its_own_variables_and_state_in_another_
     (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
     (operator.clone / "terraform/environments/staging.tfvars").write_text('name = "stage"\nregion = "us-east1"\n')
     operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
-    done = operator.deploy("ENV=staging")
-    assert done.returncode == 0, done.stderr
+    completed = operator.deploy("ENV=staging")
+    assert completed.returncode == 0, completed.stderr
     assert set(operator.apis.buckets.known) == {"acme-states"}
     ((name, state),) = operator.apis.buckets.known["acme-states"].objects.items()
     assert name == "stage/default.tfstate"
@@ -258,21 +258,23 @@ def test_two_environments_have_separate_variables_and_states(operator: Operator)
     (environments / "staging.tfvars").write_text('name   = "stage"\nregion = "us-east1"\n')
     operator.apis.workflows["stage-check"] = operator.apis.workflows["mnemosyne-check"]
     assert operator.deploy().returncode == 0
-    done = operator.deploy("ENV=staging")
-    assert done.returncode == 0, done.stderr
+    completed = operator.deploy("ENV=staging")
+    assert completed.returncode == 0, completed.stderr
     regions = {name: operator.state_of(name)["outputs"]["region"]["value"] for name in ("mnemosyne", "stage")}
     assert regions == {"mnemosyne": "us-central1", "stage": "us-east1"}
     assert '"team": "memory"' in json.dumps(operator.state_of("stage"))  # terraform.tfvars is for all environments
 
 
-@pytest.mark.parametrize(("file", "said"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")])
-def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, file: str | None, said: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "message"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")]
+)
+def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, file: str | None, message: str) -> None:
     """Otherwise it would change the deployment of another environment in the same project."""
     if file is not None:
         (operator.clone / "terraform/environments/staging.tfvars").write_text(file)
-    done = operator.deploy("ENV=staging")
-    assert done.returncode != 0
-    assert f"terraform/environments/staging.tfvars {said}" in done.stderr
+    completed = operator.deploy("ENV=staging")
+    assert completed.returncode != 0
+    assert f"terraform/environments/staging.tfvars {message}" in completed.stderr
     assert operator.apis.calls == []
 
 

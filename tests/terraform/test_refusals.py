@@ -13,7 +13,7 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
 
 
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         {"project": LONG_PROJECT, "name": "fourteen-chars", "embedding_dimension": 128},
         {
@@ -24,10 +24,10 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
             "embedding_model": "gemini-embedding-001",
         },
     ],
-    ids=lambda given: ",".join(given),
+    ids=lambda values: ",".join(values),
 )
-def test_variables_at_their_limits_are_accepted(empty: Workspace, given: dict[str, object]) -> None:
-    assert empty.plan(**given).status == 2
+def test_variables_at_their_limits_are_accepted(empty: Workspace, values: dict[str, object]) -> None:
+    assert empty.plan(**values).status == 2
 
 
 BAD_VALUES: list[tuple[str, object, str]] = [
@@ -56,7 +56,7 @@ def _plans() -> list[dict[str, tuple[object, str]]]:
     """The bad values and their sentences by variable, with one value per variable in each plan."""
     plans: list[dict[str, tuple[object, str]]] = []
     for variable, value, sentence in BAD_VALUES:
-        plan = next((one for one in plans if variable not in one), None)
+        plan = next((possible_plan for possible_plan in plans if variable not in possible_plan), None)
         if plan is None:
             plans.append(plan := {})
         plan[variable] = (value, sentence)
@@ -73,7 +73,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("values", "sentence"),
     [
         ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
         ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
@@ -91,12 +91,12 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
         ({"embedding_location": "eu", "gemini_api_key_secret": "key"}, "set one of them"),
     ],
-    ids=lambda given: ",".join(given) if isinstance(given, dict) else "",
+    ids=lambda values: ",".join(values) if isinstance(values, dict) else "",
 )
 def test_contradictory_variables_are_refused_with_the_fix(
-    empty: Workspace, given: dict[str, object], sentence: str
+    empty: Workspace, values: dict[str, object], sentence: str
 ) -> None:
-    planned = empty.plan(**given)
+    planned = empty.plan(**values)
     assert planned.status == 1
     assert sentence in " ".join(planned.printed.split())
 

@@ -26,8 +26,8 @@ BY_DAY = "durability.tftest.hcl"
 
 @pytest.mark.parametrize("command", ["fmt", "validate"])
 def test_the_configuration_is_formatted_and_valid(command: str) -> None:
-    done = tfcheck(TERRAFORM, command)
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = tfcheck(TERRAFORM, command)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 # Each assertion needs a plan, so all take more than a minute.
@@ -41,9 +41,9 @@ def test_the_configuration_is_formatted_and_valid(command: str) -> None:
 def test_the_assertions_of_terraform_s_own_tests_pass(tmp_path: Path, file: str) -> None:
     write_small_source(tmp_path / "functions", "small")
     variables = {"source_dir": str(tmp_path)}
-    done = tfcheck(TERRAFORM, "test", "--", f"-filter=tests/{file}", variables=variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"Success! \d+ passed, 0 failed", done.stdout)
+    completed = tfcheck(TERRAFORM, "test", "--", f"-filter=tests/{file}", variables=variables)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert re.search(r"Success! \d+ passed, 0 failed", completed.stdout)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_a_misspelt_attribute_in_the_configuration_fails_the_validation(
     shutil.copytree(TERRAFORM, copy, ignore=shutil.ignore_patterns(".terraform*", "tests"))
     text = (copy / file).read_text()
     (copy / file).write_text(re.sub(rf"\b{attribute}\b(\s*=)", rf"{attribute}x\1", text, count=1))
-    done = tfcheck(copy, "validate")
-    assert done.returncode == 1
-    assert f"{attribute}x" in done.stdout + done.stderr
+    completed = tfcheck(copy, "validate")
+    assert completed.returncode == 1
+    assert f"{attribute}x" in completed.stdout + completed.stderr
 
 
 def test_the_functions_get_exactly_the_settings_that_the_code_reads() -> None:
     files = ("settings", "functions", "migrate")
     text = "".join((TERRAFORM / f"{name}.tf").read_text() for name in files)
-    given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
+    set_variables = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
         re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
     )
     read = {variable(name) for name in Settings.model_fields if name not in NOT_DEPLOYED}
-    assert given - {"GEMINI_API_KEY"} == read  # google-genai reads these itself
-    assert given >= SECRETS
+    assert set_variables - {"GEMINI_API_KEY"} == read  # google-genai reads these itself
+    assert set_variables >= SECRETS
 
 
 def test_the_settings_of_each_function_are_valid_together(plan: Plan) -> None:
@@ -92,9 +92,9 @@ def _block(plan: Plan, function: str) -> str:
     """Return the part of the plan about a function."""
     name = "migrate" if function == "migrate" else rf'serving\["{function}"\]'
     address = rf"google_cloudfunctions2_function\.{name}"
-    found = re.search(rf"# {address} will be created(.*?)\n      }}\n", plan.text, re.DOTALL)
-    assert found, function
-    return found[1]
+    match = re.search(rf"# {address} will be created(.*?)\n      }}\n", plan.text, re.DOTALL)
+    assert match, function
+    return match[1]
 
 
 def _environment(plan: Plan, function: str) -> dict[str, str]:
@@ -115,9 +115,9 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
     block = _block(plan, function).partition("+ service_config {")[2]
     variables = re.search(r"\n( *)\+ environment_variables\s*=\s*\{(.*?)\n\1  \}", block, re.DOTALL)
     assert variables, function
-    found = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[2]))
+    values = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[2]))
     environment = {}
-    for name, value in found.items():
+    for name, value in values.items():
         unknown = re.search(r"known after apply|^jsonencode", value)
         environment[name] = made_up[name] if unknown else value.strip().strip('"')
     for secret in SECRETS - {"GEMINI_API_KEY"}:
@@ -164,9 +164,9 @@ def test_docs_variables_md_is_generated_from_the_variables() -> None:
 
 @pytest.mark.parametrize("target", ["deploy", "destroy", "key"])
 def test_make_requires_the_variable_project(target: str) -> None:
-    done = subprocess.run(["make", "-s", target], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert f"make {target} PROJECT=" in done.stderr
+    completed = subprocess.run(["make", "-s", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode != 0
+    assert f"make {target} PROJECT=" in completed.stderr
 
 
 def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan) -> None:

@@ -121,8 +121,8 @@ class Workspace:
 
     def changes(self) -> dict[str, list[str]]:
         """The actions of the last plan by address: create, update, delete; two for a replacement."""
-        shown = json.loads(self._run.terraform("show", "-json", str(self.directory / "plan"))[1])
-        planned = {one["address"]: one["change"]["actions"] for one in shown.get("resource_changes", [])}
+        plan = json.loads(self._run.terraform("show", "-json", str(self.directory / "plan"))[1])
+        planned = {change["address"]: change["change"]["actions"] for change in plan.get("resource_changes", [])}
         return {address: actions for address, actions in planned.items() if actions not in (["no-op"], ["read"])}
 
     def addresses(self) -> set[str]:
@@ -144,14 +144,16 @@ class Workspace:
 
     def schemas(self) -> dict[str, dict[str, set[str]]]:
         """The arguments that a configuration can set, by mode (managed or data) and type."""
-        found: dict[str, dict[str, set[str]]] = {"managed": {}, "data": {}}
+        references: dict[str, dict[str, set[str]]] = {"managed": {}, "data": {}}
         for provider in json.loads(self._run.terraform("providers", "schema", "-json")[1])["provider_schemas"].values():
             for mode, kind in (("managed", "resource_schemas"), ("data", "data_source_schemas")):
                 for name, schema in provider.get(kind, {}).items():
                     arguments = schema["block"].get("attributes", {}).items()
-                    settable = {key for key, one in arguments if one.get("optional") or one.get("required")}
-                    found[mode][name] = settable
-        return found
+                    settable = {
+                        key for key, argument in arguments if argument.get("optional") or argument.get("required")
+                    }
+                    references[mode][name] = settable
+        return references
 
     def planned(self) -> dict[str, Any]:
         """The last plan as JSON."""
@@ -192,16 +194,18 @@ def workspace(directory: Path = TERRAFORM, *, environment: Mapping[str, str] | N
     """A working directory until the context ends; skips with a reason where terraform is not installed."""
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
-    made = Workspace(directory, environment)
+    new_workspace = Workspace(directory, environment)
     try:
-        yield made
+        yield new_workspace
     finally:
-        made.close()
+        new_workspace.close()
 
 
 def _variables(values: Mapping[str, object]) -> list[str]:
-    given: dict[str, object] = {"project": PROJECT, **values}
-    return [f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in given.items()]
+    variables: dict[str, object] = {"project": PROJECT, **values}
+    return [
+        f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in variables.items()
+    ]
 
 
 def made_anew(planned: Done) -> list[str]:

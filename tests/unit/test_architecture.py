@@ -91,7 +91,7 @@ def _imported_modules(node: ast.AST, package: str) -> Iterator[str]:
         case ast.ImportFrom(module=module, names=names, level=level):
             above = package.split(".")[: len(package.split(".")) - level + 1] if level else []
             base = ".".join([*above, *([module] if module else [])])
-            yield from (one if _exists(one := f"{base}.{alias.name}") else base for alias in names)
+            yield from (imported if _exists(imported := f"{base}.{alias.name}") else base for alias in names)
         case ast.Constant(value=str(text)) if re.fullmatch(r"mnemosyne(\.\w+)+\.?", text) and _exists(text.rstrip(".")):
             yield text.rstrip(".")
 
@@ -138,7 +138,11 @@ def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
             continue
         room = _room(module)
         allowed = LEAVES if room in LEAVES else LEAVES | ALLOWED.get(room, set()) | {room}
-        wrong = {name for name in _imports(source, _package(module)) if not any(_is_in(name, one) for one in allowed)}
+        wrong = {
+            name
+            for name in _imports(source, _package(module))
+            if not any(_is_in(name, permitted) for permitted in allowed)
+        }
         if wrong:
             upward[module] = sorted(wrong)
     assert upward == {}
@@ -147,7 +151,7 @@ def test_a_module_imports_only_the_rooms_that_its_room_may_import() -> None:
 def test_the_allowed_imports_between_rooms_have_no_cycle() -> None:
     rooms = ALLOWED.keys()
     below = {
-        room: {one for one in rooms for name in ALLOWED[room] if _is_in(one, name) or _is_in(name, one)}
+        room: {other for other in rooms for name in ALLOWED[room] if _is_in(other, name) or _is_in(name, other)}
         for room in rooms
     }
     assert set(TopologicalSorter(below).static_order()) == set(rooms)

@@ -48,10 +48,10 @@ def test_a_block_without_a_command_has_no_commands(block: str, tmp_path: Path) -
 @pytest.mark.parametrize("target", sorted({c.text for c in COMMANDS if re.search(r"(^|\s)make ", c.text)}))
 def test_make_can_resolve_each_documented_target(target: str) -> None:
     (words,) = re.findall(r"\bmake ([^|&]*)", target)
-    done = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", f"make --dry-run {words}"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 and done.stdout, done.stderr
+    assert completed.returncode == 0 and completed.stdout, completed.stderr
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -22,7 +22,7 @@ def _text(name: str) -> str:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_the_headings_of_a_document_are_distinct(document: Path) -> None:
     headings = re.findall(r"^#+ (?:[0-9]+ )?(.+)$", document.read_text(), re.MULTILINE)
-    assert [one for one, times in Counter(headings).items() if times > 1] == []
+    assert [heading for heading, times in Counter(headings).items() if times > 1] == []
 
 
 def test_the_reference_lists_each_command() -> None:

@@ -12,16 +12,16 @@ from mnemosyne.ids import issue_request_id, issued_at, new_id
 NAMESPACES = ("default", "", "a" * 200, "Ünïcode 名前", "\ud800")
 
 
-def _time(made: UUID) -> datetime:
-    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)
+def _time(uuid: UUID) -> datetime:
+    return datetime.fromtimestamp((uuid.int >> 80) / 1000, UTC)
 
 
 @pytest.mark.parametrize("make", [new_id, lambda: issue_request_id("default")], ids=["new", "issued"])
 def test_an_id_is_a_uuid_of_version_7_with_the_current_time(make: Callable[[], UUID]) -> None:
     earliest = datetime.now(UTC) - timedelta(milliseconds=1)
-    made = make()
-    assert (made.version, made.variant) == (7, RFC_4122)
-    assert earliest <= _time(made) <= datetime.now(UTC)
+    uuid = make()
+    assert (uuid.version, uuid.variant) == (7, RFC_4122)
+    assert earliest <= _time(uuid) <= datetime.now(UTC)
 
 
 def test_ids_of_the_same_moment_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,9 +32,9 @@ def test_ids_of_the_same_moment_differ(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("nanoseconds", [0, 1, 999_999, 1_000_000, 1_764_100_000_123_456_789, 2**48 * 10**6 - 1])
 def test_ids_sort_by_their_time(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: nanoseconds)
-    made = new_id()
-    assert (made.version, made.variant) == (7, RFC_4122)
-    milliseconds, part = made.int >> 80, made.int >> 64 & 0xFFF
+    request_id = new_id()
+    assert (request_id.version, request_id.variant) == (7, RFC_4122)
+    milliseconds, part = request_id.int >> 80, request_id.int >> 64 & 0xFFF
     assert milliseconds == nanoseconds // 1_000_000
     assert part == (nanoseconds % 1_000_000) * 4096 // 1_000_000
 
@@ -50,5 +50,5 @@ def test_an_id_of_another_system_is_not_recognized_as_issued(namespace: str) -> 
     assert issued_at(uuid4(), namespace) is None
     assert issued_at(uuid5(uuid4(), "a name"), namespace) is None
     # The check has 12 bits, so that one id in 4,096 passes by chance.
-    others = [issued_at(issue_request_id(namespace + " of others"), namespace) for _ in range(100)]
-    assert sum(other is not None for other in others) <= 2
+    other_times = [issued_at(issue_request_id(namespace + " of others"), namespace) for _ in range(100)]
+    assert sum(other is not None for other in other_times) <= 2

@@ -216,9 +216,9 @@ def test_a_documented_operator_command_exists_and_names_project_and_namespace(co
     _, *words = shlex.split(command)
     group: click.Command = cli
     while isinstance(group, click.Group) and words:
-        found = group.get_command(click.Context(group), words.pop(0))
-        assert found, command
-        group = found
+        found_command = group.get_command(click.Context(group), words.pop(0))
+        assert found_command, command
+        group = found_command
     context = group.make_context("mnemosyne", words, resilient_parsing=True)
     assert context.params["project"] == "MY-PROJECT"
     for option in group.params:

@@ -31,14 +31,14 @@ def size(lines: list[str]) -> int:
     return sum(len(line.encode()) + 1 for line in lines)
 
 
-def called(world: World, tool: str, **arguments: object) -> None:
+def _call_tool(world: World, tool: str, **arguments: object) -> None:
     with world.function("mcp"):
         call(by_name()[tool], arguments, CALLER, world.services)
 
 
 def test_storing_a_memory_logs_at_most_1500_bytes(services: FakeServices) -> None:
     world = World(services)
-    called(world, "ingest_memory", content="Ada prefers tea.", timestamp="2026-05-20T14:30:00Z")
+    _call_tool(world, "ingest_memory", content="Ada prefers tea.", timestamp="2026-05-20T14:30:00Z")
     data, attributes = services.queue.messages[0]
     assert world.deliver(data=data, attributes=attributes) == 204
     assert {"audit", "tool_called", "ingest_embedded", "ingest_outcome", "push_handled"} == world.events
@@ -49,7 +49,7 @@ def test_a_search_logs_at_most_800_bytes(services: FakeServices) -> None:
     world = World(services)
     world.deliver()
     world.lines.clear()
-    called(world, "memory_search", query="what does Ada prefer")
+    _call_tool(world, "memory_search", query="what does Ada prefer")
     assert size(world.lines) <= SEARCH_BYTES, world.lines
 
 
@@ -61,11 +61,11 @@ def test_no_log_line_contains_a_content_a_query_or_a_secret(
     fields = {"tags": [SECRET], "title": SECRET, "metadata": {"a": SECRET}, "session": SECRET}
     for fault in (None, Unavailable("the embedder is away"), InvalidRequest("the model refuses this text")):
         services.embedder.fault = fault
-        called(world, "ingest_memory", content=f"{SECRET} {fault}", timestamp="2026-05-20T14:30:00Z", **fields)
+        _call_tool(world, "ingest_memory", content=f"{SECRET} {fault}", timestamp="2026-05-20T14:30:00Z", **fields)
         world.deliver(memory=request(f"{SECRET} {fault}", title=SECRET))
         world.deliver(data=SECRET.encode(), attributes={"namespace": "ns"})
-        called(world, "memory_search", query=SECRET)
-        called(world, "memory_search", query=SECRET, time=f"{SECRET} ago", mode=SECRET)
+        _call_tool(world, "memory_search", query=SECRET)
+        _call_tool(world, "memory_search", query=SECRET, time=f"{SECRET} ago", mode=SECRET)
     (memory,) = list_memories(services.memories)
     changes: dict[str, dict[str, object]] = {
         "get_memory": {},

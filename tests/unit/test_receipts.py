@@ -39,7 +39,7 @@ def keys(tmp_path: Path) -> KeyFiles:
 
 @pytest.fixture
 def document(keys: KeyFiles) -> dict[str, Any]:
-    receipt = receipt_of(FORGETTING, sha256("".join(f"{each}\n" for each in IDS).encode()).hexdigest())
+    receipt = receipt_of(FORGETTING, sha256("".join(f"{memory_id}\n" for memory_id in IDS).encode()).hexdigest())
     return {"receipt": receipt, **receipts.sign(receipt, keys), "ids": IDS}
 
 
@@ -47,7 +47,7 @@ def test_a_receipt_lists_the_removed_data_and_what_remains_until_when(document: 
     receipt = document["receipt"]
     assert (receipt["memories"], receipt["removed"]) == (2, FORGETTING.counts)
     assert receipt["selection"] == FORGETTING.selection
-    assert {each["until"] for each in receipt["remains"]} == {"2026-05-27T12:01:00Z", "2026-06-03T12:01:00Z"}
+    assert {remain["until"] for remain in receipt["remains"]} == {"2026-05-27T12:01:00Z", "2026-06-03T12:01:00Z"}
 
 
 def test_a_receipt_is_verified_offline_with_its_own_or_a_trusted_key(document: dict[str, Any], keys: KeyFiles) -> None:

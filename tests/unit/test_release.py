@@ -67,4 +67,4 @@ def test_server_json_asks_the_user_for_the_address_and_key_of_the_deployment() -
     (header,) = remote["headers"]
     assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])
     assert set(re.findall(r"{(\w+)}", header["value"])) == set(header["variables"])
-    assert all(one["isSecret"] for one in (header, *header["variables"].values()))
+    assert all(variable["isSecret"] for variable in (header, *header["variables"].values()))

@@ -32,7 +32,9 @@ def test_each_image_is_pinned_to_a_digest(file: str) -> None:
 
 def _run(step: str, directory: Path, tag: str) -> subprocess.CompletedProcess[str]:
     """Run a step of the release in a directory, for a tag."""
-    (script,) = (one["run"] for one in RELEASE["jobs"]["build"]["steps"] if one.get("name") == step)
+    (script,) = (
+        build_step["run"] for build_step in RELEASE["jobs"]["build"]["steps"] if build_step.get("name") == step
+    )
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GITHUB_REF_NAME": tag}
     command = ["bash", "-eo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
@@ -63,8 +65,8 @@ CHANGELOG = """# Changelog
 )
 def test_a_release_has_the_section_of_its_version_or_fails(tmp_path: Path, tag: str, notes: str | None) -> None:
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
-    done = _run("The version's section of the changelog", tmp_path, tag)
-    assert (done.returncode == 0) == (notes is not None)
+    completed = _run("The version's section of the changelog", tmp_path, tag)
+    assert (completed.returncode == 0) == (notes is not None)
     if notes is not None:
         assert (tmp_path / "notes.md").read_text().strip() == notes
 

@@ -35,10 +35,10 @@ class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in a separate environme
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        told = "\n".join(part.text or "" for content in llm_request.contents for part in content.parts or [])
-        recalled = told.partition("<PAST_CONVERSATIONS>")[2].partition("</PAST_CONVERSATIONS>")[0]
-        said = f"I recall: {recalled}" if recalled else f"Noted: {told.splitlines()[-1]}"
-        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=said)]))
+        prompt = "\n".join(part.text or "" for content in llm_request.contents for part in content.parts or [])
+        recalled = prompt.partition("<PAST_CONVERSATIONS>")[2].partition("</PAST_CONVERSATIONS>")[0]
+        reply = f"I recall: {recalled}" if recalled else f"Noted: {prompt.splitlines()[-1]}"
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=reply)]))
 
 
 def runner(url: str, database: str) -> Runner:
@@ -53,10 +53,10 @@ def runner(url: str, database: str) -> Runner:
 
 async def say(run: Runner, session: str, text: str) -> str:
     content = types.Content(role="user", parts=[types.Part(text=text)])
-    said = ""
+    answer = ""
     async for event in run.run_async(user_id=USER, session_id=session, new_message=content):
-        said += event.content.parts[0].text or "" if event.content and event.content.parts else ""
-    return said
+        answer += event.content.parts[0].text or "" if event.content and event.content.parts else ""
+    return answer
 
 
 async def talk(url: str, database: str) -> None:
@@ -83,12 +83,12 @@ async def resume(url: str, database: str) -> None:
     for _ in range(3):
         await service.add_session_to_memory(session)
     await run.session_service.create_session(app_name=APP, user_id=USER, session_id="tuesday")
-    said = await say(run, "tuesday", "Which shelf holds the oolong?")
+    reply = await say(run, "tuesday", "Which shelf holds the oolong?")
     later = await run.session_service.get_session(app_name=APP, user_id=USER, session_id="tuesday")
     assert later
-    asked = later.events[:1]
-    await service.add_events_to_memory(app_name=APP, user_id=USER, events=asked, session_id="tuesday")
-    print(json.dumps({"said": said, "stored": len(session.events) + len(asked)}))
+    first_events = later.events[:1]
+    await service.add_events_to_memory(app_name=APP, user_id=USER, events=first_events, session_id="tuesday")
+    print(json.dumps({"said": reply, "stored": len(session.events) + len(first_events)}))
 
 
 async def scopes(url: str) -> None:
@@ -96,7 +96,7 @@ async def scopes(url: str) -> None:
     service = MnemosyneMemoryService(url, wait=60)
     whose = [(app, user) for app in ("shop", "bank") for user in ("ada", "Ada")]
     words = types.Content(role="user", parts=[types.Part(text="The code is plover.")])
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for app, user in whose:
         await service.add_memory(
             app_name=app,
@@ -106,24 +106,24 @@ async def scopes(url: str) -> None:
         )
     strict = MnemosyneMemoryService(url, min_confidence="related")
     far = [
-        (await one.search_memory(app_name="shop", user_id="ada", query="zzqqx gibberish")).memories
-        for one in (service, strict)
+        (await searched.search_memory(app_name="shop", user_id="ada", query="zzqqx gibberish")).memories
+        for searched in (service, strict)
     ]
-    told["far"] = [[memory.custom_metadata["confidence"] for memory in memories] for memories in far]
+    results["far"] = [[memory.custom_metadata["confidence"] for memory in memories] for memories in far]
     ids = {}
     for app, user in whose:
-        found = (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
-        told[f"{app} {user}"] = [[hit.author, hit.timestamp, hit.custom_metadata.get("for")] for hit in found]
-        ids[app, user] = found[0].id
+        memories = (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
+        results[f"{app} {user}"] = [[hit.author, hit.timestamp, hit.custom_metadata.get("for")] for hit in memories]
+        ids[app, user] = memories[0].id
     await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "Ada"])
     await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "ada"])
     await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "ada"])
-    told["left"] = [
+    results["left"] = [
         f"{app} {user}"
         for app, user in whose
         if (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
     ]
-    print(json.dumps(told))
+    print(json.dumps(results))
 
 
 async def awkward(url: str) -> None:
@@ -167,13 +167,13 @@ async def awkward(url: str) -> None:
     except MemoryServiceError as exc:
         wrong, code = str(exc), exc.code
     again = MemoryEntry(content=_content("Told, deleted, told."))
-    found = []
+    read_texts = []
     for _ in range(2):
         await service.add_memory(app_name="a", user_id="u", memories=[again])
         memories = (await service.search_memory(app_name="a", user_id="u", query="Told, deleted, told.")).memories
-        found.append(_text(memories[0]))
+        read_texts.append(_text(memories[0]))
         await service.delete_memory(app_name="a", user_id="u", memory_id=memories[0].id)
-    print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": found}))
+    print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": read_texts}))
 
 
 async def lifetimes(url: str) -> None:
@@ -186,7 +186,7 @@ async def lifetimes(url: str) -> None:
         "timedelta": timedelta(hours=3, seconds=0.5),
         "none": None,
     }
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for form, ttl in forms.items():
         entry = MemoryEntry(content=_content(f"Lifetime given as {form}."), custom_metadata={"form": form, "ttl": ttl})
         stored_at = datetime.now(UTC)
@@ -194,17 +194,17 @@ async def lifetimes(url: str) -> None:
         (hit, *_) = (await service.search_memory(app_name="life", user_id="u", query=f"lifetime {form}")).memories
         expires_at = hit.custom_metadata.get("expires_at")
         hours = expires_at and (datetime.fromisoformat(expires_at) - stored_at).total_seconds() / 3600
-        told[form] = [hit.custom_metadata["form"], "ttl" in hit.custom_metadata, hours and round(hours, 1)]
+        results[form] = [hit.custom_metadata["form"], "ttl" in hit.custom_metadata, hours and round(hours, 1)]
     event = Event(author="ada", content=_content("An event with a lifetime."))
     await service.add_events_to_memory(app_name="life", user_id="u", events=[event], custom_metadata={"ttl": "1h"})
     (hit, *_) = (await service.search_memory(app_name="life", user_id="u", query="event with a lifetime")).memories
-    told["event"] = "expires_at" in hit.custom_metadata
+    results["event"] = "expires_at" in hit.custom_metadata
     try:
         soon = MemoryEntry(content=_content("Expires soon."))
         await service.add_memory(app_name="life", user_id="u", memories=[soon], custom_metadata={"ttl": "soon"})
     except MemoryServiceError as exc:
-        told["invalid"] = str(exc)
-    print(json.dumps(told))
+        results["invalid"] = str(exc)
+    print(json.dumps(results))
 
 
 def _content(text: str) -> types.Content:

@@ -34,17 +34,17 @@ async def openai_agents(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     from agents.tool_context import ToolContext
 
     server = await exits.enter_async_context(MCPServerStreamableHttp(params={"url": url}))
-    made = [MCPUtil.to_function_tool(tool, server, True) for tool in await server.list_tools()]
-    assert all(tool.strict_json_schema for tool in made), [tool.name for tool in made if not tool.strict_json_schema]
+    tools = [MCPUtil.to_function_tool(tool, server, True) for tool in await server.list_tools()]
+    assert all(tool.strict_json_schema for tool in tools), [tool.name for tool in tools if not tool.strict_json_schema]
 
     async def run(tool: Any, arguments: dict[str, Any]) -> object:
         schema = tool.params_json_schema
         assert set(schema["required"]) == set(schema["properties"])
-        sent = json.dumps({name: arguments.get(name) for name in schema["properties"]})
-        context = ToolContext(None, tool_name=tool.name, tool_call_id="call", tool_arguments=sent)
-        return await tool.on_invoke_tool(context, sent)
+        arguments_json = json.dumps({name: arguments.get(name) for name in schema["properties"]})
+        context = ToolContext(None, tool_name=tool.name, tool_call_id="call", tool_arguments=arguments_json)
+        return await tool.on_invoke_tool(context, arguments_json)
 
-    return _of({tool.name: tool for tool in made}, run)
+    return _of({tool.name: tool for tool in tools}, run)
 
 
 async def langchain(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
@@ -52,10 +52,10 @@ async def langchain(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langchain_mcp_adapters.client import MultiServerMCPClient
 
-    made = await MultiServerMCPClient({"memory": {"transport": "streamable_http", "url": url}}).get_tools()
-    for tool in made:
+    tools = await MultiServerMCPClient({"memory": {"transport": "streamable_http", "url": url}}).get_tools()
+    for tool in tools:
         convert_to_openai_tool(tool)
-    return _of({tool.name: tool for tool in made}, lambda tool, arguments: tool.ainvoke(arguments))
+    return _of({tool.name: tool for tool in tools}, lambda tool, arguments: tool.ainvoke(arguments))
 
 
 async def pydantic_ai(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
@@ -71,10 +71,10 @@ async def llama_index(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     """The tools of LlamaIndex, which makes argument models from the schemas."""
     from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
 
-    made = await McpToolSpec(client=BasicMCPClient(url)).to_tool_list_async()
-    for tool in made:
+    tools = await McpToolSpec(client=BasicMCPClient(url)).to_tool_list_async()
+    for tool in tools:
         tool.metadata.to_openai_tool(skip_length_check=True)
-    return _of({tool.metadata.name: tool for tool in made}, lambda tool, arguments: tool.acall(**arguments))
+    return _of({tool.metadata.name: tool for tool in tools}, lambda tool, arguments: tool.acall(**arguments))
 
 
 async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
@@ -84,14 +84,14 @@ async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
     toolset = McpToolset(connection_params=StreamableHTTPConnectionParams(url=url))
     exits.push_async_callback(toolset.close)
-    made = await toolset.get_tools()
-    for tool in made:
+    tools = await toolset.get_tools()
+    for tool in tools:
         assert tool._get_declaration() is not None
 
     async def run(tool: Any, arguments: dict[str, Any]) -> object:
         return await tool._run_async_impl(args=arguments, tool_context=_NoContext(), credential=None)
 
-    return _of({tool.name: tool for tool in made}, run)
+    return _of({tool.name: tool for tool in tools}, run)
 
 
 class _NoContext:
@@ -116,10 +116,10 @@ async def anthropic(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
     streams = await exits.enter_async_context(streamable_http_client(url))
     session = await exits.enter_async_context(ClientSession(streams[0], streams[1]))
     await session.initialize()
-    made = [async_mcp_tool(tool, session) for tool in (await session.list_tools()).tools]
-    for tool in made:
+    tools = [async_mcp_tool(tool, session) for tool in (await session.list_tools()).tools]
+    for tool in tools:
         tool.to_dict()
-    return _of({tool.name: tool for tool in made}, lambda tool, arguments: tool.call(arguments))
+    return _of({tool.name: tool for tool in tools}, lambda tool, arguments: tool.call(arguments))
 
 
 def python_sdk(mode: str) -> Connect:

@@ -69,8 +69,8 @@ def drive(client: Client, url: str, javascript: str) -> tuple[str, dict[str, str
     ended = subprocess.run(command, capture_output=True, text=True, timeout=180, env=environ, check=False)
     if ended.returncode:
         raise AssertionError(f"{client.name}: {ended.stdout[-1_000:]}{ended.stderr[-2_000:]}")
-    told = json.loads(ended.stdout.strip().splitlines()[-1])
-    return told["version"], told["steps"]
+    result = json.loads(ended.stdout.strip().splitlines()[-1])
+    return result["version"], result["steps"]
 
 
 def table(rows: Sequence[tuple[Client, str, dict[str, str]]]) -> str:
@@ -89,12 +89,12 @@ def main() -> None:
         dev = DevServer(Path(scratch))
         dev.start()
         try:
-            made = table([(client, *drive(client, dev.url, install_javascript())) for client in CLIENTS])
+            page = table([(client, *drive(client, dev.url, install_javascript())) for client in CLIENTS])
         finally:
             dev.stop()
     before, rest = DOCUMENT.read_text().split(BEGIN)
-    DOCUMENT.write_text(f"{before}{BEGIN}{made}{END}{rest.split(END)[1]}")
-    sys.stdout.write(made)
+    DOCUMENT.write_text(f"{before}{BEGIN}{page}{END}{rest.split(END)[1]}")
+    sys.stdout.write(page)
 
 
 if __name__ == "__main__":

@@ -26,16 +26,16 @@ class Steps:
     def __init__(self) -> None:
         self.taken: dict[str, str] = {}
 
-    def check(self, step: str, holds: bool, said: str) -> None:
+    def check(self, step: str, holds: bool, evidence: str) -> None:
         """Record that the step succeeded; raise an error if it did not."""
         if not holds:
-            raise AssertionError(f"{step}: {said[:500]}")
+            raise AssertionError(f"{step}: {evidence[:500]}")
         self.taken[step] = "yes"
 
 
-def plain(said: str) -> str:
+def plain(text: str) -> str:
     """Return the text, unwrapped from any nesting of JSON in JSON that a framework has added."""
-    return said.replace("\\", "")
+    return text.replace("\\", "")
 
 
 async def take(list_tools: List, call: Call, steps: Steps) -> None:
@@ -44,26 +44,26 @@ async def take(list_tools: List, call: Call, steps: Steps) -> None:
     steps.check("list", set(names) == {*STEPS, *OTHERS}, str(names))
     content = f"The otter crosses the weir at dusk, said {os.getpid()}."
     queued = plain(await call("ingest_memory", {"content": content, "tags": ["otter"]}))
-    asked = re.search(rf'request_id["\']: ?["\']({UUID})', queued)
-    steps.check("ingest", asked is not None, queued)
-    assert asked
+    request_match = re.search(rf'request_id["\']: ?["\']({UUID})', queued)
+    steps.check("ingest", request_match is not None, queued)
+    assert request_match
     for _ in range(500):
-        told = plain(await call("ingest_status", {"request_ids": [asked[1]]}))
-        if "queued" not in told:
+        status = plain(await call("ingest_status", {"request_ids": [request_match[1]]}))
+        if "queued" not in status:
             break
         await asyncio.sleep(0.02)
-    stored = re.search(rf'memory_id["\']: ?["\']({UUID})', told)
-    steps.check("status", stored is not None and "stored" in told, told)
-    assert stored
-    found = plain(await call("memory_search", {"query": "where does the otter cross?", "limit": 3}))
-    steps.check("search", stored[1] in found and "crosses the weir" in found, found)
+    memory_match = re.search(rf'memory_id["\']: ?["\']({UUID})', status)
+    steps.check("status", memory_match is not None and "stored" in status, status)
+    assert memory_match
+    hits = plain(await call("memory_search", {"query": "where does the otter cross?", "limit": 3}))
+    steps.check("search", memory_match[1] in hits and "crosses the weir" in hits, hits)
     for name, other in OTHERS.items():
-        arguments = {key: stored[1] if value == "ID" else value for key, value in other["arguments"].items()}
-        told = plain(await call(name, arguments))
-        steps.check("search", other["says"].replace("ID", stored[1]) in told, f"{name}: {told}")
+        arguments = {key: memory_match[1] if value == "ID" else value for key, value in other["arguments"].items()}
+        status = plain(await call(name, arguments))
+        steps.check("search", other["says"].replace("ID", memory_match[1]) in status, f"{name}: {status}")
     refused = plain(await call("memory_search", {"query": "otter", "limit": 1_000}))
     steps.check("error", "limit" in refused and "100" in refused, refused)
-    deleted = plain(await call("delete_memory", {"id": stored[1]}))
+    deleted = plain(await call("delete_memory", {"id": memory_match[1]}))
     steps.check("delete", "Deleted memory" in deleted or "'deleted': True" in deleted, deleted)
 
 
@@ -79,7 +79,7 @@ async def drive(connect: Connect, url: str) -> dict[str, str]:
 
 def main(connect: Connect, package: str) -> None:
     """Run the script's client against the given address; print the client's version and its steps."""
-    taken = asyncio.run(drive(connect, sys.argv[1]))
-    sys.stdout.write(json.dumps({"version": version(package), "steps": taken}) + "\n")
+    steps = asyncio.run(drive(connect, sys.argv[1]))
+    sys.stdout.write(json.dumps({"version": version(package), "steps": steps}) + "\n")
     sys.stdout.flush()
     os._exit(0)  # some frameworks leave threads behind

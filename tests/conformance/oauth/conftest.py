@@ -33,8 +33,8 @@ def system() -> Iterator[DevServer]:
 
 @pytest.fixture(scope="module")
 def deployment(emulator: str) -> Iterator[OAuthDeployment]:
-    with oauth_deployment(emulator) as made:
-        yield made
+    with oauth_deployment(emulator) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,6 @@ def place(request: pytest.FixtureRequest, browser: Chromium) -> Place:
     if request.param == "mnemosyne dev":
         system = request.getfixturevalue("system")
         return Place(system.url, request.getfixturevalue("issuer"), Person.at(system, browser))
-    made: OAuthDeployment = request.getfixturevalue("deployment")
-    person = Person(browser, lambda shown: shown.follow(USER))
-    return Place(made.url, made.issuer, person, made.trust, {"NODE_EXTRA_CA_CERTS": str(made.authority)})
+    running: OAuthDeployment = request.getfixturevalue("deployment")
+    person = Person(browser, lambda pages: pages.follow(USER))
+    return Place(running.url, running.issuer, person, running.trust, {"NODE_EXTRA_CA_CERTS": str(running.authority)})

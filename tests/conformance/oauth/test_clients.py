@@ -36,13 +36,13 @@ PATIENCE = {"NODE_OPTIONS": "--network-family-autoselection-attempt-timeout=3000
 async def _outcome(client: Client, content: str) -> Any:
     """Store a memory and return its status."""
     queued = await client.call_tool("ingest_memory", {"content": content})
-    asked = {"request_ids": [queued.structured_content["request_id"]]}
+    arguments = {"request_ids": [queued.structured_content["request_id"]]}
     for _ in range(ASKS):
-        (told,) = (await client.call_tool("ingest_status", asked)).structured_content["requests"]
-        if told["state"] != "queued":
+        (row,) = (await client.call_tool("ingest_status", arguments)).structured_content["requests"]
+        if row["state"] != "queued":
             break
         await asyncio.sleep(1)
-    return told["state"]
+    return row["state"]
 
 
 class _Storage:
@@ -82,8 +82,8 @@ class _PythonClient:
         self.asked.append(await asyncio.to_thread(self._place.person.allow, url))
 
     async def _come_back(self) -> AuthorizationCodeResult:
-        told = self._listener.told
-        return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
+        response = self._listener.told
+        return AuthorizationCodeResult(code=response["code"], state=response["state"], iss=response["iss"])
 
     async def remember(self, content: str) -> Any:
         async with (
@@ -106,8 +106,8 @@ def test_the_python_sdk_logs_in_with_only_the_address_refreshes_and_is_revoked(p
         second = client.storage.tokens
         assert second and second.refresh_token != first.refresh_token
         assert len(client.asked) == 1, "no browser was needed"
-    told = {"token": second.access_token, "client_id": client.storage.client.client_id}  # type: ignore[union-attr]
-    assert httpx.post(f"{place.issuer}/revoke", data=told, verify=place.trust).status_code == 200
+    form = {"token": second.access_token, "client_id": client.storage.client.client_id}  # type: ignore[union-attr]
+    assert httpx.post(f"{place.issuer}/revoke", data=form, verify=place.trust).status_code == 200
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     def is_refused() -> bool:
@@ -123,8 +123,8 @@ def _next_address(process: "subprocess.Popen[str]", pattern: str) -> str:
     printed = []
     for line in process.stdout:
         printed.append(line)
-        if found := re.search(pattern, line):
-            return found[1]
+        if match := re.search(pattern, line):
+            return match[1]
     raise AssertionError("".join(printed))
 
 
@@ -136,12 +136,12 @@ def test_the_typescript_sdk_logs_in_refreshes_and_is_revoked(place: Place, javas
         command, cwd=JS, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
-            asked = place.person.allow(_next_address(process, r"^OPEN (\S+)"))
+            redirect = place.person.allow(_next_address(process, r"^OPEN (\S+)"))
             printed, _ = process.communicate(timeout=120)
         finally:
             process.kill()
     assert process.returncode == 0, printed
-    assert f"Allow TypeScript SDK {major} to use your memory?" in asked
+    assert f"Allow TypeScript SDK {major} to use your memory?" in redirect
     assert json.loads(printed.splitlines()[-1]) == {
         "stored": "stored", "refreshed": "stored", "rotated": True, "revoked": 200, "refused": True, "state": True,
     }  # fmt: skip
@@ -160,8 +160,8 @@ def test_mcp_remote_logs_in_refreshes_and_is_revoked(place: Place, javascript: s
 
     def visit() -> None:
         def address() -> str:
-            found = re.search(r"visit(?:ing)?:\s+(http\S+)", log.read_text())
-            return found[1] if found else ""
+            match = re.search(r"visit(?:ing)?:\s+(http\S+)", log.read_text())
+            return match[1] if match else ""
 
         wait_until(lambda: bool(address()), "mcp-remote says what to visit")
         place.person.allow(address())
@@ -177,10 +177,10 @@ def test_mcp_remote_logs_in_refreshes_and_is_revoked(place: Place, javascript: s
 
     assert asyncio.run(remember("mcp-remote logs in", log_in=True)) == "stored"
     (tokens,) = tmp_path.rglob("*_tokens.json")
-    kept = json.loads(tokens.read_text())
-    tokens.write_text(json.dumps({**kept, "access_token": "expired"}))
+    saved = json.loads(tokens.read_text())
+    tokens.write_text(json.dumps({**saved, "access_token": "expired"}))
     assert asyncio.run(remember("mcp-remote refreshes", log_in=False)) == "stored"
-    assert json.loads(tokens.read_text())["refresh_token"] != kept["refresh_token"]
+    assert json.loads(tokens.read_text())["refresh_token"] != saved["refresh_token"]
 
 
 # -- the protocol's own suite

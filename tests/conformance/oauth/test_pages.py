@@ -33,21 +33,21 @@ def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
     """Register a client, and return the address that it opens in the browser."""
     registration = {"client_name": "Notes <script>alert(1)</script>", "redirect_uris": [redirect_uri]}
     client = httpx.post(f"{issuer}/register", json=registration).json()["client_id"]
-    asked = {
+    arguments = {
         "response_type": "code", "client_id": client, "redirect_uri": redirect_uri, "code_challenge": CHALLENGE,
         "code_challenge_method": "S256", "resource": system.url, "state": "s",
     }  # fmt: skip
-    return f"{issuer}/authorize?{urlencode(asked)}"
+    return f"{issuer}/authorize?{urlencode(arguments)}"
 
 
 def test_after_earlier_consent_the_log_in_redirects_to_the_client(
     system: DevServer, issuer: str, light: Chromium
 ) -> None:
     """Chromium applies form-action to redirects after a form, so the log-in page's policy must allow the client."""
-    asked = address(system, issuer, "https://client.example/callback")
-    Person.at(system, light).allow(asked)
+    login_url = address(system, issuer, "https://client.example/callback")
+    Person.at(system, light).allow(login_url)
     first = light.url
-    Person.at(system, light).log_in(asked)
+    Person.at(system, light).log_in(login_url)
     for led in (first, light.url):
         assert led.startswith("https://client.example/callback?"), led
         assert parse_qs(urlsplit(led).query).keys() == {"code", "state", "iss"}
@@ -58,25 +58,25 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
 ) -> None:
     light.console()
     with callback() as listener:
-        asked = Person.at(system, light).allow(address(system, issuer, listener.url))
+        final_url = Person.at(system, light).allow(address(system, issuer, listener.url))
         assert listener.told["state"] == "s"
-    assert "Allow Notes <script>alert(1)</script> to use your memory?" in asked
+    assert "Allow Notes <script>alert(1)</script> to use your memory?" in final_url
     Person.at(system, light).log_in(f"{issuer}/account")
     assert "Applications with access to your memory" in light.text
     light.press("Revoke")
     assert "Access revoked" in light.text
-    assert [said for said in light.console() if "favicon" not in said] == []
+    assert [line for line in light.console() if "favicon" not in line] == []
 
 
 def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(
     issuer: str, light: Chromium, dark: Chromium
 ) -> None:
-    seen = []
+    texts = []
     for browser in (light, dark):
         browser.open(f"{issuer}/account")
         page, body = (browser.driver.find_element(By.TAG_NAME, tag) for tag in ("html", "body"))
-        seen.append((page.value_of_css_property("background-color"), body.value_of_css_property("color")))
-    assert seen == [
+        texts.append((page.value_of_css_property("background-color"), body.value_of_css_property("color")))
+    assert texts == [
         ("rgba(245, 246, 249, 1)", "rgba(22, 26, 38, 1)"),
         ("rgba(14, 17, 24, 1)", "rgba(233, 236, 244, 1)"),
     ]
@@ -84,15 +84,15 @@ def test_the_pages_follow_the_light_or_dark_setting_of_the_browser(
 
 def test_other_pages_cannot_frame_these_pages(system: DevServer, issuer: str, light: Chromium) -> None:
     """In a hidden frame, a person could be tricked into pressing the button Allow."""
-    asked = address(system, issuer, "https://client.example/callback")
-    with page_elsewhere(f'<iframe src="{asked.replace("&", "&amp;")}"></iframe>') as elsewhere:
+    login_url = address(system, issuer, "https://client.example/callback")
+    with page_elsewhere(f'<iframe src="{login_url.replace("&", "&amp;")}"></iframe>') as elsewhere:
         light.console()
         light.open(elsewhere)
         light.driver.switch_to.frame(0)
-        shown = light.text
+        page_text = light.text
         light.driver.switch_to.default_content()
-    assert "code" not in shown
-    assert any("frame-ancestors" in said or "X-Frame-Options" in said for said in light.console())
+    assert "code" not in page_text
+    assert any("frame-ancestors" in line or "X-Frame-Options" in line for line in light.console())
 
 
 def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: str, light: Chromium) -> None:

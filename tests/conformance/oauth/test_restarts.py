@@ -30,10 +30,10 @@ class _Storage:
 
 async def _requests(status: int, *, knows_expiry: bool) -> list[str]:
     """Requests of a restarted client if `/token` of the memory's host returns `status`."""
-    sent: list[str] = []
+    requests: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
-        sent.append(f"{request.method} {request.url}")
+        requests.append(f"{request.method} {request.url}")
         is_token = request.url.path == "/token"
         return httpx2.Response(status, headers={"Location": TOKEN}) if is_token else httpx2.Response(200)
 
@@ -43,13 +43,13 @@ async def _requests(status: int, *, knows_expiry: bool) -> list[str]:
         provider.context.token_expiry_time = time.time() - 1
     async with httpx2.AsyncClient(auth=provider, transport=httpx2.MockTransport(answer)) as client:
         await client.post(MEMORY)
-    return sent
+    return requests
 
 
 @pytest.mark.parametrize("status", [307, 308, 404])
 def test_a_restarted_client_requests_tokens_only_from_the_server_s_host(status: int) -> None:
-    sent = asyncio.run(_requests(status, knows_expiry=True))
-    assert sent == ["POST https://memory.example/token", f"POST {MEMORY}"]
+    requests = asyncio.run(_requests(status, knows_expiry=True))
+    assert requests == ["POST https://memory.example/token", f"POST {MEMORY}"]
 
 
 def test_a_restarted_client_without_a_known_expiry_requests_no_token() -> None:

@@ -47,15 +47,15 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-def text(said: str) -> types.TextContent:
+def text(content: str) -> types.TextContent:
     """A text."""
-    return types.TextContent(type="text", text=said)
+    return types.TextContent(type="text", text=content)
 
 
-def embedded(uri: str, mime_type: str, said: str) -> types.EmbeddedResource:
+def embedded(uri: str, mime_type: str, content: str) -> types.EmbeddedResource:
     """A resource within an answer."""
     return types.EmbeddedResource(
-        type="resource", resource=types.TextResourceContents(uri=uri, mime_type=mime_type, text=said)
+        type="resource", resource=types.TextResourceContents(uri=uri, mime_type=mime_type, text=content)
     )
 
 
@@ -89,20 +89,22 @@ TEMPLATE = types.ResourceTemplate(
 def resource(uri: str) -> types.TextResourceContents | types.BlobResourceContents | None:
     """The resource's contents."""
     if uri == "test://static-text":
-        said = "This is the content of the static text resource."
-        return types.TextResourceContents(uri=uri, mime_type="text/plain", text=said)
+        content = "This is the content of the static text resource."
+        return types.TextResourceContents(uri=uri, mime_type="text/plain", text=content)
     if uri == "test://static-binary":
         return types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
     if uri.startswith("test://template/") and uri.endswith("/data"):
-        one = uri.removeprefix("test://template/").removesuffix("/data")
-        said = f'{{"id":"{one}","templateTest":true,"data":"Data for ID: {one}"}}'
-        return types.TextResourceContents(uri=uri, mime_type="application/json", text=said)
+        template_id = uri.removeprefix("test://template/").removesuffix("/data")
+        content = f'{{"id":"{template_id}","templateTest":true,"data":"Data for ID: {template_id}"}}'
+        return types.TextResourceContents(uri=uri, mime_type="application/json", text=content)
     return None
 
 
 def _prompt(name: str, *arguments: str) -> types.Prompt:
-    wanted = [types.PromptArgument(name=argument, description=argument, required=True) for argument in arguments]
-    return types.Prompt(name=name, description=name, arguments=wanted)
+    prompt_arguments = [
+        types.PromptArgument(name=argument, description=argument, required=True) for argument in arguments
+    ]
+    return types.Prompt(name=name, description=name, arguments=prompt_arguments)
 
 
 PROMPTS = [
@@ -114,13 +116,13 @@ PROMPTS = [
 ]
 
 
-def prompt(name: str, given: dict[str, str]) -> list[Any]:
+def prompt(name: str, values: dict[str, str]) -> list[Any]:
     """The prompt's text."""
     if name == "test_prompt_with_arguments":
-        return [text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
+        return [text(f"Prompt with arguments: arg1='{values['arg1']}', arg2='{values['arg2']}'")]
     if name == "test_prompt_with_embedded_resource":
-        shown = embedded(given["resourceUri"], "text/plain", "Embedded resource content for testing.")
-        return [shown, text("Please process the embedded resource above.")]
+        content = embedded(values["resourceUri"], "text/plain", "Embedded resource content for testing.")
+        return [content, text("Please process the embedded resource above.")]
     if name == "test_prompt_with_image":
         return [IMAGE, text("Please analyze the image above.")]
     return [text("This is a simple prompt for testing.")]

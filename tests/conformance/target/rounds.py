@@ -34,8 +34,8 @@ def form(message: str, name: str, kind: str = "string") -> types.ElicitRequest:
 
 def sample(message: str, tokens: int) -> types.CreateMessageRequest:
     """A request to the client's model."""
-    said = types.SamplingMessage(role="user", content=text(message))
-    return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[said], max_tokens=tokens))
+    sampling = types.SamplingMessage(role="user", content=text(message))
+    return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[sampling], max_tokens=tokens))
 
 
 NAME = form("What is your name?", "name")
@@ -73,16 +73,18 @@ def play(
     name: str, params: types.CallToolRequestParams, capabilities: types.ClientCapabilities | None
 ) -> types.CallToolResult | types.InputRequiredResult:
     """One round of the tool."""
-    wanted, answers = FIRST[name], params.input_responses or {}
+    requests, answers = FIRST[name], params.input_responses or {}
     if name.endswith("_capabilities"):
         can = {"user_name": "elicitation", "greeting": "sampling"}
-        wanted = {key: one for key, one in wanted.items() if getattr(capabilities, can[key], None) is not None}
+        requests = {
+            key: request for key, request in requests.items() if getattr(capabilities, can[key], None) is not None
+        }
     state = sealed("1") if name in WITH_STATE else None
     if params.request_state is not None or (answers and name in WITH_STATE):
         round_ = verified_state(params.request_state)
         if name.endswith("multi_round") and round_ == "1" and "step1" in answers:
             return ask(SECOND, sealed("2"))
-        wanted = SECOND if round_ == "2" else wanted
-    if not wanted.keys() <= answers.keys() or not _complete(answers):
-        return ask(wanted, state)
+        requests = SECOND if round_ == "2" else requests
+    if not requests.keys() <= answers.keys() or not _complete(answers):
+        return ask(requests, state)
     return types.CallToolResult(content=[text(f"state-ok {answers}")])

@@ -31,11 +31,11 @@ NAMES = (*fixtures.CONTENTS, *OTHERS, *rounds.FIRST)
 
 
 async def _list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    made = [
+    tools = [
         types.Tool(name=name, description=name, input_schema=fixtures.SCHEMAS.get(name, fixtures.NOTHING))
         for name in NAMES
     ]
-    return types.ListToolsResult(tools=made)
+    return types.ListToolsResult(tools=tools)
 
 
 async def _call_tool(
@@ -47,8 +47,8 @@ async def _call_tool(
     if name in rounds.FIRST:
         return rounds.play(name, params, context.session.client_capabilities)
     if name in LOGGING:
-        for said in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-            await context.session.send_log_message(level="info", data=said, related_request_id=context.request_id)
+        for message in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+            await context.session.send_log_message(level="info", data=message, related_request_id=context.request_id)
             await anyio.sleep(0.05)
     elif name == "test_tool_with_progress":
         for progress in (0, 50, 100):
@@ -75,10 +75,10 @@ async def _list_templates(
 
 
 async def _read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-    found = fixtures.resource(str(params.uri))
-    if found is None:
+    resource = fixtures.resource(str(params.uri))
+    if resource is None:
         raise MCPError(types.INVALID_PARAMS, "no such resource", {"uri": str(params.uri)})
-    return types.ReadResourceResult(contents=[found])
+    return types.ReadResourceResult(contents=[resource])
 
 
 async def _watch(context: Context, params: Any) -> types.EmptyResult:
@@ -94,10 +94,11 @@ async def _get_prompt(
 ) -> types.GetPromptResult | types.InputRequiredResult:
     if params.name == "test_input_required_result_prompt" and not params.input_responses:
         return rounds.ask({"user_context": rounds.form("What context should the prompt use?", "context")})
-    said = [
-        types.PromptMessage(role="user", content=one) for one in fixtures.prompt(params.name, params.arguments or {})
+    messages = [
+        types.PromptMessage(role="user", content=content)
+        for content in fixtures.prompt(params.name, params.arguments or {})
     ]
-    return types.GetPromptResult(messages=said)
+    return types.GetPromptResult(messages=messages)
 
 
 async def _complete(context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:

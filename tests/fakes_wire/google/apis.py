@@ -90,8 +90,8 @@ class GoogleApis(OrganizationApis, ServiceApis):
     def _project(self, body: Any, project: str) -> Answer:
         if project != PROJECT:
             return refused(403, "The caller does not have permission")
-        shown = {"projectNumber": NUMBER, "projectId": project, "lifecycleState": "ACTIVE", "name": project}
-        return 200, shown | {"createTime": NOW}
+        project_fields = {"projectNumber": NUMBER, "projectId": project, "lifecycleState": "ACTIVE", "name": project}
+        return 200, project_fields | {"createTime": NOW}
 
     # Workflow Executions: https://cloud.google.com/workflows/docs/reference/executions/rest
 
@@ -103,9 +103,9 @@ class GoogleApis(OrganizationApis, ServiceApis):
         name = f"{where}/executions/00000000-0000-4000-8000-{len(self.executions):012}"
         started = {"name": name, "createTime": NOW, "startTime": NOW, "workflowRevisionId": "000001-abc"}
         argument = body.get("argument")
-        given = started | ({"argument": argument} if argument else {})
-        self.executions[name] = given | {"endTime": NOW, "duration": "1s"} | self.workflows[workflow](argument)
-        return 200, given | {"state": "ACTIVE"}
+        execution = started | ({"argument": argument} if argument else {})
+        self.executions[name] = execution | {"endTime": NOW, "duration": "1s"} | self.workflows[workflow](argument)
+        return 200, execution | {"state": "ACTIVE"}
 
     @route("GET", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions/{name}")
     def _execution(self, body: Any, project: str, region: str, workflow: str, name: str) -> Answer:
@@ -116,15 +116,15 @@ class GoogleApis(OrganizationApis, ServiceApis):
         if not self.under_way(full):
             return 200, ended
         gone = {"endTime", "duration", "result", "error", "status"}
-        shown = {key: value for key, value in ended.items() if key not in gone} | {"state": "ACTIVE"}
-        return 200, shown | {"status": {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}}
+        execution_fields = {key: value for key, value in ended.items() if key not in gone} | {"state": "ACTIVE"}
+        return 200, execution_fields | {"status": {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}}
 
     @route("GET", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions")
     def _executions(self, body: Any, project: str, region: str, workflow: str) -> Answer:
         where = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}/"
         basic = ("name", "startTime", "endTime", "state", "workflowRevisionId")
-        found = [shown for name, shown in reversed(self.executions.items()) if name.startswith(where)]
-        return 200, {"executions": [{key: shown[key] for key in basic} for shown in found]}
+        executions = [execution for name, execution in reversed(self.executions.items()) if name.startswith(where)]
+        return 200, {"executions": [{key: execution[key] for key in basic} for execution in executions]}
 
     # Compute Engine: https://cloud.google.com/compute/docs/reference/rest/v1
 
@@ -136,8 +136,10 @@ class GoogleApis(OrganizationApis, ServiceApis):
     def _network(self, project: str, name: str, peerings: list[str]) -> dict[str, Any]:
         link = f"{self.url}/compute/v1/projects/{project}/global/networks/{name}"
         network = "https://www.googleapis.com/compute/v1/projects/a-tenant-tp/global/networks/servicenetworking"
-        shown = [{"name": peering, "network": network, "state": "ACTIVE"} for peering in peerings]
-        return {"kind": "compute#network", "name": name, "selfLink": link} | ({"peerings": shown} if shown else {})
+        peering_fields = [{"name": peering, "network": network, "state": "ACTIVE"} for peering in peerings]
+        return {"kind": "compute#network", "name": name, "selfLink": link} | (
+            {"peerings": peering_fields} if peering_fields else {}
+        )
 
     @route("POST", "/compute/v1/projects/{project}/global/networks/{network}/removePeering")
     def _remove_peering(self, body: dict[str, Any], project: str, network: str) -> Answer:
@@ -163,8 +165,14 @@ class GoogleApis(OrganizationApis, ServiceApis):
         """Return an operation: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
         base = f"{self.url}/compute/v1/"
         link = f"{base}projects/{project}/global/operations/{name}"
-        shown = {"kind": "compute#operation", "name": name, "operationType": kind, "status": status, "selfLink": link}
-        return shown | {"targetLink": base + target, "progress": 100 if status == "DONE" else 0, "id": "1"}
+        operation = {
+            "kind": "compute#operation",
+            "name": name,
+            "operationType": kind,
+            "status": status,
+            "selfLink": link,
+        }
+        return operation | {"targetLink": base + target, "progress": 100 if status == "DONE" else 0, "id": "1"}
 
     @route("GET", "/compute/v1/projects/{project}/global/networks/{name}")
     def _one_network(self, body: Any, project: str, name: str) -> Answer:

@@ -29,11 +29,11 @@ def route(method: str, path: str) -> Callable[[Handler], Handler]:
     parts = re.split(r"\{(\w+)\}", path)
     pattern = "".join(f"(?P<{part}>[^/:]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
 
-    def kept(handler: Handler) -> Handler:
+    def wrapped(handler: Handler) -> Handler:
         RoutedServer.routes.append((method, re.compile(pattern), handler))
         return handler
 
-    return kept
+    return wrapped
 
 
 class RoutedServer(JsonServer):
@@ -70,12 +70,12 @@ class RoutedServer(JsonServer):
         """Return the answer of the routed method."""
         for method, pattern, handler in self.routes:
             if method == call.method and (matched := pattern.fullmatch(call.path)):
-                given = {name: unquote(value) for name, value in matched.groupdict().items()}
-                return handler(self, call.body, **given)
+                values = {name: unquote(value) for name, value in matched.groupdict().items()}
+                return handler(self, call.body, **values)
         return refused(404, f"The fake has no {call.method} {call.path}")
 
     def under_way(self, name: str) -> bool:
         """Whether to report this operation or execution as running, which holds for its first `polls` requests."""
-        left = self._pending.setdefault(name, self.polls)
-        self._pending[name] = left - 1
-        return left > 0
+        polls_left = self._pending.setdefault(name, self.polls)
+        self._pending[name] = polls_left - 1
+        return polls_left > 0

@@ -152,9 +152,9 @@ class Buckets:
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         items, prefixes = [], set()
         for name in sorted(name for name in bucket.objects if name.startswith(prefix)):
-            head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
-            if found:
-                prefixes.add(prefix + head + found)
+            head, cut, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
+            if cut:
+                prefixes.add(prefix + head + cut)
             else:
                 items.append(bucket.shown_object(name, self._url))
         return {"kind": "storage#objects", "items": items, "prefixes": sorted(prefixes)}

@@ -45,14 +45,16 @@ class OrganizationApis(RoutedServer):
 
     @route("POST", "/v2/entries:list")
     def _entries(self, body: dict[str, Any], **_: str) -> Answer:
-        found = [entry for entry in reversed(self.log) if _matches(body.get("filter", ""), entry)]
-        return 200, {"entries": found[: body.get("pageSize", 1000)]}
+        entries = [entry for entry in reversed(self.log) if _matches(body.get("filter", ""), entry)]
+        return 200, {"entries": entries[: body.get("pageSize", 1000)]}
 
 
 def _matches(condition: str, entry: dict[str, Any]) -> bool:
     """Evaluate a filter of comparisons, joined by AND, and by OR in parentheses."""
     for term in re.split(r" AND (?![^(]*\))", condition):
-        choices = [re.fullmatch(r'([\w.]+)(=|>=)"([^"]*)"', one) for one in term.strip("() ").split(" OR ")]
+        choices = [
+            re.fullmatch(r'([\w.]+)(=|>=)"([^"]*)"', comparison) for comparison in term.strip("() ").split(" OR ")
+        ]
         if not all(choices):
             raise ValueError(f"the fake does not know the filter {term}")
         if not any(_holds(entry, *choice.groups()) for choice in choices if choice):
@@ -61,7 +63,7 @@ def _matches(condition: str, entry: dict[str, Any]) -> bool:
 
 
 def _holds(entry: dict[str, Any], field: str, comparison: str, value: str) -> bool:
-    found: Any = entry
+    field_value: Any = entry
     for name in field.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found is not None and (found == value if comparison == "=" else found >= value)
+        field_value = field_value.get(name) if isinstance(field_value, dict) else None
+    return field_value is not None and (field_value == value if comparison == "=" else field_value >= value)

@@ -67,8 +67,8 @@ class ServiceApis(RoutedServer):
         return 200, self._sql_operation(project, name, "RUNNING" if self.under_way(name) else "DONE")
 
     def _sql_operation(self, project: str, name: str, status: str) -> dict[str, Any]:
-        shown = {"kind": "sql#operation", "name": name, "operationType": "CLONE", "status": status}
-        return shown | {"targetProject": project, "insertTime": NOW}
+        operation = {"kind": "sql#operation", "name": name, "operationType": "CLONE", "status": status}
+        return operation | {"targetProject": project, "insertTime": NOW}
 
     # Cloud Run Admin v1, in the way of Knative: https://cloud.google.com/run/docs/reference/rest/v1/namespaces.services
 
@@ -119,8 +119,8 @@ class ServiceApis(RoutedServer):
         full = f"projects/{project}/locations/{region}/repositories/{name}"
         if name not in self.repositories:
             return refused(404, "Requested entity was not found.")
-        shown = {"name": full, "format": self.repositories[name], "mode": "STANDARD_REPOSITORY", "sizeBytes": "0"}
-        return 200, shown | {"createTime": NOW, "updateTime": NOW}
+        repository = {"name": full, "format": self.repositories[name], "mode": "STANDARD_REPOSITORY", "sizeBytes": "0"}
+        return 200, repository | {"createTime": NOW, "updateTime": NOW}
 
     # Secret Manager: https://cloud.google.com/secret-manager/docs/reference/rest
 

@@ -131,21 +131,21 @@ class Cloud:
 
     def told(self, count: int) -> list[dict[str, Any]]:
         """Wait for this number of outcome events of the test's namespace, and return them without repeated ids."""
-        name, found = OUTCOMES.replace("/topics/", "/subscriptions/"), {}
+        name, events = OUTCOMES.replace("/topics/", "/subscriptions/"), {}
 
         def enough() -> bool:
             with SubscriberClient() as client:
                 answer = client.pull(subscription=name, max_messages=1000, timeout=10)
-                for one in answer.received_messages:
-                    event = json.loads(one.message.data)
+                for received_message in answer.received_messages:
+                    event = json.loads(received_message.message.data)
                     if event["namespace"] == self.namespace:
-                        found[one.message.attributes["ce-id"]] = event
+                        events[received_message.message.attributes["ce-id"]] = event
                 if acknowledged := [message.ack_id for message in answer.received_messages]:
                     client.acknowledge(subscription=name, ack_ids=acknowledged)
-            return len(found) >= count
+            return len(events) >= count
 
         wait_until(enough, f"{count} outcomes are told")
-        return list(found.values())
+        return list(events.values())
 
     def publish(self, topic: str, data: bytes, **attributes: str) -> str:
         """Publish a message like a publisher outside of this project, and return its id."""
@@ -192,24 +192,24 @@ class Cloud:
         self.start_postgres()
 
     def statuses(self, request_ids: Sequence[UUID]) -> dict[UUID, IngestStatus]:
-        found: dict[UUID, IngestStatus] = {}
+        statuses: dict[UUID, IngestStatus] = {}
         for start in range(0, len(request_ids), 100):
             try:
-                found |= self.system.memories_of(self.namespace).statuses(request_ids[start : start + 100])
+                statuses |= self.system.memories_of(self.namespace).statuses(request_ids[start : start + 100])
             except Unavailable:
                 continue
-        return found
+        return statuses
 
     def wait_final(self, request_ids: Sequence[UUID], *, seconds: float = 90) -> dict[UUID, IngestStatus]:
         """Wait until each request has a final status, and return them."""
-        found: dict[UUID, IngestStatus] = {}
+        statuses: dict[UUID, IngestStatus] = {}
 
         def final() -> bool:
-            found.update(self.statuses([i for i in request_ids if i not in found or not _is_final(found[i])]))
-            return len(found) == len(request_ids) and all(map(_is_final, found.values()))
+            statuses.update(self.statuses([i for i in request_ids if i not in statuses or not _is_final(statuses[i])]))
+            return len(statuses) == len(request_ids) and all(map(_is_final, statuses.values()))
 
         wait_until(final, "every request has its outcome", seconds=seconds)
-        return found
+        return statuses
 
     def count(self) -> int:
         return self.system.memories_of(self.namespace).stats().memories
@@ -233,11 +233,11 @@ def _cloud(emulator: str) -> Iterator[Cloud]:
         tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home,
         GeminiServer().serving() as gemini,
     ):
-        made = Cloud(emulator, Path(home), gemini)
+        new_cloud = Cloud(emulator, Path(home), gemini)
         try:
-            yield made
+            yield new_cloud
         finally:
-            made.close()
+            new_cloud.close()
 
 
 @pytest.fixture

@@ -22,8 +22,10 @@ def _line(content: str, **fields: Any) -> str:
 
 def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
     """The reports next to the object, as JSON."""
-    found = [one for key, one in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]]
-    return [[json.loads(line) for line in hit.data.splitlines()] for hit in found]
+    reports = [
+        report for key, report in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]
+    ]
+    return [[json.loads(line) for line in hit.data.splitlines()] for hit in reports]
 
 
 def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
@@ -48,8 +50,8 @@ def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, co
         (5, cloud.kill_ingest),
         (6, cloud.reader.crash_instance),
     ):
-        some = count * tenths // 10
-        wait_until(lambda some=some: cloud.count() >= some, f"{some} are stored", seconds=SECONDS)  # type: ignore[misc]
+        part = count * tenths // 10
+        wait_until(lambda least=part: cloud.count() >= least, f"{part} are stored", seconds=SECONDS)  # type: ignore[misc]
         assert cloud.count() < count - 3, "the fault came after the import had ended"
         fault()
     summary, *outcomes = _report(cloud, "many.jsonl.gz")

@@ -77,21 +77,21 @@ class Feed:
 
     def announce_and_be_killed(self) -> int:
         """Publish a batch in a process that is killed before it can mark the events; return its exit code."""
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", KILLED], env=os.environ | self.environment, capture_output=True, check=False
         )
-        return done.returncode
+        return completed.returncode
 
     def receive(self, count: int) -> list[dict[str, Any]]:
         """Receive events until the number of different events is `count`; return them without repeats."""
 
         def enough() -> bool:
             answer = self._subscriber.pull(subscription=SUBSCRIPTION, max_messages=1000, timeout=10)
-            for one in answer.received_messages:
-                event = json.loads(one.message.data)
-                if event["namespace"] == self._cloud.namespace and "kind" in one.message.attributes:
-                    self.messages.append(event | {"id": one.message.attributes["ce-id"]})
-            if acknowledged := [one.ack_id for one in answer.received_messages]:
+            for received_message in answer.received_messages:
+                event = json.loads(received_message.message.data)
+                if event["namespace"] == self._cloud.namespace and "kind" in received_message.message.attributes:
+                    self.messages.append(event | {"id": received_message.message.attributes["ce-id"]})
+            if acknowledged := [received_message.ack_id for received_message in answer.received_messages]:
                 self._subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=acknowledged)
             return len({message["id"] for message in self.messages}) >= count
 
@@ -102,8 +102,8 @@ class Feed:
 @pytest.fixture
 def feed(cloud: Cloud) -> Iterator[Feed]:
     with SubscriberClient() as subscriber:
-        made: Any = subscriber
-        made.create_subscription(
+        subscriber_client: Any = subscriber
+        subscriber_client.create_subscription(
             request={
                 "name": SUBSCRIPTION,
                 "topic": OUTCOMES,
@@ -111,11 +111,11 @@ def feed(cloud: Cloud) -> Iterator[Feed]:
                 "ack_deadline_seconds": 60,
             }
         )
-        opened = Feed(cloud, made)
+        opened = Feed(cloud, subscriber_client)
         opened.turn(enabled=True)
         yield opened
         opened.turn(enabled=False)
-        made.delete_subscription(subscription=SUBSCRIPTION)
+        subscriber_client.delete_subscription(subscription=SUBSCRIPTION)
 
 
 @contextmanager
@@ -138,14 +138,14 @@ def _kinds(events: Sequence[ChangeEvent]) -> dict[str, list[str]]:
     return dict(kinds)
 
 
-def _problems(kinds: dict[str, list[str]], stored: set[str], present: set[str]) -> list[str]:
+def _problems(kinds: dict[str, list[str]], stored_ids: set[str], present: set[str]) -> list[str]:
     """Return the memories whose events are not: one creation first; one removal last, if it is not present."""
     return [
-        f"{memory_id}: {found}"
-        for memory_id in sorted(stored | present | kinds.keys())
-        if (found := kinds.get(memory_id, []))[:1] != ["created"]
-        or found.count("created") != 1
-        or [kind for kind in found if kind in REMOVALS] != ([] if memory_id in present else found[-1:])
+        f"{memory_id}: {memory_kinds}"
+        for memory_id in sorted(stored_ids | present | kinds.keys())
+        if (memory_kinds := kinds.get(memory_id, []))[:1] != ["created"]
+        or memory_kinds.count("created") != 1
+        or [kind for kind in memory_kinds if kind in REMOVALS] != ([] if memory_id in present else memory_kinds[-1:])
     ]
 
 
@@ -164,11 +164,11 @@ def test_through_kills_and_redelivery_each_change_is_one_event_in_order(cloud: C
     statuses = cloud.wait_final(
         [id_ for id_, states in traffic.allowed.items() if IngestState.DEAD_LETTERED not in states]
     )
-    stored = {str(status.memory_id) for status in statuses.values() if status.state is IngestState.STORED}
+    stored_ids = {str(status.memory_id) for status in statuses.values() if status.state is IngestState.STORED}
     with closing(connection_factory(cloud.postgres.url(postgres.OWNER))()) as owner:
         rows = owner.run("SELECT id, superseded_by FROM memories WHERE namespace = :ns", ns=cloud.namespace)
     events = feed.events()
-    assert _problems(_kinds(events), stored, {str(row["id"]) for row in rows}) == []
+    assert _problems(_kinds(events), stored_ids, {str(row["id"]) for row in rows}) == []
     last = {event.memory_id: event.superseded_by for event in events}
     assert {row["id"]: last[row["id"]] for row in rows} == {row["id"]: row["superseded_by"] for row in rows}
     assert sum(kind == "superseded" for kinds in _kinds(events).values() for kind in kinds) > 0

@@ -72,13 +72,13 @@ def test_each_of_many_memories_is_stored_once_despite_faults_of_every_part(
         destination = Hurried(cloud.system, cloud.namespace)
         journal = Journal(tmp_path / "source", destination.name)
         importing = pool.submit(importer.run, items, Source("items"), destination, journal, progress)
-        for some, fault in sorted(plan.items()):
-            wait_until(lambda some=some: final >= some, f"{some} are final", seconds=SECONDS)  # type: ignore[misc]
+        for final_count, fault in sorted(plan.items()):
+            wait_until(lambda least=final_count: final >= least, f"{final_count} are final", seconds=SECONDS)  # type: ignore[misc]
             fault()
         importing.result(timeout=SECONDS)
     assert +journal.totals().states == {"stored": count}, list(journal.failures())[:3]
     assert final == count == cloud.count()
     assert failed_calls >= 5
-    told = cloud.told(count)
-    assert len({event["request_id"] for event in told}) == len(told) == count
-    assert {event["state"] for event in told} == {"stored"}
+    announced = cloud.told(count)
+    assert len({event["request_id"] for event in announced}) == len(announced) == count
+    assert {event["state"] for event in announced} == {"stored"}

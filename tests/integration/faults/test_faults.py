@@ -31,11 +31,11 @@ def _push(cloud: Cloud, *requests: IngestRequest) -> int:
 
 def _publish(cloud: Cloud, *requests: IngestRequest) -> list[UUID]:
     cloud.system.queue.publish(cloud.namespace, requests)
-    return [one.request_id for one in requests]
+    return [request.request_id for request in requests]
 
 
 def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedding(cloud: Cloud) -> None:
-    made = request("the same message")
+    ingest_request = request("the same message")
     slow = threading.Event()
 
     def hesitates(server: GeminiServer) -> None:
@@ -43,20 +43,20 @@ def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedd
 
     cloud.gemini.fault = hesitates
     with ThreadPoolExecutor(20) as pool:
-        statuses = list(pool.map(lambda _: _push(cloud, made), range(20)))
+        statuses = list(pool.map(lambda _: _push(cloud, ingest_request), range(20)))
     assert 204 in statuses
     assert set(statuses) <= {204, 429, 503}
     assert cloud.count() == 1
     assert cloud.gemini.texts == 1
-    assert _push(cloud, made) == 204
+    assert _push(cloud, ingest_request) == 204
 
 
 def test_redelivery_does_not_restore_a_deleted_memory_and_a_new_request_stores_it(cloud: Cloud) -> None:
-    made = request("deleted")
-    assert _push(cloud, made) == 204
+    ingest_request = request("deleted")
+    assert _push(cloud, ingest_request) == 204
     (head,) = cloud.system.memories_of(cloud.namespace).list(Filters(), 10)
     cloud.system.memories_of(cloud.namespace).delete(head.id)
-    assert _push(cloud, made) == 204
+    assert _push(cloud, ingest_request) == 204
     assert cloud.count() == 0
     assert _push(cloud, request("deleted")) == 204
     assert cloud.count() == 1

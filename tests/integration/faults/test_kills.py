@@ -132,8 +132,8 @@ def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
     def all_are() -> bool:
         with SubscriberClient() as client:
             answer = client.pull(subscription=subscription, max_messages=1000, timeout=10)
-            for one in answer.received_messages:
-                event = json.loads(one.message.data)
+            for received_message in answer.received_messages:
+                event = json.loads(received_message.message.data)
                 if event["namespace"] == cloud.namespace and event["request_id"]:
                     states[UUID(event["request_id"])].add(event["state"])
             if acknowledged := [message.ack_id for message in answer.received_messages]:
@@ -174,14 +174,16 @@ def test_each_request_has_one_outcome_and_each_key_its_latest_version_although_i
 
     assert problems_of_states(traffic, states) == []
     assert problems_of_dead_letters(traffic, _dead_letters(cloud)) == []
-    assert {one: found for one, found in announced.items() if len(found) > 1} == {}
+    assert {key: events for key, events in announced.items() if len(events) > 1} == {}
     memories = owner.run(
         "SELECT content, superseded_by IS NULL AS is_current FROM memories WHERE namespace = :namespace",
         namespace=cloud.namespace,
     )
     assert [content for content, times in Counter(row["content"] for row in memories).items() if times > 1] == []
     assert traffic.problems_of_contents({row["content"] for row in memories if row["is_current"]}) == []
-    by_content = Counter(traffic.contents[one] for one in traffic.contents if states[one] is IngestState.STORED)
+    by_content = Counter(
+        traffic.contents[content] for content in traffic.contents if states[content] is IngestState.STORED
+    )
     assert by_content == Counter(set(traffic.contents.values()))
 
 

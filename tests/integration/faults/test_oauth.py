@@ -12,7 +12,7 @@ import pytest
 
 from tests.cloud_run.oauth import OAuthDeployment, oauth_deployment
 from tests.cloud_run.service import Limits
-from tests.oauth_server import REDIRECT, asked, exchange
+from tests.oauth_server import REDIRECT, authorization_path, exchange
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.exhaustive  # seconds to minutes each, because processes are killed in them
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.exhaustive  # seconds to minutes each, because processe
 
 @pytest.fixture(scope="module")
 def deployment(emulator: str) -> Iterator[OAuthDeployment]:
-    with oauth_deployment(emulator) as made:
-        yield made
+    with oauth_deployment(emulator) as new_deployment:
+        yield new_deployment
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class _Way:
         self.client = _register(self._web)
 
     def authorize(self) -> None:
-        answer = self._web.get(asked(self.client, self._deployment.url))
+        answer = self._web.get(authorization_path(self.client, self._deployment.url))
         assert answer.status_code == 303, answer.text
         self.at_provider = answer.headers["Location"]
 
@@ -100,8 +100,8 @@ class _Way:
 
 
 def _grants(deployment: OAuthDeployment, client: str) -> int:
-    asked = f"SELECT count(*) FROM oauth_grants WHERE client_id = '{client}'"
-    return int(deployment.production.as_owner(asked)[0][0])
+    sql = f"SELECT count(*) FROM oauth_grants WHERE client_id = '{client}'"
+    return int(deployment.production.as_owner(sql)[0][0])
 
 
 def _is_let_in(deployment: OAuthDeployment, tokens: dict[str, Any]) -> int:
@@ -126,11 +126,11 @@ def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
         _another_address(deployment)
         with ThreadPoolExecutor(8) as pool:
             browsers = [_browser(deployment) for _ in range(8)]
-            tried = [
+            futures = [
                 pool.submit(exchange, browsers[n % 8], way.client, way.code, resource=deployment.url)
                 for n in range(100)
             ]
-            answers = [one.result() for one in tried]
+            answers = [future.result() for future in futures]
     finally:
         deployment.auth.limits = wide
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 99
@@ -149,12 +149,12 @@ def test_a_log_in_continues_after_the_instance_is_killed(
     deployment: OAuthDeployment, web: httpx.Client, step: int
 ) -> None:
     way = _Way(deployment, web)
-    for one in way.steps[:step]:
-        one()
+    for way_step in way.steps[:step]:
+        way_step()
     while deployment.auth.instances:
         deployment.auth.crash_instance()
-    for one in way.steps[step:]:
-        one()
+    for way_step in way.steps[step:]:
+        way_step()
     assert _grants(deployment, way.client) == 1
     assert _is_let_in(deployment, way.tokens) == 200
 
@@ -164,8 +164,8 @@ def test_an_instance_killed_during_a_code_exchange_leaves_a_complete_grant_or_no
 ) -> None:
     """The client repeats the request: it gets its tokens or starts over. An incomplete grant gives no access."""
     way = _Way(deployment, web)
-    for one in way.steps[:-1]:
-        one()
+    for step in way.steps[:-1]:
+        step()
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(exchange, web, way.client, way.code, resource=deployment.url)
         wait_until(
@@ -186,6 +186,6 @@ def test_a_key_is_rotated_without_an_outage(deployment: OAuthDeployment, web: ht
         deployment.auth.crash_instance()
     _another_address(deployment)
     after = _Way(deployment, web).take()
-    kids = [jwt.get_unverified_header(one["access_token"])["kid"] for one in (before, after)]
+    kids = [jwt.get_unverified_header(tokens["access_token"])["kid"] for tokens in (before, after)]
     assert kids[0] != kids[1]
-    assert [_is_let_in(deployment, one) for one in (before, after)] == [200, 200]
+    assert [_is_let_in(deployment, tokens) for tokens in (before, after)] == [200, 200]

@@ -27,12 +27,12 @@ def test_a_publisher_writes_to_its_own_namespace_and_a_message_that_names_anothe
     cloud.publish(topic, _memory("theirs", source="crm", key="4", namespace="victim"))
     event = {"specversion": "1.0", "type": "t", "source": "crm", "id": "5", "namespace": "victim"}
     cloud.publish(topic, json.dumps({**event, "data": json.loads(_memory("theirs"))}).encode())
-    told = {event["key"]: event for event in cloud.told(5)}
-    assert {key: one["state"] for key, one in told.items()} == {
+    events = {event["key"]: event for event in cloud.told(5)}
+    assert {key: event["state"] for key, event in events.items()} == {
         "1": "stored", "2": "stored", "3": "failed", "4": "failed", "5": "failed",
     }  # fmt: skip
     refused = f'namespace must be "{cloud.namespace}", got "victim"'
-    assert {told[key]["error"] for key in "345"} == {refused}
+    assert {events[key]["error"] for key in "345"} == {refused}
     victim = cloud.system.memories_of("victim").stats()
     assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
 

@@ -42,12 +42,12 @@ class Record:
     @property
     def current(self) -> str | None:
         """The content of the latest version that no deletion covers."""
-        left = [
+        missing_versions = [
             version
             for version in self.versions
             if not any(version[0] <= time or version[1] < place for time, place in self.deletions)
         ]
-        return max(left)[2] if left else None
+        return max(missing_versions)[2] if missing_versions else None
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Traffic:
         """Groups of messages: exactly one of each must become a dead letter."""
         self.published = 0
 
-    def problems_of_contents(self, found: set[str]) -> list[str]:
+    def problems_of_contents(self, stored_contents: set[str]) -> list[str]:
         """Return the contents that searches wrongly find, and those that searches wrongly do not find."""
         current = {content for record in self.records.values() if (content := record.current)}
         expected = current | set(self.contents.values())
@@ -85,12 +85,12 @@ class Traffic:
         wrong = [
             f"{sorted(alternative)}: not exactly one is found"
             for alternative in self.alternatives
-            if len(alternative & found) != 1
+            if len(alternative & stored_contents) != 1
         ]
         return [
             *wrong,
-            *(f"{one} is missing" for one in sorted(expected - found)),
-            *(f"{one} is found" for one in sorted(found - expected - either)),
+            *(f"{content} is missing" for content in sorted(expected - stored_contents)),
+            *(f"{content} is found" for content in sorted(stored_contents - expected - either)),
         ]
 
     def publish_some(self) -> None:
@@ -124,7 +124,7 @@ class Traffic:
         self.contents.pop(UUID(first["request_id"]))
         second = {**first, "content": f"memory {self._name()}"}
         self.alternatives.append({first["content"], second["content"]})
-        both = {json.dumps(one).encode() for one in (first, second)}
+        both = {json.dumps(body).encode() for body in (first, second)}
         self.dead_letters.append(both)
         for data in sorted(both):
             self._send(data)
@@ -202,11 +202,13 @@ def problems_of_states(traffic: Traffic, states: Mapping[UUID, IngestState]) -> 
     ]
 
 
-def problems_of_dead_letters(traffic: Traffic, kept: Sequence[bytes]) -> list[str]:
+def problems_of_dead_letters(traffic: Traffic, dead_letter_data: Sequence[bytes]) -> list[str]:
     """Return the messages that must be dead letters and are not, and the dead letters that must not be."""
-    of_one = [len(alternatives & set(kept)) for alternatives in traffic.dead_letters]
+    of_one = [len(alternatives & set(dead_letter_data)) for alternatives in traffic.dead_letters]
     missing = [
-        f"{sorted(one)}: {count} kept" for one, count in zip(traffic.dead_letters, of_one, strict=True) if count != 1
+        f"{sorted(bodies)}: {count} kept"
+        for bodies, count in zip(traffic.dead_letters, of_one, strict=True)
+        if count != 1
     ]
     expected = {data for alternatives in traffic.dead_letters for data in alternatives}
-    return missing + [f"kept: {data!r}" for data in kept if data not in expected]
+    return missing + [f"kept: {data!r}" for data in dead_letter_data if data not in expected]

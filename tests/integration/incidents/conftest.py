@@ -48,10 +48,10 @@ def named_alerts(incident: str) -> set[str]:
 @pytest.fixture(scope="session")
 def monitoring() -> Iterator[Monitoring]:
     """The alerts of a deployment named `mem`."""
-    with workspace() as made:
-        as_if_domain_only(made.directory)
-        made.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
-        yield Monitoring(made.shown())
+    with workspace() as new_workspace:
+        as_if_domain_only(new_workspace.directory)
+        new_workspace.apply(name="mem", outcomes=True, **NOTIFIED, **ENTRIES, billing_account="000000-000000-000000")
+        yield Monitoring(new_workspace.shown())
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def check(monitoring: Monitoring, _checked: set[str]) -> Callable[..., None]:
             assert f"`{event}`" in SECTIONS[incident]
         if cause:
             logged = {str(fields.get("jsonPayload.cause")) for fields in world.entries}
-            assert any(cause in one for one in logged), logged
+            assert any(cause in line for line in logged), logged
         check_faults(world)
         _checked.add(incident)
 

@@ -190,8 +190,8 @@ def _call_migrate(world: World, path: str, *, is_known: bool = True, **work: Cal
         if not is_known:
             raise Unauthorized("the token is not the workflow's")
 
-    given: Any = {"expire": dict, "announce": dict} | work
-    app = build_app(list, lambda *_: {}, **given, identify=identify, report=report)
+    outcome_of: Any = {"expire": dict, "announce": dict} | work
+    app = build_app(list, lambda *_: {}, **outcome_of, identify=identify, report=report)
     with world.function("migrate"):
         status = TestClient(app).post(path).status_code
     if status >= 400:

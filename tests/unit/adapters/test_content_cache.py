@@ -13,15 +13,15 @@ class _Timer:
 
 def test_a_stored_content_is_cached_for_ten_minutes() -> None:
     timer = _Timer()
-    known, seen, other = ContentCache(timer), request("seen"), request("other")
-    known.add("ns", [seen.content_hash])
+    cache, seen_request, other = ContentCache(timer), request("seen"), request("other")
+    cache.add("ns", [seen_request.content_hash])
     timer.now = KNOWN_SECONDS - 1
-    assert known.among("ns", [seen, other]) == [seen]
+    assert cache.among("ns", [seen_request, other]) == [seen_request]
     timer.now = KNOWN_SECONDS + 1
-    assert known.among("ns", [seen, other]) == []
+    assert cache.among("ns", [seen_request, other]) == []
 
 
 def test_a_cached_content_is_visible_in_its_own_namespace_only() -> None:
-    known, seen = ContentCache(), request("seen")
-    known.add("ada", [seen.content_hash])
-    assert known.among("bob", [seen]) == []
+    cache, seen_request = ContentCache(), request("seen")
+    cache.add("ada", [seen_request.content_hash])
+    assert cache.among("bob", [seen_request]) == []

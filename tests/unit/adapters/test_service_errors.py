@@ -78,7 +78,7 @@ def test_an_sqlstate_is_classified_by_its_meaning_in_postgresql_s_manual(state: 
     ],
 )
 def test_no_error_message_contains_an_api_key(message: str) -> None:
-    said = str(service_errors.error(EMBEDDING, 403, message))
-    assert "0123456789" not in said
-    assert "another-form" not in said
-    assert "answered 403" in said
+    shortened = str(service_errors.error(EMBEDDING, 403, message))
+    assert "0123456789" not in shortened
+    assert "another-form" not in shortened
+    assert "answered 403" in shortened

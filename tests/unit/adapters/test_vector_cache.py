@@ -13,15 +13,15 @@ def _vectors(*texts: str) -> dict[str, Vector]:
 
 @pytest.mark.parametrize("text", ["tea", "", "日本", "lone \ud800 surrogate", "x" * 100_000])
 def test_a_cached_vector_can_be_taken_once(text: str) -> None:
-    kept = VectorCache()
-    kept.keep(_vectors(text))
-    assert list(kept.take([text, "another"])) == [text]
-    assert kept.take([text]) == {}
+    cache = VectorCache()
+    cache.keep(_vectors(text))
+    assert list(cache.take([text, "another"])) == [text]
+    assert cache.take([text]) == {}
 
 
-@pytest.mark.parametrize(("count", "left"), [(2, ["a", "b"]), (3, ["a", "b", "c"]), (5, ["c", "d", "e"])])
-def test_the_oldest_vectors_are_dropped_when_the_cache_is_full(count: int, left: list[str]) -> None:
-    kept = VectorCache(most=3)
+@pytest.mark.parametrize(("count", "remaining"), [(2, ["a", "b"]), (3, ["a", "b", "c"]), (5, ["c", "d", "e"])])
+def test_the_oldest_vectors_are_dropped_when_the_cache_is_full(count: int, remaining: list[str]) -> None:
+    cache = VectorCache(most=3)
     for text in "abcde"[:count]:
-        kept.keep(_vectors(text))
-    assert list(kept.take(list("abcde"))) == left
+        cache.keep(_vectors(text))
+    assert list(cache.take(list("abcde"))) == remaining

@@ -27,7 +27,7 @@ def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
     memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
 
     def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        (named,) = (one for one in TOOLS if one.name == tool)
+        (named,) = (listed_tool for listed_tool in TOOLS if listed_tool.name == tool)
         return call(named, arguments, LOCAL, services).structured_content or {}
 
     monkeypatch.setattr(OverMcp, "call", answer)

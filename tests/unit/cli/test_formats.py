@@ -137,8 +137,8 @@ def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
 
 def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    one = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
-    path.write_text(json.dumps({"memories": [one, "nonsense"]}))
+    record = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
+    path.write_text(json.dumps({"memories": [record, "nonsense"]}))
     good, bad = _read(path, "mcp-memory-service")
     request = _request(good)
     assert (request.content, rfc3339(request.timestamp)) == ("c", "2024-05-20T10:13:20.500000Z")
@@ -368,10 +368,10 @@ def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
 def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: str) -> None:
     text = {"x.jsonl": '{"content": "c", "timestamp": "2026-05-20"}\n\n', "x.txt": CHRONICLE * 2 + "\n"}
     (tmp_path / name).write_text(text[name] * 4)
-    whole = _read(tmp_path / name, guess(tmp_path / name))
+    items = _read(tmp_path / name, guess(tmp_path / name))
     with (tmp_path / name).open("rb") as stream:
         rest = list(reading.read(stream, str(tmp_path / name), str(guess(tmp_path / name)), skip=3))
-    assert rest == whole[3:]
+    assert rest == items[3:]
 
 
 @pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
@@ -398,6 +398,6 @@ def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     row = {"content": "c", "timestamp": "2026-05-20", "source": "crm", "key": 7}
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "op": "delete"}))
-    stored, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
-    assert isinstance(stored, IngestRequest) and isinstance(deleted, Deletion)
-    assert stored.external_id == deleted.external_id == ExternalId("crm", "7")
+    memory, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
+    assert isinstance(memory, IngestRequest) and isinstance(deleted, Deletion)
+    assert memory.external_id == deleted.external_id == ExternalId("crm", "7")

@@ -198,9 +198,9 @@ def test_items_sent_to_one_destination_are_also_sent_to_another(tmp_path: Path) 
     items = _items(*(f"memory {n}" for n in range(3_000)))
     with pytest.raises(KeyboardInterrupt):
         run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
-    there = FakeDestination()
-    summary = run(items, there, Journal(tmp_path / "j", "there"), lambda count: None)
-    assert len(there.sent) == summary.states["stored"] == 3_000
+    new_destination = FakeDestination()
+    summary = run(items, new_destination, Journal(tmp_path / "j", "there"), lambda count: None)
+    assert len(new_destination.sent) == summary.states["stored"] == 3_000
 
 
 @pytest.mark.exhaustive
@@ -211,14 +211,14 @@ def test_items_with_a_final_outcome_are_not_sent_or_queried_again(tmp_path: Path
         run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
     second = FakeDestination()
     second.requests = dict(first.requests)
-    asked: list[int] = []
-    second.outcomes = lambda ids: asked.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
+    counts: list[int] = []
+    second.outcomes = lambda ids: counts.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
     steps: list[int] = []
     summary = run(items, second, Journal(tmp_path / "j", "here"), steps.append)
     assert summary.states == {"stored": 20_000, "failed": 1}
     assert summary.failures == [("f:20000", "the model refuses it")]
     assert sum(steps) == 20_001
-    assert sum(asked) < 25_000, "outcomes known from the first run are not queried again"
+    assert sum(counts) < 25_000, "outcomes known from the first run are not queried again"
 
 
 @pytest.mark.exhaustive
@@ -340,7 +340,7 @@ def test_a_memory_of_an_earlier_run_is_superseded_by_one_of_this_run(tmp_path: P
 
 
 def test_fields_that_a_memory_does_not_have_are_counted(tmp_path: Path) -> None:
-    items = [Item(one.source, one.fields, left_out=("importance",)) for one in _items("a", "b")]
+    items = [Item(item.source, item.fields, left_out=("importance",)) for item in _items("a", "b")]
     ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
     assert ended.left_out == {"importance": 2}
 
@@ -456,7 +456,7 @@ def test_an_import_killed_at_any_point_and_continued_has_the_same_result(tmp_pat
         assert ended.failures == [("f:50", "a line must be JSON"), ("f:0", "the model refuses it")], kills
         tags = {memory_id: change.tags for memory_id, change in destination.changes if change.tags is not None}
         assert list(tags.values()) == [("c",)] * 5, kills
-        assert {one.external_id for one in destination.refused} == {ExternalId("f", "50")}, kills
+        assert {item.external_id for item in destination.refused} == {ExternalId("f", "50")}, kills
         kills += 1
         if is_whole:
             break
@@ -471,7 +471,7 @@ def test_a_failed_line_is_reported_to_the_server_with_its_reason_file_and_line(t
         Item("notes:8", {"content": "x", "source": "crm", "key": 4711}, line=8),
     ]
     run_one(bad, Source("notes"), destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert [(one.external_id, one.error) for one in destination.refused] == [
+    assert [(item.external_id, item.error) for item in destination.refused] == [
         (ExternalId("notes", "sub/a.md"), "it cannot be read"),
         (ExternalId("notes", "7"), "content must have at least 1 character, got 0"),
         (ExternalId("crm", "4711"), "timestamp is required"),

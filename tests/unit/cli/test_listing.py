@@ -17,7 +17,7 @@ CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "what"),
+    ("name", "data", "description"),
     [
         ("conversations.json", json.dumps(CHATGPT).encode(), "a ChatGPT export"),
         ("conversations.json", json.dumps(CLAUDE, indent=1).encode(), "a Claude export"),
@@ -39,16 +39,16 @@ CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
     ],
 )
 def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
-    tmp_path: Path, name: str, data: bytes, what: str
+    tmp_path: Path, name: str, data: bytes, description: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(data)
-    with pytest.raises(InvalidRequest, match=rf"{name} looks like {what}, .*: [a-z]"):
+    with pytest.raises(InvalidRequest, match=rf"{name} looks like {description}, .*: [a-z]"):
         list_files(path, None)
 
 
 @pytest.mark.parametrize(
-    ("members", "what"),
+    ("members", "description"),
     [
         (["Export/Plan 0123456789abcdef0123456789abcdef.md"], "a Notion export"),
         (["conversations.json", "chat.html"], "a ChatGPT or Claude export"),
@@ -57,12 +57,12 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
         (["a.md"], "a ZIP archive"),
     ],
 )
-def test_a_zip_file_is_described_by_its_contents(tmp_path: Path, members: list[str], what: str) -> None:
+def test_a_zip_file_is_described_by_its_contents(tmp_path: Path, members: list[str], description: str) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as package:
         for member in members:
             package.writestr(member, "x")
-    with pytest.raises(InvalidRequest, match=what):
+    with pytest.raises(InvalidRequest, match=description):
         list_files(path, None)
 
 

@@ -28,9 +28,9 @@ def _items(data: str | bytes, path: str = "Note.md") -> list[Item]:
 
 
 def _request(item: Item) -> IngestRequest:
-    found = read_item(item, Defaults(new_id=new_id), vault="vault")
-    assert isinstance(found, IngestRequest), found
-    return found
+    memory = read_item(item, Defaults(new_id=new_id), vault="vault")
+    assert isinstance(memory, IngestRequest), memory
+    return memory
 
 
 def _note(text: str, path: str = "Note.md") -> IngestRequest:
@@ -125,7 +125,7 @@ def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("block", "message"),
     [
         ("---\ntitle: a\ndate: 2026\n---\n", "line 3: date must be a date, got 2026"),
         ("---\ncreated_at: 46000\n---\n", "line 2: created_at must be a date, got 46000"),
@@ -133,10 +133,10 @@ def test_a_wrong_property_does_not_refuse_a_note(block: str, title: str, content
         ("+++\ndate = 7\n+++\n", "line 2: date must be a date, got 7"),
     ],
 )
-def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(block: str, said: str) -> None:
+def test_a_number_that_is_not_a_date_is_reported_with_its_line_and_property(block: str, message: str) -> None:
     (item,) = _items(f"{block}x")
     refused = read_item(item, Defaults(new_id=new_id), vault="vault")
-    assert isinstance(refused, FailedRequest) and said in refused.error
+    assert isinstance(refused, FailedRequest) and message in refused.error
     assert refused.external_id == ExternalId("vault", "Note.md")
 
 
@@ -238,13 +238,13 @@ def _damaged(block: str, damage: list[tuple[int, str]]) -> str:
 def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str) -> None:
     text = f"---\n{_damaged(yaml.safe_dump(front, allow_unicode=True), damage)}{end}{body}"
     for item in _items(text):
-        found = read_item(item, Defaults(new_id=new_id), vault="vault")
-        assert isinstance(found, FailedRequest | IngestRequest)
-        if isinstance(found, FailedRequest):
-            assert "\x00" in text or not (body.strip() or front) or " must be a date" in found.error, found.error
+        memory = read_item(item, Defaults(new_id=new_id), vault="vault")
+        assert isinstance(memory, FailedRequest | IngestRequest)
+        if isinstance(memory, FailedRequest):
+            assert "\x00" in text or not (body.strip() or front) or " must be a date" in memory.error, memory.error
         else:
-            assert found.title.strip() and found.external_id
-            assert damage or "\n---" in body or body.strip() == "" or found.content.endswith(body.lstrip("\n"))
+            assert memory.title.strip() and memory.external_id
+            assert damage or "\n---" in body or body.strip() == "" or memory.content.endswith(body.lstrip("\n"))
 
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=60)

@@ -110,7 +110,7 @@ def test_a_link_planted_during_the_import_is_not_followed(source: Path, victim: 
         failures.path.symlink_to(victim)
         return FAILURES
 
-    failures.write(one for _ in "x" for one in planting())
+    failures.write(line for _ in "x" for line in planting())
     assert victim.read_text() == "kept"
     assert not failures.path.is_symlink()
 

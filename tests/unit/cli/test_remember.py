@@ -14,7 +14,7 @@ URL = ("--url", "http://127.0.0.1:9/mcp")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("data", "message"),
     [
         (b"caf\xe9", "found the byte 0xe9 at position 3"),
         ("Grüße".encode("utf-16"), "found the byte 0xff at position 0"),
@@ -22,15 +22,15 @@ URL = ("--url", "http://127.0.0.1:9/mcp")
         (b"cut off \xe2\x82", "found the byte 0xe2 at position 8"),
     ],
 )
-def test_bytes_that_are_not_utf_8_are_named_in_the_error(given: bytes, said: str) -> None:
-    result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=given)
+def test_bytes_that_are_not_utf_8_are_named_in_the_error(data: bytes, message: str) -> None:
+    result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=data)
     assert isinstance(result.exception, InvalidRequest)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
 
 
 @pytest.mark.parametrize("command", [remember, search])
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (["caf\udce9"], " must be text in UTF-8, found the byte 0xe9"),
         (["tea", "--tag", "caf\udce9"], "tags must be text in UTF-8, found the byte 0xe9"),
@@ -38,11 +38,11 @@ def test_bytes_that_are_not_utf_8_are_named_in_the_error(given: bytes, said: str
     ],
 )
 def test_arguments_that_are_not_utf_8_are_not_reported_as_a_missing_server(
-    command: click.Command, given: list[str], said: str
+    command: click.Command, arguments: list[str], message: str
 ) -> None:
-    result = CliRunner().invoke(command, [*given, "--url", "http://127.0.0.1:9/mcp"])
+    result = CliRunner().invoke(command, [*arguments, "--url", "http://127.0.0.1:9/mcp"])
     assert isinstance(result.exception, InvalidRequest)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
 
 
 def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_each_result_has_its_confidence_before_the_tags(search: Search, query: s
 
 
 @pytest.mark.parametrize(
-    ("query", "minimum", "shown"),
+    ("query", "minimum", "contents"),
     [
         ("cars are fast", "strong", ["strong"]),
         ("cars are fast", "weak", ["strong", "weak"]),
@@ -68,10 +68,10 @@ def test_each_result_has_its_confidence_before_the_tags(search: Search, query: s
         (UNRELATED, "strong", []),
     ],
 )
-def test_a_minimum_leaves_out_less_close_results(search: Search, query: str, minimum: str, shown: list[str]) -> None:
+def test_a_minimum_leaves_out_less_close_results(search: Search, query: str, minimum: str, contents: list[str]) -> None:
     result = search(query, "--min-confidence", minimum)
-    assert _confidences(result.stdout) == shown
-    if not shown:
+    assert _confidences(result.stdout) == contents
+    if not contents:
         assert result.stdout == "No memories found.\n"
         assert f"min_confidence {minimum} left out 2 hits" in result.stderr
 
@@ -91,6 +91,6 @@ def test_a_blank_query_with_a_filter_has_no_confidence(search: Search) -> None:
 @pytest.mark.parametrize("query", ["oolong", "cars are fast", UNRELATED])
 def test_json_is_the_answer_of_the_tool(search: Search, services: FakeServices, query: str) -> None:
     result = search(query, "--json")
-    asked = {"query": query, "limit": 5, "timezone": "UTC"}
-    assert json.loads(result.stdout) == json.loads(json.dumps(answer_of(services, "memory_search", **asked)))
+    arguments = {"query": query, "limit": 5, "timezone": "UTC"}
+    assert json.loads(result.stdout) == json.loads(json.dumps(answer_of(services, "memory_search", **arguments)))
     assert result.stderr == ""

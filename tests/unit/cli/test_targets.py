@@ -50,10 +50,10 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 COMMANDS = dict(_commands(cli))
 
 
-def _value(one: click.Parameter) -> str:
-    if isinstance(one.type, click.Choice):
-        return str(one.type.choices[0])
-    return str(NOTE) if one.name == "files" else "0198c5f2-0000-7000-8000-000000000000"
+def _value(parameter: click.Parameter) -> str:
+    if isinstance(parameter.type, click.Choice):
+        return str(parameter.type.choices[0])
+    return str(NOTE) if parameter.name == "files" else "0198c5f2-0000-7000-8000-000000000000"
 
 
 def _arguments(path: tuple[str, ...]) -> list[str]:
@@ -107,15 +107,15 @@ def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_on
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     code, output = _run(*path, *_arguments(path))
-    shown = _targets_in_help(path)
+    options = _targets_in_help(path)
     assert code == 1
     assert "no target is named" in output
-    assert all(option in output for option in shown)
+    assert all(option in output for option in options)
     assert ("a deployment's settings in the environment" in output) == _takes_settings(path)
-    if "--data-dir" in shown:
+    if "--data-dir" in options:
         assert f"no memory is kept in {home}/data/mnemosyne" in output
         assert "start one with `mnemosyne dev`" in output
-        assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(environment) and "--url" in shown)
+        assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(environment) and "--url" in options)
     assert list(home.iterdir()) == []
 
 
@@ -168,8 +168,8 @@ def test_an_import_via_mcp_with_a_deployment_s_settings_is_refused(
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("pair", [*itertools.combinations(TARGETS, 2)], ids=" ".join)
 def test_two_targets_are_refused_and_both_are_named(path: tuple[str, ...], pair: tuple[str, str]) -> None:
-    given = [word for option in pair for word in (option, TARGETS[option])]
-    code, output = _run(*path, *_arguments(path), *given)
+    arguments = [word for option in pair for word in (option, TARGETS[option])]
+    code, output = _run(*path, *_arguments(path), *arguments)
     assert code == 2
     assert f"give only one of --url, --data-dir and --project, got {pair[0]} and {pair[1]}" in output
 

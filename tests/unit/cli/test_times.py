@@ -17,8 +17,8 @@ def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
     zone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = tmp_path / "nothing"
-    for given in (zone, f":{zone}", f"/usr/share/zoneinfo/{zone}"):
-        monkeypatch.setenv("TZ", given)
+    for name in (zone, f":{zone}", f"/usr/share/zoneinfo/{zone}"):
+        monkeypatch.setenv("TZ", name)
         assert machine_zone(nothing, nothing) == zone
     monkeypatch.delenv("TZ")
     file = tmp_path / "zoneinfo" / zone
@@ -30,9 +30,9 @@ def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
     assert machine_zone(nothing, tmp_path / "timezone") == zone
 
 
-@pytest.mark.parametrize("given", ["CET-1CEST,M3.5.0", "Mars/Phobos", "../../etc/passwd"])
-def test_a_zone_that_has_no_iana_name_is_utc(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", given)
+@pytest.mark.parametrize("name", ["CET-1CEST,M3.5.0", "Mars/Phobos", "../../etc/passwd"])
+def test_a_zone_that_has_no_iana_name_is_utc(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", name)
     assert machine_zone(tmp_path / "nothing", tmp_path / "nothing") == "UTC"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["local"]
-PACKAGES = [re.split(r"[^\w-]", one, maxsplit=1)[0].replace("-", "_") for one in EXTRA]
+PACKAGES = [re.split(r"[^\w-]", requirement, maxsplit=1)[0].replace("-", "_") for requirement in EXTRA]
 WITHOUT = f"""
 import sys
 for name in {PACKAGES!r}:
@@ -30,27 +30,27 @@ walk(cli, [])
 
 
 def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT + program, *arguments], env=kept, capture_output=True, text=True
+        [sys.executable, "-c", WITHOUT + program, *arguments], env=environment, capture_output=True, text=True
     )
 
 
 def test_help_of_every_command_is_printed() -> None:
-    done = _run(HELP)
-    lines = done.stdout.splitlines()
-    assert len(lines) > 25, done.stderr[-500:]
+    completed = _run(HELP)
+    lines = completed.stdout.splitlines()
+    assert len(lines) > 25, completed.stderr[-500:]
     assert all(line.endswith("] 0 True") for line in lines)
 
 
 @pytest.mark.parametrize("command", ["dev", "stdio", "doctor", "keys list", "search tea --data-dir nowhere"])
 def test_a_command_on_a_local_system_names_the_extra_in_one_line(command: str) -> None:
-    done = _run("main()", *command.split())
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    completed = _run("main()", *command.split())
+    assert completed.returncode == 1
+    (line,) = completed.stderr.splitlines()
     assert re.match(r"mnemosyne: this needs the package \w+, which the extra `local` installs: pip install ", line)
 
 
 def test_a_command_on_a_server_works() -> None:
-    done = _run("main()", "search", "tea", "--url", "http://127.0.0.1:9/mcp")
-    assert "http://127.0.0.1:9/mcp cannot be reached" in done.stderr
+    completed = _run("main()", "search", "tea", "--url", "http://127.0.0.1:9/mcp")
+    assert "http://127.0.0.1:9/mcp cannot be reached" in completed.stderr

@@ -20,10 +20,10 @@ INPUT_TOKENS = {"gemini-embedding-001": 2_048, "gemini-embedding-2": 8_192}
 PREFIXES = {"gemini-embedding-001": "", "gemini-embedding-2": "title: none | text: "}
 
 
-def missing_characters(text: str, made: Sequence[str]) -> str:
+def missing_characters(text: str, parts: Sequence[str]) -> str:
     """The characters of the text, other than white space, that are in no chunk at their place."""
     text, position, missing = re.sub(r"\s", "", text), 0, ""
-    for chunk in (re.sub(r"\s", "", one) for one in made):
+    for chunk in (re.sub(r"\s", "", part) for part in parts):
         # A chunk repeats the end of the one before, so it may begin earlier than that ends; it should not begin later.
         at = text.rfind(chunk, 0, position + len(chunk))
         if at < 0:
@@ -38,9 +38,9 @@ def test_a_short_text_is_one_chunk_and_unchanged() -> None:
 
 
 def test_no_chunk_exceeds_the_limit_and_each_ends_with_a_sentence() -> None:
-    made = chunks(TEXT, ChunkLimit(characters=500))
-    assert max(map(len, made)) <= 500
-    assert all(chunk.endswith("own.") for chunk in made)
+    parts = chunks(TEXT, ChunkLimit(characters=500))
+    assert max(map(len, parts)) <= 500
+    assert all(chunk.endswith("own.") for chunk in parts)
 
 
 def test_a_chunk_is_a_part_of_the_text_as_it_is_written() -> None:
@@ -49,15 +49,15 @@ def test_a_chunk_is_a_part_of_the_text_as_it_is_written() -> None:
 
 
 def test_adjacent_chunks_overlap_by_at_most_an_eighth() -> None:
-    made = chunks(TEXT, ChunkLimit(characters=500))
-    for one, other in pairwise(made):
-        assert other.split(".")[0] in one
-    assert sum(map(len, made)) <= len(TEXT) * 8 / 7 + 500
+    parts = chunks(TEXT, ChunkLimit(characters=500))
+    for part, other in pairwise(parts):
+        assert other.split(".")[0] in part
+    assert sum(map(len, parts)) <= len(TEXT) * 8 / 7 + 500
 
 
 def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
-    made = chunks("word " * 500, ChunkLimit(characters=100))
-    assert all(set(chunk.split()) == {"word"} for chunk in made)
+    parts = chunks("word " * 500, ChunkLimit(characters=100))
+    assert all(set(chunk.split()) == {"word"} for chunk in parts)
 
 
 def test_a_content_of_100_000_characters_has_at_most_100_chunks() -> None:
@@ -71,18 +71,18 @@ def test_a_content_of_100_000_characters_has_at_most_100_chunks() -> None:
 )
 def test_only_white_space_is_omitted_from_chunks(text: str, characters: int, tokens: int | None) -> None:
     limit = ChunkLimit(characters=characters, tokens=tokens)
-    made = chunks(text, limit)
-    assert all(limit.share(chunk) <= 1 for chunk in made)
-    assert missing_characters(text, made) == ""
+    parts = chunks(text, limit)
+    assert all(limit.share(chunk) <= 1 for chunk in parts)
+    assert missing_characters(text, parts) == ""
 
 
 @pytest.mark.parametrize("model", INPUT_TOKENS)
 @pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
 def test_each_chunk_fits_the_model_and_each_character_is_in_a_chunk(shape: Shape, model: str) -> None:
     text = shape(Random(model), 20_000)
-    made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
-    assert missing_characters(text, made) == ""
-    assert max(token_counts([PREFIXES[model] + chunk for chunk in made])) + ADDED <= INPUT_TOKENS[model]
+    text_chunks = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
+    assert missing_characters(text, text_chunks) == ""
+    assert max(token_counts([PREFIXES[model] + chunk for chunk in text_chunks])) + ADDED <= INPUT_TOKENS[model]
 
 
 @given(
@@ -98,9 +98,11 @@ def test_each_chunk_of_mixed_texts_fits_the_model(
 ) -> None:
     random = Random(seed)
     text = between.join(TEXTS[kind][n % len(TEXTS[kind])](random, length) for kind, n, length in parts)
-    made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
-    assert missing_characters(text, made) == ""
-    assert max(token_counts([PREFIXES[model] + chunk for chunk in made]), default=0) + ADDED <= INPUT_TOKENS[model]
+    text_chunks = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
+    assert missing_characters(text, text_chunks) == ""
+    assert (
+        max(token_counts([PREFIXES[model] + chunk for chunk in text_chunks]), default=0) + ADDED <= INPUT_TOKENS[model]
+    )
 
 
 @pytest.mark.parametrize(("model", "least"), [("gemini-embedding-001", 3_400), ("gemini-embedding-2", 3_800)])

@@ -58,15 +58,15 @@ def test_a_ttl_is_counted_from_publication_so_that_redelivery_does_not_extend_it
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [
         ("2027-01-01", datetime(2027, 1, 1, tzinfo=UTC)),
         ("2027-01-01T00:00:00+02:00", datetime(2026, 12, 31, 22, tzinfo=UTC)),
         (1_800_000_000, datetime(2027, 1, 15, 8, tzinfo=UTC)),
     ],
 )
-def test_an_expiry_is_accepted_in_each_form_of_a_timestamp(given: object, expected: datetime) -> None:
-    request = _request(expires_at=given)
+def test_an_expiry_is_accepted_in_each_form_of_a_timestamp(value: object, expected: datetime) -> None:
+    request = _request(expires_at=value)
     assert isinstance(request, IngestRequest)
     assert request.expires_at == expected
 

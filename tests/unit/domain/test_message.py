@@ -50,7 +50,7 @@ def _errors(message: IngestMessage) -> list[str]:
 
 
 def test_an_encoded_message_is_decoded_unchanged() -> None:
-    sent = [
+    requests = [
         request(
             "TITLE: é\nTAGS: a, ß\n🜚 שלום",
             tags=("x",),
@@ -59,8 +59,8 @@ def test_an_encoded_message_is_decoded_unchanged() -> None:
         ),
         request("second", external_id=ExternalId("crm", "4711"), published=PUBLISHED),
     ]
-    received = _encoded(*sent)
-    assert received == IngestMessage("ns", tuple(sent))
+    received = _encoded(*requests)
+    assert received == IngestMessage("ns", tuple(requests))
 
 
 def test_an_encoded_deletion_and_refusal_are_decoded_unchanged() -> None:
@@ -74,12 +74,12 @@ def test_an_encoded_deletion_and_refusal_are_decoded_unchanged() -> None:
 
 
 def test_attributes_hold_the_values_for_routing_and_tracing() -> None:
-    sent = request("x")
-    _, attributes = encode("ns", [sent], "00-trace")
+    ingest_request = request("x")
+    _, attributes = encode("ns", [ingest_request], "00-trace")
     assert attributes == {
         "schema_version": "1",
         "namespace": "ns",
-        "request_id": str(sent.request_id),
+        "request_id": str(ingest_request.request_id),
         "traceparent": "00-trace",
     }
 
@@ -90,7 +90,7 @@ def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "lost"),
+    ("data", "is_lost"),
     [
         (b"{", "message data must be JSON"),
         (b"", "message data must be JSON"),
@@ -104,10 +104,10 @@ def test_a_message_too_large_for_the_topic_is_refused_with_its_size() -> None:
         ({"memories": [GOOD] * 10_001}, "memories must have at most 100 items, got 10,001"),
     ],
 )
-def test_an_unreadable_message_becomes_a_dead_letter_of_its_namespace(data: object, lost: str) -> None:
+def test_an_unreadable_message_becomes_a_dead_letter_of_its_namespace(data: object, is_lost: str) -> None:
     message = _read(data)
     assert (message.namespace, message.requests) == ("ns", ())
-    assert lost in message.dead_letter_reason
+    assert is_lost in message.dead_letter_reason
 
 
 @pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 301])
@@ -149,7 +149,7 @@ def test_requests_named_in_invalid_json_are_rejected_under_their_ids() -> None:
 def test_an_unusual_memory_has_its_own_outcome_and_does_not_affect_the_others(odd: object) -> None:
     good = [{**GOOD, "content": content, "request_id": str(new_id())} for content in ("a", "b")]
     message = _read({"schema_version": 1, "memories": [good[0], odd, good[1]]})
-    assert [one.content for one in message.requests if one.content in "ab"] == ["a", "b"]
+    assert [request.content for request in message.requests if request.content in "ab"] == ["a", "b"]
     assert len(set(message.request_ids)) == 3
     assert message.dead_letter_reason == ""
 
@@ -157,7 +157,7 @@ def test_an_unusual_memory_has_its_own_outcome_and_does_not_affect_the_others(od
 def test_bytes_that_are_not_utf_8_affect_only_their_own_memory() -> None:
     data = json.dumps({"memories": [GOOD, {**GOOD, "content": "BAD"}]}).encode().replace(b"BAD", b"\xff\xfe")
     message = _read(data)
-    assert [one.content for one in message.requests] == ["green tea"]
+    assert [request.content for request in message.requests] == ["green tea"]
     assert "must be valid Unicode" in _errors(message)[0]
 
 
@@ -220,7 +220,7 @@ def test_another_content_or_time_under_the_same_key_is_another_request(changed: 
     keyed = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [keyed, keyed | changed]})
     assert (len(message.requests), message.dead_letter_reason) == (2, "")
-    assert {one.external_id for one in message.requests} == {ExternalId("s", "k")}
+    assert {request.external_id for request in message.requests} == {ExternalId("s", "k")}
 
 
 @pytest.mark.parametrize("op", ["delete", "DELETE", "Delete"])
@@ -253,7 +253,7 @@ def test_a_deletion_names_its_record(row: dict[str, object]) -> None:
 
 def test_the_memories_of_a_batch_with_one_key_are_numbered() -> None:
     message = _read({"memories": [GOOD, {**GOOD, "content": "b"}]}, {**IN_NS, "source": "s", "key": "k"})
-    assert [one.external_id for one in message.requests] == [ExternalId("s", "k#0"), ExternalId("s", "k#1")]
+    assert [request.external_id for request in message.requests] == [ExternalId("s", "k#0"), ExternalId("s", "k#1")]
 
 
 def test_a_memory_without_key_or_id_keeps_its_request_id_when_forwarded_and_redriven() -> None:
@@ -401,8 +401,10 @@ HUGE = ["9" * 309, "9" * 5000, "-" + "9" * 400, "1e999", "NaN", _nested(900), '{
     "field", ["key", "source", "schema_version", "namespace", "request_id", "content", "tags", "metadata", "memories"]
 )
 def test_a_huge_or_deeply_nested_value_of_any_field_does_not_raise(field: str, value: str) -> None:
-    fields = {name: json.dumps(one) for name, one in {**GOOD, "source": "s", "key": "k"}.items()} | {field: value}
-    data = "{" + ",".join(f'"{name}": {one}' for name, one in fields.items()) + "}"
+    fields = {name: json.dumps(field_value) for name, field_value in {**GOOD, "source": "s", "key": "k"}.items()} | {
+        field: value
+    }
+    data = "{" + ",".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
     for attributes in (IN_NS, {}):
         message = _read(data.encode(), attributes)
         assert message.requests or message.rejected or message.dead_letter_reason

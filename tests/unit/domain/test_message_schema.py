@@ -100,17 +100,21 @@ def _body(pick: random.Random) -> Any:
     if pick.random() < 0.6:
         place = pick.randrange(len(memories))
         memories[place] = _mutated(pick, memories[place])
-    said: dict[str, Any] = {}
+    verdicts: dict[str, Any] = {}
     if pick.random() < 0.2:
-        said["schema_version"] = pick.choice([1, "1", 1.0, None, 0, "one", 1.5, True, "01", 2])
+        verdicts["schema_version"] = pick.choice([1, "1", 1.0, None, 0, "one", 1.5, True, "01", 2])
     if pick.random() < 0.2:
-        said["namespace"] = pick.choice(["ns", None, "", 5, " "])
+        verdicts["namespace"] = pick.choice(["ns", None, "", 5, " "])
     if len(memories) == 1 and pick.random() < 0.5:
-        return {**memories[0], **said} if isinstance(memories[0], dict) else memories[0]
+        return {**memories[0], **verdicts} if isinstance(memories[0], dict) else memories[0]
     if pick.random() < 0.03:
         several: Any = pick.choice([[], None, memories * 101, {"0": memories}])
-        return {"memories": several, **said}
-    return {"memories": memories, **said, **({"source": pick.choice(["crm", 5, ""])} if pick.random() < 0.2 else {})}
+        return {"memories": several, **verdicts}
+    return {
+        "memories": memories,
+        **verdicts,
+        **({"source": pick.choice(["crm", 5, ""])} if pick.random() < 0.2 else {}),
+    }
 
 
 def _stores_all(body: Any) -> bool:
@@ -150,5 +154,5 @@ def test_the_schema_is_itself_valid() -> None:
 
 
 def test_the_copy_of_the_schema_in_the_documentation_is_current() -> None:
-    shown = Path(__file__).parents[3] / "docs" / "message.v1.schema.json"
-    assert json.loads(shown.read_text()) == message_schema(), "run make docs"
+    schema_file = Path(__file__).parents[3] / "docs" / "message.v1.schema.json"
+    assert json.loads(schema_file.read_text()) == message_schema(), "run make docs"

@@ -9,7 +9,7 @@ EQUAL = Operator.EQUAL
 
 
 @pytest.mark.parametrize(
-    ("made", "echoed"),
+    ("condition", "echoed"),
     [
         (condition("project.name", EQUAL, ["apollo", "gemini"]), "project.name = apollo, gemini"),
         (condition("size", Operator.AT_LEAST, ["3.0"]), "size >= 3.0"),
@@ -17,12 +17,12 @@ EQUAL = Operator.EQUAL
     ],
     ids=str,
 )
-def test_a_parsed_condition_is_returned_in_normal_form(made: MetadataCondition, echoed: str) -> None:
-    assert str(made) == echoed
+def test_a_parsed_condition_is_returned_in_normal_form(condition: MetadataCondition, echoed: str) -> None:
+    assert str(condition) == echoed
 
 
 @pytest.mark.parametrize(
-    ("path", "operator", "values", "said"),
+    ("path", "operator", "values", "message"),
     [
         ("a", EQUAL, [], "values is required with op ="),
         ("a", Operator.EXISTS, ["x"], "values must be left out with op exists, got 1"),
@@ -34,11 +34,11 @@ def test_a_parsed_condition_is_returned_in_normal_form(made: MetadataCondition, 
     ],
 )
 def test_an_invalid_condition_is_refused_with_the_rule(
-    path: str, operator: Operator, values: list[str], said: str
+    path: str, operator: Operator, values: list[str], message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:
         condition(path, operator, values)
-    assert str(refused.value) == said
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

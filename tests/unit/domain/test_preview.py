@@ -9,7 +9,7 @@ WORDS = "one two three four five six seven eight nine ten "
 
 
 @pytest.mark.parametrize(
-    ("title", "content", "shown"),
+    ("title", "content", "expected"),
     [
         ("tea", "Ada prefers tea.", "Ada prefers tea."),
         ("Ada prefers tea.", "Ada prefers tea.", "Ada prefers tea."),
@@ -26,16 +26,16 @@ WORDS = "one two three four five six seven eight nine ten "
         ("x", "", ""),
     ],
 )
-def test_a_preview_is_one_line_without_the_title_and_marks(title: str, content: str, shown: str) -> None:
-    assert preview(title, content) == shown
+def test_a_preview_is_one_line_without_the_title_and_marks(title: str, content: str, expected: str) -> None:
+    assert preview(title, content) == expected
 
 
 @pytest.mark.parametrize("content", [WORDS * 20, WORDS * 500, "ünïcödé wörds " * 40])
 def test_a_long_text_ends_with_a_whole_word(content: str) -> None:
-    shown = preview("x", content[:READ_CHARACTERS])
-    assert shown.endswith("…")
-    assert len(shown) <= PREVIEW_CHARACTERS + 1
-    assert set(shown[:-1].split()) <= set(content.split())
+    one_line = preview("x", content[:READ_CHARACTERS])
+    assert one_line.endswith("…")
+    assert len(one_line) <= PREVIEW_CHARACTERS + 1
+    assert set(one_line[:-1].split()) <= set(content.split())
 
 
 def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
@@ -43,7 +43,7 @@ def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "content", "given"),
+    ("title", "content", "expected"),
     [
         ("Printer", "The label printer is on floor two.", True),
         (FLOOR[:51], FLOOR, True),
@@ -52,5 +52,5 @@ def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
         ("短い", "短い", False),
     ],
 )  # fmt: skip
-def test_the_title_is_shown_unless_the_content_begins_with_it(title: str, content: str, given: bool) -> None:
-    assert is_given(title, content) is given
+def test_the_title_is_shown_unless_the_content_begins_with_it(title: str, content: str, expected: bool) -> None:
+    assert is_given(title, content) is expected

@@ -31,7 +31,7 @@ def _candidates(
 
 
 def _relevances(ranked: Sequence[Ranked]) -> dict[str, float]:
-    return {one.candidate.id: one.relevance for one in ranked}
+    return {item.candidate.id: item.relevance for item in ranked}
 
 
 def test_fusion_scales_both_scores_over_all_candidates() -> None:
@@ -110,8 +110,8 @@ def test_a_memory_without_neighbours_gets_no_context() -> None:
     ],
 )
 def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: str, named: bool) -> None:
-    found = _candidates(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
-    (first, _) = ranking.relevant(found, query, lexical_weight=0.0)
+    candidates = _candidates(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
+    (first, _) = ranking.relevant(candidates, query, lexical_weight=0.0)
     assert first.speaker == (DEFAULT_WEIGHTS.speaker if named else 0.0)
 
 
@@ -125,15 +125,17 @@ def test_a_memory_at_the_start_of_a_preferred_period_is_preferred_and_one_at_its
     def at(second: int | None) -> datetime | None:
         return None if second is None else datetime.fromtimestamp(second, UTC)
 
-    found = _candidates(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
+    candidates = _candidates(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
     window = TimeWindow(after=at(after), before=at(before))
-    ranked = ranking.relevant(found, "tea", lexical_weight=0.0, preferred=[window])
-    assert {one.candidate.id: one.time for one in ranked}["a"] == (DEFAULT_WEIGHTS.preferred_time if preferred else 0.0)
+    ranked = ranking.relevant(candidates, "tea", lexical_weight=0.0, preferred=[window])
+    assert {item.candidate.id: item.time for item in ranked}["a"] == (
+        DEFAULT_WEIGHTS.preferred_time if preferred else 0.0
+    )
 
 
 def test_relevance_is_at_most_1() -> None:
-    found = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
-    assert _relevances(ranking.relevant(found, "Ada", lexical_weight=0.5))["a"] == 1.0
+    candidates = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
+    assert _relevances(ranking.relevant(candidates, "Ada", lexical_weight=0.5))["a"] == 1.0
 
 
 def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filters() -> None:
@@ -141,20 +143,27 @@ def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filte
         _candidate("question", 0.9, 2.0, session=1), _candidate("other", 0.1, session=1),
         _candidate("answer", session=1), _candidate("hidden", session=1, eligible=False),
     ]  # fmt: skip
-    found = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
-    assert _relevances(ranking.relevant(found, "tea", lexical_weight=0.5)).keys() == {"question", "other", "answer"}
+    candidates = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
+    assert _relevances(ranking.relevant(candidates, "tea", lexical_weight=0.5)).keys() == {
+        "question",
+        "other",
+        "answer",
+    }
 
 
 def test_a_neighbour_that_joins_the_candidates_gets_context_from_the_match_and_its_own_neighbours() -> None:
     rows = [_candidate("head", 0.9, session=1), _candidate("low", 0.0, session=1), _candidate("next", 0.0, session=1)]
     rows += [_candidate("after", 0.9, session=1, eligible=False)]
-    found = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
-    joined = next(one for one in ranking.relevant(found, "", lexical_weight=0.0) if one.candidate.id == "next")
+    candidates = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
+    joined = next(item for item in ranking.relevant(candidates, "", lexical_weight=0.0) if item.candidate.id == "next")
     assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
 
 
 def test_a_memory_that_repeats_a_better_one_moves_down() -> None:
-    ranked = [Ranked(_candidate(name, session=1), one) for name, one in (("a", 1.0), ("copy", 0.95), ("other", 0.9))]
+    ranked = [
+        Ranked(_candidate(name, session=1), relevance)
+        for name, relevance in (("a", 1.0), ("copy", 0.95), ("other", 0.9))
+    ]
     ranking.diversify(ranked, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     assert _relevances(ranked) == pytest.approx({"a": 1.0, "copy": 0.95 - 1 / 9, "other": 0.9})
 
@@ -191,13 +200,13 @@ def test_the_weight_of_quality_decides_the_order(weight: float, first: str) -> N
 def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
     rows = [_candidate("far", -0.9), _candidate("near", -0.1), _candidate("newer", -0.1, timestamp=9)]
     ranked = ranking.order([Ranked(row, 0.0) for row in rows], 0.0)
-    assert [one.candidate.id for one in ranked] == ["newer", "near", "far"]
+    assert [item.candidate.id for item in ranked] == ["newer", "near", "far"]
 
 
 def test_near_duplicates_fold_into_the_best_of_them() -> None:
     rows = [_candidate("a", 0.2, statement="s"), _candidate("b", 0.9, statement="s"), _candidate("c", 0.5)]
     ranked = ranking.order(ranking.plain(_candidates(*(row._replace(lexical_score=None) for row in rows))), 0.0)
-    assert [(one.candidate.id, one.folded) for one in ranked] == [("b", ("a",)), ("c", ())]
+    assert [(item.candidate.id, item.folded) for item in ranked] == [("b", ("a",)), ("c", ())]
 
 
 @pytest.mark.parametrize(
@@ -207,22 +216,22 @@ def test_near_duplicates_fold_into_the_best_of_them() -> None:
 def test_a_search_that_is_not_hybrid_has_its_own_relevance(
     strategy: str, vector: float | None, relevance: float
 ) -> None:
-    found = replace(_candidates(_candidate("a", vector, None)), strategy=strategy)
-    assert ranking.plain(found)[0].relevance == relevance
+    candidates = replace(_candidates(_candidate("a", vector, None)), strategy=strategy)
+    assert ranking.plain(candidates)[0].relevance == relevance
 
 
 def test_a_search_by_words_only_scales_relevance_by_the_best_match() -> None:
-    found = _candidates(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
-    assert _relevances(ranking.plain(found)) == {"a": 1.0, "b": 0.25}
+    candidates = _candidates(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
+    assert _relevances(ranking.plain(candidates)) == {"a": 1.0, "b": 0.25}
 
 
 def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their_order() -> None:
     ranked = [Ranked(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
     changed = ranking.reranked(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
-    assert [one.candidate.id for one in changed] == ["b", "a", "c"]
+    assert [item.candidate.id for item in changed] == ["b", "a", "c"]
 
 
 def test_a_weight_changes_the_ranking() -> None:
-    found = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
-    ranked = ranking.relevant(found, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
+    candidates = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
+    ranked = ranking.relevant(candidates, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
     assert ranked[0].speaker == 0.05

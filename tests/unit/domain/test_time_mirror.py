@@ -167,22 +167,26 @@ def _last_days(end: datetime) -> set[date]:
 
 
 def _all(classes: Mapping[str, Sequence[str]]) -> set[str]:
-    return {one for some in classes.values() for one in some}
+    return {expression for expressions in classes.values() for expression in expressions}
 
 
 def test_at_least_90_percent_mean_the_same_or_differ_by_a_convention_and_none_is_wrong() -> None:
-    found = {case["expression"]: _meaning(case) for case in _listed("recognizers")}
+    meanings = {case["expression"]: _meaning(case) for case in _listed("recognizers")}
     not_known = set(REFUSED["not known here"])
-    assert {one for one, meaning in found.items() if meaning == "otherwise"} == _all(OTHERWISE)
-    assert {one for one, meaning in found.items() if meaning == "refused"} == _all(REFUSED)
-    assert 1 - len(not_known) / len(found) >= 0.9
+    assert {expression for expression, meaning in meanings.items() if meaning == "otherwise"} == _all(OTHERWISE)
+    assert {expression for expression, meaning in meanings.items() if meaning == "refused"} == _all(REFUSED)
+    assert 1 - len(not_known) / len(meanings) >= 0.9
 
 
 @pytest.mark.parametrize("name", ["duckling", "chrono", "dateparser"])
 def test_each_expression_that_differs_or_is_refused_has_a_reason_and_the_others_agree(name: str) -> None:
-    found = {case["expression"]: _meaning(case) for case in _listed(name)}
-    assert {one for one, meaning in found.items() if meaning == "otherwise"} == _all(OTHERS_MEAN_OTHERWISE[name])
-    assert {one for one, meaning in found.items() if meaning == "refused"} == _all(OTHERS_REFUSED[name])
+    meanings = {case["expression"]: _meaning(case) for case in _listed(name)}
+    assert {expression for expression, meaning in meanings.items() if meaning == "otherwise"} == _all(
+        OTHERS_MEAN_OTHERWISE[name]
+    )
+    assert {expression for expression, meaning in meanings.items() if meaning == "refused"} == _all(
+        OTHERS_REFUSED[name]
+    )
 
 
 @pytest.mark.parametrize(

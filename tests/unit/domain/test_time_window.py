@@ -55,10 +55,10 @@ def test_the_earliest_and_latest_dates_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("timezone", sorted({case.timezone for case in UNDERSTOOD}))
 def test_each_expression_has_exactly_the_window_of_the_truth_table(timezone: str) -> None:
-    here = [case for case in UNDERSTOOD if case.timezone == timezone]
-    assert {(case.expression, case.now): _resolved(case) for case in here} == {
+    cases = [case for case in UNDERSTOOD if case.timezone == timezone]
+    assert {(case.expression, case.now): _resolved(case) for case in cases} == {
         (case.expression, case.now): TimeWindow(after=utc(case.after, timezone), before=utc(case.before, timezone))
-        for case in here
+        for case in cases
     }
 
 

@@ -16,7 +16,9 @@ from tests.tokenizers import token_counts
 def test_no_character_has_more_tokens_than_estimated() -> None:
     characters = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")]
     counts = token_counts(characters)
-    assert [one for one, count in zip(characters, counts, strict=True) if count > most_tokens(one)] == []
+    assert [
+        character for character, count in zip(characters, counts, strict=True) if count > most_tokens(character)
+    ] == []
 
 
 @pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
@@ -41,9 +43,9 @@ def test_each_text_without_latin_words_has_at_most_the_estimated_tokens(text: st
 )
 def test_each_mixed_text_has_at_most_the_estimated_tokens(text: str, separator: str, seed: int) -> None:
     random = Random(seed)
-    whole = separator.join([text, *(random.choice(shapes)(random, 300) for shapes in TEXTS.values()), text])
-    (count,) = token_counts([whole])
-    assert count <= most_tokens(whole)
+    long_text = separator.join([text, *(random.choice(shapes)(random, 300) for shapes in TEXTS.values()), text])
+    (count,) = token_counts([long_text])
+    assert count <= most_tokens(long_text)
 
 
 def test_the_estimate_for_english_is_at_most_three_times_its_tokens() -> None:

@@ -75,7 +75,9 @@ HIDDEN = [
 
 
 def _scripts() -> set[str]:
-    return {unicodedata.name(one, "").split(" ")[0] for text in WRITTEN for one in text if one.isalpha()}
+    return {
+        unicodedata.name(character, "").split(" ")[0] for text in WRITTEN for character in text if character.isalpha()
+    }
 
 
 def test_the_test_tables_cover_many_scripts() -> None:
@@ -189,7 +191,7 @@ def test_a_name_that_mixes_scripts_in_a_word_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("Сосо", "Сосо (in Cyrillic letters)"),
         ("АРР Store", "АРР Store (in Cyrillic letters)"),
@@ -206,7 +208,7 @@ def test_a_name_that_mixes_scripts_in_a_word_is_refused(name: str) -> None:
     ],
 )
 def test_a_client_name_of_look_alike_letters_is_shown_with_its_script_or_in_plain_letters(
-    name: object, shown: str
+    name: object, expected: str
 ) -> None:
-    assert client_name(name) == shown
-    assert client_name(shown) == shown
+    assert client_name(name) == expected
+    assert client_name(expected) == expected

@@ -56,16 +56,16 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), FACTS)
-def test_contents_that_state_different_facts_have_different_wordings(one: str, other: str) -> None:
-    assert wording(one) != wording(other)
-    assert wording_id(one, None) != wording_id(other, None)
+@pytest.mark.parametrize(("content", "other"), FACTS)
+def test_contents_that_state_different_facts_have_different_wordings(content: str, other: str) -> None:
+    assert wording(content) != wording(other)
+    assert wording_id(content, None) != wording_id(other, None)
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_white_space_and_a_final_full_stop_do_not_change_the_wording(one: str, other: str) -> None:
-    assert wording(one) == wording(other)
-    assert wording_id(one, "a") == wording_id(other, "a")
+@pytest.mark.parametrize(("content", "other"), SAME)
+def test_white_space_and_a_final_full_stop_do_not_change_the_wording(content: str, other: str) -> None:
+    assert wording(content) == wording(other)
+    assert wording_id(content, "a") == wording_id(other, "a")
 
 
 def test_a_short_content_has_the_same_wording_only_within_its_session() -> None:

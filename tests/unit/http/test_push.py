@@ -65,9 +65,9 @@ def test_an_invalid_message_is_recorded_and_acknowledged(client: TestClient, ser
     bad = request("a")
     _, attributes = encode("ns", [bad], "")
     assert client.post("/", json=_envelope(b"not json", attributes)).status_code == 204
-    known = status_of(services.memories, bad.request_id)
-    assert known.state is IngestState.FAILED
-    assert known.error and "message data must be JSON" in known.error
+    ingest_status = status_of(services.memories, bad.request_id)
+    assert ingest_status.state is IngestState.FAILED
+    assert ingest_status.error and "message data must be JSON" in ingest_status.error
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"message": 5}'])
@@ -149,8 +149,8 @@ def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
     data["memories"].append(bad)
     for _ in range(20):
         assert client.post("/", json=_envelope(json.dumps(data).encode(), {"namespace": "ns"})).status_code == 204
-    told = [json.loads(outcome.encode()[0]) for outcome in services.outcome_topic.told]
-    assert sorted((one["state"], one["key"], one["message_id"]) for one in told) == [
+    reports = [json.loads(outcome.encode()[0]) for outcome in services.outcome_topic.told]
+    assert sorted((report["state"], report["key"], report["message_id"]) for report in reports) == [
         ("failed", None, "1"),
         ("stored", "4711", "1"),
     ]
@@ -203,9 +203,9 @@ def test_a_bug_in_the_dead_letter_function_loses_no_message(
 def test_a_publisher_s_attribute_eventtype_does_not_turn_the_message_into_an_object_event(
     last: TestClient, services: FakeServices
 ) -> None:
-    data, attributes = encode("ns", [one := request("a")], "")
+    data, attributes = encode("ns", [ingest_request := request("a")], "")
     assert last.post("/", json=_envelope(data, {**attributes, "eventType": "ticket.created"})).status_code == 204
-    assert status_of(services.memories, one.request_id).state is IngestState.STORED
+    assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED
 
 
 PERMANENT = [
@@ -215,45 +215,45 @@ PERMANENT = [
 ]
 
 
-@pytest.mark.parametrize("fault", PERMANENT, ids=[type(one).__name__ for one in PERMANENT])
+@pytest.mark.parametrize("fault", PERMANENT, ids=[type(error).__name__ for error in PERMANENT])
 def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_stored_afterwards(
     last: TestClient, services: FakeServices, fault: MnemosyneError
 ) -> None:
-    one = request("a")
-    body = _envelope(*encode("ns", [one], ""))
+    ingest_request = request("a")
+    body = _envelope(*encode("ns", [ingest_request], ""))
     services.embedder.fault = fault
     for _ in range(30):
         assert last.post("/", json=body).status_code == 503
-    known = status_of(services.memories, one.request_id)
-    assert (known.state, known.error, known.attempts) == (IngestState.QUEUED, str(fault), 30)
+    ingest_status = status_of(services.memories, ingest_request.request_id)
+    assert (ingest_status.state, ingest_status.error, ingest_status.attempts) == (IngestState.QUEUED, str(fault), 30)
     services.embedder.fault = None
     assert last.post("/", json=body).status_code == 204
-    assert status_of(services.memories, one.request_id).state is IngestState.STORED
+    assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED
     assert list(services.memories.dead_letters(100)) == []
 
 
 def test_a_message_that_fails_while_the_services_work_is_dead_lettered_with_its_cause(
     last: TestClient, services: FakeServices
 ) -> None:
-    body = _envelope(*encode("ns", [one := request("a")], ""))
+    body = _envelope(*encode("ns", [ingest_request := request("a")], ""))
     services.embedder.fault = Unavailable("the service is away")
     assert last.post("/", json=body).status_code == 503
     services.embedder.fault = ItemUnavailable("the model fails at this text")
     assert [last.post("/", json=body).status_code for _ in range(2)] == [503, 204]
     (dead_letter,) = services.memories.dead_letters(100)
     assert dead_letter.cause == "the model fails at this text"
-    assert status_of(services.memories, one.request_id).state is IngestState.DEAD_LETTERED
+    assert status_of(services.memories, ingest_request.request_id).state is IngestState.DEAD_LETTERED
 
 
-@pytest.mark.parametrize(("days", "kept"), [(5.9, 0), (6.1, 1)])
+@pytest.mark.parametrize(("days", "kept_count"), [(5.9, 0), (6.1, 1)])
 def test_during_a_fault_a_message_is_kept_as_a_dead_letter_only_on_the_last_day_of_its_retention(
-    last: TestClient, services: FakeServices, days: float, kept: int
+    last: TestClient, services: FakeServices, days: float, kept_count: int
 ) -> None:
     services.embedder.fault = Broken("the service refuses us", next_step="grant the right")
     body = _envelope(*encode("ns", [request("a")], ""))
     body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=days)).isoformat()
-    assert last.post("/", json=body).status_code == (204 if kept else 503)
-    assert len(services.memories.dead_letters(100)) == kept
+    assert last.post("/", json=body).status_code == (204 if kept_count else 503)
+    assert len(services.memories.dead_letters(100)) == kept_count
 
 
 def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
@@ -261,7 +261,7 @@ def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
 ) -> None:
     services.embedder.fault = Broken("the service refuses us", next_step="grant the right", detail="answered 403")
     client.post("/", json=_envelope(*encode("ns", [request("a")], "")))
-    (record,) = [one for one in caplog.records if one.msg == "operator_needed"]
+    (record,) = [log_record for log_record in caplog.records if log_record.msg == "operator_needed"]
     assert record.levelname == "ERROR"
     assert record.fields["next_step"] == "grant the right"  # type: ignore[attr-defined]
     assert record.fields["error"] == "the service refuses us: grant the right (answered 403)"  # type: ignore[attr-defined]

@@ -114,8 +114,8 @@ def test_the_command_line_raises_the_error_of_the_code_whatever_the_message(
 ) -> None:  # fmt: skip
     _raise_from_every_read(services, error, monkeypatch)
 
-    def answer(asked: httpx2.Request) -> httpx2.Response:
-        body = client.post("/mcp", json=json.loads(asked.content)).content
+    def answer(http_request: httpx2.Request) -> httpx2.Response:
+        body = client.post("/mcp", json=json.loads(http_request.content)).content
         return httpx2.Response(200, content=body)
 
     command = tool_client.ToolClient("http://testserver/mcp")

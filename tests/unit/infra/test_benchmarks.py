@@ -26,10 +26,10 @@ def test_a_figure_reaches_its_goal_or_not(figure: Figure, reached: bool | None) 
 
 
 @pytest.mark.parametrize(
-    ("figure", "kept", "worse"), [(LESS, 1.3, True), (LESS, 1.4, False), (MORE, 1.6, True), (MORE, 1.4, False)]
+    ("figure", "baseline", "worse"), [(LESS, 1.3, True), (LESS, 1.4, False), (MORE, 1.6, True), (MORE, 1.4, False)]
 )
-def test_a_figure_worse_by_more_than_half_is_a_regression(figure: Figure, kept: float, worse: bool) -> None:
-    assert bool(regressions([figure], {figure.name: {"ratio": kept}})) is worse
+def test_a_figure_worse_by_more_than_half_is_a_regression(figure: Figure, baseline: float, worse: bool) -> None:
+    assert bool(regressions([figure], {figure.name: {"ratio": baseline}})) is worse
 
 
 def test_a_figure_without_a_recorded_value_is_not_a_regression() -> None:

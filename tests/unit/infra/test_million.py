@@ -28,10 +28,10 @@ FIGURES = {
 
 def test_the_batches_have_each_memory_of_each_namespace_once() -> None:
     batches = plan(2_000)
-    stored = Counter(
+    counts = Counter(
         (batch.namespace, n) for batch in batches for n in range(batch.first, batch.first + batch.memories)
     )
-    assert stored == Counter((name, n) for name, memories in namespaces(2_000).items() for n in range(memories))
+    assert counts == Counter((name, n) for name, memories in namespaces(2_000).items() for n in range(memories))
     assert [batch.number for batch in batches] == list(range(len(batches)))
 
 
@@ -43,8 +43,8 @@ def test_a_million_memories_have_namespaces_of_ten_thousand_and_of_one_thousand(
 def test_a_continued_run_stores_the_same_memories() -> None:
     assert plan(2_000) == plan(2_000)
     first, again = (requests(Batch(0, "large", 250, 250), CORPUS) for _ in range(2))
-    assert [one.content_hash for one in first] == [one.content_hash for one in again]
-    assert len({one.content_hash for one in first}) == 250
+    assert [item.content_hash for item in first] == [item.content_hash for item in again]
+    assert len({item.content_hash for item in first}) == 250
 
 
 def test_long_memories_have_chunks_and_only_one_namespace_has_sessions() -> None:

@@ -32,7 +32,7 @@ def _recorded(question: str, relevant: str) -> dict[str, object]:
 
 def _write(file: Path, recorded: dict[str, object]) -> None:
     vector = base64.b64encode(np.ones(4, dtype=np.float16).tobytes()).decode()
-    memories = {one: (name, vector) for one, name in (("a", "first"), ("b", "second"), ("c", "third"))}
+    memories = {memory_id: (name, vector) for memory_id, name in (("a", "first"), ("b", "second"), ("c", "third"))}
     with gzip.open(file, "wt") as lines:
         lines.write(json.dumps(recorded) + "\n")
         lines.write(json.dumps({"collection": recorded["collection"], "memories": memories}) + "\n")

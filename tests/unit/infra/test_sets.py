@@ -17,13 +17,13 @@ _WORD = re.compile(r"[a-z]{4,}")
 
 
 @functools.cache
-def _made(make: Callable[[], Collection]) -> Collection:
+def _collection(make: Callable[[], Collection]) -> Collection:
     return make()
 
 
 @pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
 def collection(request: pytest.FixtureRequest) -> Collection:
-    return _made(request.param)
+    return _collection(request.param)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def collection(request: pytest.FixtureRequest) -> Collection:
 def test_a_set_has_its_documented_size(
     make: Callable[[], Collection], memories: int, questions: int, unanswerable: int, changes: int
 ) -> None:
-    made = _made(make)
-    assert len(made.documents) >= memories
-    assert len(made.answerable) >= questions
-    assert len(made.unanswerable) >= unanswerable
-    assert len(made.changes) >= changes
+    generated = _collection(make)
+    assert len(generated.documents) >= memories
+    assert len(generated.answerable) >= questions
+    assert len(generated.unanswerable) >= unanswerable
+    assert len(generated.changes) >= changes
 
 
 def test_every_relevant_memory_exists(collection: Collection) -> None:
@@ -51,18 +51,18 @@ def test_every_relevant_memory_exists(collection: Collection) -> None:
 
 
 def test_a_changed_fact_is_stated_after_the_earlier_one(collection: Collection) -> None:
-    times = {name: one["timestamp"] for name, one in collection.documents.items()}
+    times = {name: document["timestamp"] for name, document in collection.documents.items()}
     assert all(times[earlier] < times[later] for earlier, later in collection.changes)
 
 
 def test_a_set_is_the_same_each_time() -> None:
-    assert short_facts() == _made(short_facts)
-    assert assistant_logs() == _made(assistant_logs)
-    assert short_requests() == _made(short_requests)
+    assert short_facts() == _collection(short_facts)
+    assert assistant_logs() == _collection(assistant_logs)
+    assert short_requests() == _collection(short_requests)
 
 
 def test_in_short_requests_people_write_short_messages_and_the_assistant_answers_at_length() -> None:
-    texts = [one["text"] for one in _made(short_requests).documents.values()]
+    texts = [document["text"] for document in _collection(short_requests).documents.values()]
     requests = [len(text.split()) for text in texts if not text.startswith("Assistant: ")]
     answers = [len(text.split()) for text in texts if text.startswith("Assistant: ")]
     assert 20 <= statistics.median(requests) <= 40
@@ -70,16 +70,18 @@ def test_in_short_requests_people_write_short_messages_and_the_assistant_answers
 
 
 def test_in_short_requests_most_evidence_is_in_the_messages_of_people() -> None:
-    made = _made(short_requests)
-    evidence = [made.documents[name]["text"] for question in made.answerable for name in question.relevant]
+    generated = _collection(short_requests)
+    evidence = [generated.documents[name]["text"] for question in generated.answerable for name in question.relevant]
     assert sum(text.startswith("Assistant: ") for text in evidence) <= 0.1 * len(evidence)
 
 
 def test_the_median_question_shares_at_most_half_of_its_words_with_its_memory() -> None:
-    made = _made(short_facts)
+    generated = _collection(short_facts)
     shares = []
-    for question in made.answerable:
+    for question in generated.answerable:
         words = set(_WORD.findall(question.text.lower()))
-        evidence = {word for name in question.relevant for word in _WORD.findall(made.documents[name]["text"].lower())}
+        evidence = {
+            word for name in question.relevant for word in _WORD.findall(generated.documents[name]["text"].lower())
+        }
         shares.append(len(words & evidence) / len(words))
     assert sorted(shares)[len(shares) // 2] <= 0.5

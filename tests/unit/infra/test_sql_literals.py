@@ -10,7 +10,7 @@ IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connection
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ('connection.run(f"SELECT {x}")', "run takes a constant statement"),
         ('connection.run("SELECT " + x)', "run takes a constant statement"),
@@ -27,12 +27,12 @@ IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connection
     ],
 )
 def test_an_sql_statement_that_is_not_constant_or_a_row_read_by_position_is_refused(
-    tmp_path: Path, body: str, said: str
+    tmp_path: Path, body: str, message: str
 ) -> None:
     module = tmp_path / "module.py"
     module.write_text(IMPORTS + body + "\n")
     (problem,) = problems(module, [tmp_path])
-    assert said in problem
+    assert message in problem
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_an_imported_sql_statement_must_be_a_constant_of_its_module(tmp_path: Pa
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "statements.py").write_text('GOOD: Final = "SELECT 1"\nBAD = "SELECT 2"\n')
     module = tmp_path / "module.py"
-    called = "connection.run(statements.GOOD)\nconnection.run(statements.BAD)\n"
-    module.write_text(f"{IMPORTS}from package import statements\n{called}")
+    code = "connection.run(statements.GOOD)\nconnection.run(statements.BAD)\n"
+    module.write_text(f"{IMPORTS}from package import statements\n{code}")
     (problem,) = problems(module, [tmp_path])
     assert "statements.BAD" in problem

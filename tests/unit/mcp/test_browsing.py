@@ -55,10 +55,10 @@ def test_a_list_may_leave_out_superseded_memories(services: FakeServices, order:
 
 
 def test_a_memory_is_read_with_its_neighbours_in_the_session(services: FakeServices) -> None:
-    made = [request(f"turn {n}", session="chat 1", timestamp=NOW + timedelta(minutes=n)) for n in range(9)]
-    outcomes = store(services.memories, *made)
+    requests = [request(f"turn {n}", session="chat 1", timestamp=NOW + timedelta(minutes=n)) for n in range(9)]
+    outcomes = store(services.memories, *requests)
     store_content(services.memories, "turn 4 of another session", session="chat 2", timestamp=NOW)
-    fifth = outcomes[made[4].request_id].memory_id
+    fifth = outcomes[requests[4].request_id].memory_id
     around = answer_of(services, "get_memory", id=str(fifth), neighbours=True)["session_memories"]
     assert (around["count"], around["position"]) == (9, 5)
     assert [memory["title"] for memory in around["before"]] == ["turn 1", "turn 2", "turn 3"]
@@ -76,12 +76,12 @@ def test_a_memory_is_read_without_neighbours_by_default(services: FakeServices) 
 
 
 def test_a_neighbour_without_a_title_is_shown_by_its_first_whole_words(services: FakeServices) -> None:
-    made = [
+    requests = [
         request("The label printer on floor two moved to the new office.", session="chat", timestamp=NOW),
         request("reply", session="chat", timestamp=NOW + timedelta(minutes=1)),
     ]
-    outcomes = store(services.memories_of("ns"), *made)
-    reply = outcomes[made[1].request_id].memory_id
+    outcomes = store(services.memories_of("ns"), *requests)
+    reply = outcomes[requests[1].request_id].memory_id
     (before,) = answer_of(services, "get_memory", id=str(reply), neighbours=True)["session_memories"]["before"]
     assert before["title"] == "The label printer on floor two moved to the new…"
 

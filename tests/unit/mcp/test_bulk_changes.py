@@ -32,13 +32,13 @@ def _tags(services: FakeServices, memory_id: UUID) -> tuple[str, ...]:
 
 
 def test_several_memories_are_deleted_at_once(services: FakeServices) -> None:
-    tea, cake, kept = store_contents(services.memories, "tea", "cake", "bread")
+    tea, cake, bread = store_contents(services.memories, "tea", "cake", "bread")
     unknown = new_id()
     answer = answer_of(services, "delete_memory", ids=[str(tea), str(unknown), str(cake)])
     assert answer["deleted"] == 2
     assert set(answer["ids"]) == {str(tea), str(cake)}
     assert answer["missing"] == [str(unknown)]
-    assert [memory.id for memory in list_memories(services.memories)] == [kept]
+    assert [memory.id for memory in list_memories(services.memories)] == [bread]
 
 
 @pytest.mark.parametrize("deleted", [[1], [2], [1, 2], [2, 1], [0, 2]])
@@ -49,8 +49,8 @@ def test_an_older_version_stays_hidden_when_newer_ones_are_deleted(services: Fak
     answer_of(services, "delete_memory", ids=[str(versions[index]) for index in deleted])
     current = services.memories.list(Filters(), 10)
     assert [memory.id for memory in current] == [versions[3]]
-    left = [memory for memory in list_memories(services.memories) if memory.id != versions[3]]
-    assert {memory.superseded_by for memory in left} <= set(versions)
+    remaining = [memory for memory in list_memories(services.memories) if memory.id != versions[3]]
+    assert {memory.superseded_by for memory in remaining} <= set(versions)
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_a_tag_is_renamed_in_all_memories_over_several_calls(
 ) -> None:
     monkeypatch.setattr(manage, "TAGGED_AT_ONCE", 2)
     both = store_content(services.memories, "both", tags=("tea", "Getränke"))
-    others = store_contents(services.memories, "a", "b", "c", tags=("Tea", "x"))
+    ids = store_contents(services.memories, "a", "b", "c", tags=("Tea", "x"))
     answer = answer_of(services, "change_tag", tag="TEA", to="Getränke")
     assert answer == {"changed": 2, "remaining": 2}
     while answer["remaining"]:
         answer = answer_of(services, "change_tag", tag="TEA", to="Getränke")
     assert _tags(services, both) == ("Getränke",)
-    assert {_tags(services, memory_id) for memory_id in others} == {("x", "Getränke")}
+    assert {_tags(services, memory_id) for memory_id in ids} == {("x", "Getränke")}
 
 
 def test_the_case_of_a_tag_can_be_changed(services: FakeServices) -> None:

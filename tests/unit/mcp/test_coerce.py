@@ -27,8 +27,8 @@ def _schemas(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node
         for name, inner in node.items():
-            for one in inner.values() if name == "properties" else [inner]:
-                yield from _schemas(one)
+            for inner_schema in inner.values() if name == "properties" else [inner]:
+                yield from _schemas(inner_schema)
 
 
 def _read(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_tool_schemas_use_only_keywords_of_json_schema(tool: Tool[Any]) -> None:
     for schema in (tool.listing.input_schema, tool.listing.output_schema):
         assert schema
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert {word for one in _schemas(schema) for word in one} <= WORDS
+        assert {word for inner_schema in _schemas(schema) for word in inner_schema} <= WORDS
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -50,14 +50,14 @@ def test_the_gemini_library_accepts_the_argument_schemas(tool: Tool[Any]) -> Non
     properties = declarations[0].parameters.properties or {}
     assert set(properties) == set(tool.listing.input_schema["properties"])
     required = tool.listing.input_schema.get("required", ())
-    assert {name for name, one in properties.items() if not one.nullable} == set(required)
+    assert {name for name, parameter in properties.items() if not parameter.nullable} == set(required)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_an_optional_argument_may_be_null(tool: Tool[Any]) -> None:
     for schema in _schemas(tool.schema):
-        for name, one in schema.get("properties", {}).items():
-            assert ("null" in one["type"]) is (name not in schema.get("required", ())), name
+        for name, parameter in schema.get("properties", {}).items():
+            assert ("null" in parameter["type"]) is (name not in schema.get("required", ())), name
 
 
 @pytest.mark.parametrize("empty", [None, "", []])
@@ -69,8 +69,8 @@ def test_an_empty_optional_argument_is_treated_as_absent(empty: object) -> None:
 
 
 def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> None:
-    said = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
-    assert said == "content must have at least 1 character, got 0"
+    message = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
+    assert message == "content must have at least 1 character, got 0"
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: 
 def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
     values: list[object] = ["", [], "x"]
     for value in values:
-        said = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
-        assert "flavour is not an argument of memory_search" in said
+        message = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
+        assert "flavour is not an argument of memory_search" in message
 
 
 def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices) -> None:

@@ -16,7 +16,7 @@ SEARCHING = ["memory_search", "retrieve_memories"]
 
 
 @pytest.fixture
-def stored(services: FakeServices) -> FakeServices:
+def services_with_memories(services: FakeServices) -> FakeServices:
     store_contents(
         services.memories,
         "The oolong is on shelf 7.",
@@ -37,9 +37,9 @@ def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
     [("The oolong is on shelf 7", "strong"), ("cars are fast", "strong"), (UNRELATED, "weak"), ("velvet", "weak")],
 )
 def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
-    stored: FakeServices, name: str, query: str, best: str
+    services_with_memories: FakeServices, name: str, query: str, best: str
 ) -> None:
-    result = call_tool(stored, name, query=query)
+    result = call_tool(services_with_memories, name, query=query)
     assert result.structured_content
     hits = result.structured_content["memories"]
     assert max((hit["confidence"] for hit in hits), key=ORDER.index) == best
@@ -49,19 +49,21 @@ def test_each_hit_has_its_confidence_in_the_record_and_in_its_heading(
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize(("query", "noted"), [(UNRELATED, True), ("a quorum", True), ("oolong shelf", False)])
-def test_an_answer_notes_that_no_hit_is_close(stored: FakeServices, name: str, query: str, noted: bool) -> None:
-    found = answer_of(stored, name, query=query)
-    assert found["memories"]
-    assert found.get("nothing_close") == (NOTHING_CLOSE if noted else None)
-    assert (NOTHING_CLOSE in _notes(stored, name, query=query)) is noted
+def test_an_answer_notes_that_no_hit_is_close(
+    services_with_memories: FakeServices, name: str, query: str, noted: bool
+) -> None:
+    answer = answer_of(services_with_memories, name, query=query)
+    assert answer["memories"]
+    assert answer.get("nothing_close") == (NOTHING_CLOSE if noted else None)
+    assert (NOTHING_CLOSE in _notes(services_with_memories, name, query=query)) is noted
 
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize("minimum", ORDER)
-def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, name: str, minimum: str) -> None:
-    asked = {"query": "The oolong is on shelf 7.", "limit": 10}
-    every = answer_of(stored, name, **asked)["memories"]
-    close = answer_of(stored, name, **asked, min_confidence=minimum)["memories"]
+def test_a_minimum_leaves_out_less_close_hits(services_with_memories: FakeServices, name: str, minimum: str) -> None:
+    arguments = {"query": "The oolong is on shelf 7.", "limit": 10}
+    every = answer_of(services_with_memories, name, **arguments)["memories"]
+    close = answer_of(services_with_memories, name, **arguments, min_confidence=minimum)["memories"]
     assert close == [hit for hit in every if ORDER.index(hit["confidence"]) >= ORDER.index(minimum)]
     assert close
 
@@ -76,13 +78,13 @@ def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, name: str, m
     ],
 )
 def test_an_answer_without_hits_says_how_many_the_minimum_confidence_left_out(
-    stored: FakeServices, name: str, minimum: str, limit: int, noted: str
+    services_with_memories: FakeServices, name: str, minimum: str, limit: int, noted: str
 ) -> None:
-    asked = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
-    found = answer_of(stored, name, **asked)
-    assert found["memories"] == []
-    assert found["nothing_close"] == f"{noted} Search without it to see all."
-    assert found["nothing_close"] in _notes(stored, name, **asked)
+    arguments = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
+    answer = answer_of(services_with_memories, name, **arguments)
+    assert answer["memories"] == []
+    assert answer["nothing_close"] == f"{noted} Search without it to see all."
+    assert answer["nothing_close"] in _notes(services_with_memories, name, **arguments)
 
 
 def test_an_empty_namespace_gives_no_note_about_the_minimum_confidence(services: FakeServices) -> None:
@@ -93,29 +95,32 @@ def test_an_empty_namespace_gives_no_note_about_the_minimum_confidence(services:
     ("query", "confidence"), [(None, None), ("shelf 7", "strong")], ids=["without a query", "exact"]
 )
 def test_a_list_by_time_has_no_confidence_and_a_literal_match_is_strong(
-    stored: FakeServices, query: str | None, confidence: str | None
+    services_with_memories: FakeServices, query: str | None, confidence: str | None
 ) -> None:
-    asked = {"query": query, "mode": "exact", "min_confidence": "strong", "after": "2020-01-01"}
-    hits = answer_of(stored, "memory_search", **asked)["memories"]
+    arguments = {"query": query, "mode": "exact", "min_confidence": "strong", "after": "2020-01-01"}
+    hits = answer_of(services_with_memories, "memory_search", **arguments)["memories"]
     assert hits and {hit.get("confidence") for hit in hits} == {confidence}
 
 
-def test_without_vectors_the_words_determine_the_confidence(stored: FakeServices) -> None:
-    stored.embedder.away = True
-    hits = answer_of(stored, "memory_search", query="oolong shelf")["memories"]
+def test_without_vectors_the_words_determine_the_confidence(services_with_memories: FakeServices) -> None:
+    services_with_memories.embedder.away = True
+    hits = answer_of(services_with_memories, "memory_search", query="oolong shelf")["memories"]
     assert hits[0]["confidence"] == "strong"
 
 
 @pytest.mark.parametrize("name", SEARCHING)
 @pytest.mark.parametrize("value", ["certain", "STRONGEST", "0.5"])
-def test_an_unknown_minimum_is_refused_with_the_known_ones(stored: FakeServices, name: str, value: str) -> None:
-    message = error_of(stored, name, query="tea", min_confidence=value)
+def test_an_unknown_minimum_is_refused_with_the_known_ones(
+    services_with_memories: FakeServices, name: str, value: str
+) -> None:
+    message = error_of(services_with_memories, name, query="tea", min_confidence=value)
     assert message == f"min_confidence must be one of 'weak', 'related' or 'strong', got {json.dumps(value)}"
 
 
-def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(stored: FakeServices) -> None:
+def test_the_search_tool_for_chatgpt_has_confidences_and_the_note(services_with_memories: FakeServices) -> None:
     near, far = (
-        json.loads(text_of(call_tool(stored, "search", query=query))) for query in ("cars are fast", UNRELATED)
+        json.loads(text_of(call_tool(services_with_memories, "search", query=query)))
+        for query in ("cars are fast", UNRELATED)
     )
     assert near["results"][0]["confidence"] == "strong" and NOTHING_CLOSE not in near["note"]
     assert {result["confidence"] for result in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]

@@ -18,10 +18,10 @@ from tests.memories import status_of, store, store_contents
 from tests.tools import answer_of, error_of
 
 
-def _given_up(services: FakeServices, one: IngestRequest) -> None:
-    data, attributes = encode("ns", [one], "")
+def _given_up(services: FakeServices, ingest_request: IngestRequest) -> None:
+    data, attributes = encode("ns", [ingest_request], "")
     letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
-    dead_letters.give_up(letter, IngestMessage("ns", (one,)), memories=services.memories)
+    dead_letters.give_up(letter, IngestMessage("ns", (ingest_request,)), memories=services.memories)
 
 
 def test_agents_do_not_see_the_console_s_tools() -> None:
@@ -41,14 +41,14 @@ def test_only_operators_read_the_audit_trail_forget_memories_and_redrive_and_dro
 
 
 def test_a_redriven_dead_letter_is_published_unchanged(services: FakeServices) -> None:
-    one = request("tea")
-    _given_up(services, one)
-    (shown,) = answer_of(services, "list_dead_letters")["dead_letters"]
-    assert (shown["message_id"], shown["cause"]) == ("7", "away")
-    assert answer_of(services, "redrive", message_id="7")["request_ids"] == [str(one.request_id)]
+    ingest_request = request("tea")
+    _given_up(services, ingest_request)
+    (letter,) = answer_of(services, "list_dead_letters")["dead_letters"]
+    assert (letter["message_id"], letter["cause"]) == ("7", "away")
+    assert answer_of(services, "redrive", message_id="7")["request_ids"] == [str(ingest_request.request_id)]
     assert services.queue.published[0][1][0].content == "tea"
     assert "redriven_at" in answer_of(services, "list_dead_letters")["dead_letters"][0]
-    assert status_of(services.memories, one.request_id).state is IngestState.QUEUED
+    assert status_of(services.memories, ingest_request.request_id).state is IngestState.QUEUED
 
 
 def test_a_redriven_dead_letter_cannot_be_redriven_again(services: FakeServices) -> None:
@@ -97,7 +97,7 @@ def test_a_redrive_needs_exactly_one_dead_letter_or_cause(services: FakeServices
 
 
 @pytest.mark.parametrize(
-    ("arguments", "left"),
+    ("arguments", "remaining"),
     [
         ({"cause": "quota"}, ["3"]),
         ({"message_ids": ["1", "3"]}, ["2"]),
@@ -107,13 +107,13 @@ def test_a_redrive_needs_exactly_one_dead_letter_or_cause(services: FakeServices
     ],
 )
 def test_dead_letters_are_dropped_by_cause_id_and_age_and_a_dry_run_counts_them(
-    services: FakeServices, arguments: dict[str, Any], left: list[str]
+    services: FakeServices, arguments: dict[str, Any], remaining: list[str]
 ) -> None:
     _keep(services, ("1", "quota of 1"), ("2", "quota of 2"), ("3", "other"))
     dry = answer_of(services, "drop_dead_letters", **arguments, dry_run=True)
     assert (dry["dropped"], len(services.memories.dead_letters(10))) == (0, 3)
-    assert answer_of(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
-    assert sorted(letter.message_id for letter in services.memories.dead_letters(10)) == left
+    assert answer_of(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(remaining)
+    assert sorted(letter.message_id for letter in services.memories.dead_letters(10)) == remaining
 
 
 @pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])
@@ -126,12 +126,12 @@ def test_dropping_dead_letters_needs_a_selection(services: FakeServices, argumen
 def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
     for n in range(3):
         store(services.memories, request(f"memory {n}"))
-    seen, cursor = [], None
+    seen_ids, cursor = [], None
     for _ in range(3):
         page = answer_of(services, "list_requests", limit=1, cursor=cursor)
-        seen += [one["request_id"] for one in page["requests"]]
+        seen_ids += [request["request_id"] for request in page["requests"]]
         cursor = page["next_cursor"]
-    assert len(set(seen)) == 3 and cursor is None
+    assert len(set(seen_ids)) == 3 and cursor is None
 
 
 @pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "list_audit", "export_memories"])
@@ -159,7 +159,7 @@ def test_an_imported_part_of_a_file_has_an_outcome_for_each_line(services: FakeS
     assert answer["request_ids"] == [first["request_id"]]
     assert (second["line"], second["error"].startswith("a line must be JSON")) == (102, True)
     assert "timestamp" in third["error"]
-    assert [one.content for one in services.queue.published[0][1]] == ["Ada prefers tea."]
+    assert [ingest_request.content for ingest_request in services.queue.published[0][1]] == ["Ada prefers tea."]
 
 
 def test_a_line_that_fails_is_listed_among_the_requests_under_its_line(services: FakeServices) -> None:
@@ -169,7 +169,10 @@ def test_a_line_that_fails_is_listed_among_the_requests_under_its_line(services:
     ((data, attributes),) = services.queue.messages
     message = decode(Published(message_id="", data=data, attributes=attributes))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
-    outcomes = {one.external_id: (one.state, one.error) for one in services.memories.ingest_requests(None, 10)}
+    outcomes = {
+        ingest_request.external_id: (ingest_request.state, ingest_request.error)
+        for ingest_request in services.memories.ingest_requests(None, 10)
+    }
     assert outcomes == {
         ExternalId("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
         ExternalId("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),
@@ -226,11 +229,11 @@ def test_a_part_of_long_prose_is_accepted(services: FakeServices) -> None:
 
 
 def test_an_imported_export_returns_the_supersession_and_tags_to_restore(services: FakeServices) -> None:
-    told = {
+    expected = {
         "content": "TAGS: seen\nTea.", "timestamp": "2026-05-01T00:00:00Z", "tags": ["tea"], "content_hash": "0" * 64,
         "superseded_by_hash": "1" * 64,
     }  # fmt: skip
-    (item,) = answer_of(services, "import_memories", name="a.jsonl", text=json.dumps(told))["items"]
+    (item,) = answer_of(services, "import_memories", name="a.jsonl", text=json.dumps(expected))["items"]
     assert (item["superseded_by_hash"], item["tags"]) == ("1" * 64, ["tea"])
 
 
@@ -244,7 +247,7 @@ def test_a_timeline_returns_the_window_that_it_counted(services: FakeServices) -
 def test_a_history_names_memories_with_nearly_the_same_content(services: FakeServices) -> None:
     first, second = store_contents(services.memories, "Ada likes tea", "tea likes Ada")
     answer = answer_of(services, "memory_history", id=str(first))
-    assert [one["id"] for one in answer["similar"]] == [str(second)]
+    assert [memory["id"] for memory in answer["similar"]] == [str(second)]
     assert error_of(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
 
 

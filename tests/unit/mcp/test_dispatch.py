@@ -48,7 +48,7 @@ def test_a_null_argument_is_treated_as_absent() -> None:
 def test_the_text_of_retrieve_memories_has_a_heading_and_the_content(services: FakeServices) -> None:
     store_contents(services.memories, "tea is good", "cars are fast")
     result = call_tool(services, "retrieve_memories", query="tea", limit=1)
-    (memory,) = (one for one in list_memories(services.memories) if one.title == "tea is good")
+    (memory,) = (list_memory for list_memory in list_memories(services.memories) if list_memory.title == "tea is good")
     assert text_of(result) == f"--- [{memory.id}] [2026-05-20] [strong] ---\ntea is good\n"
 
 
@@ -103,9 +103,9 @@ def test_a_deletion_names_the_memories_that_stay_superseded_and_how_to_restore_o
     deleted = call_tool(services, "delete_memory", id=ids["shelf 9"])
     older_ids = [ids["shelf 7"], ids["shelf 8"]]
     assert deleted.structured_content and deleted.structured_content["still_superseded"] == older_ids
-    said = " ".join(block.text for block in deleted.content if block.type == "text")
-    assert all(id_ in said for id_ in older_ids)
-    assert 'superseded_by "none" brings one back' in said
+    text = " ".join(block.text for block in deleted.content if block.type == "text")
+    assert all(id_ in text for id_ in older_ids)
+    assert 'superseded_by "none" brings one back' in text
 
 
 def test_a_status_request_needs_exactly_one_of_its_two_arguments() -> None:
@@ -113,14 +113,14 @@ def test_a_status_request_needs_exactly_one_of_its_two_arguments() -> None:
 
 
 def test_the_status_of_a_single_new_memory_names_similar_memories(services: FakeServices) -> None:
-    known = store_content(services.memories, "Ada likes tea.")
+    memory_id = store_content(services.memories, "Ada likes tea.")
     again = request("Ada likes tea")
     store(services.memories, again)
     alone = call_tool(services, "ingest_status", request_id=str(again.request_id)).structured_content
     ids = [str(again.request_id), str(new_id())]
     together = call_tool(services, "ingest_status", request_ids=ids).structured_content
     assert alone and together
-    assert alone["requests"][0]["similar"] == [{"id": str(known), "title": "Ada likes tea."}]
+    assert alone["requests"][0]["similar"] == [{"id": str(memory_id), "title": "Ada likes tea."}]
     assert "similar" not in together["requests"][0], "only a single request names similar memories"
 
 

@@ -12,8 +12,15 @@ from mnemosyne.mcp.record import SearchHit
 
 
 def _hit(content: str, **fields: Any) -> SearchHit:
-    given = {"title": content[:50], "tags": (), "metadata": {}, "relevance": 1.0, "quality": 0.5, "score": 1.0} | fields
-    return SearchHit(id=new_id(), timestamp=datetime(2026, 5, 20, tzinfo=UTC), content=content, **given)
+    values = {
+        "title": content[:50],
+        "tags": (),
+        "metadata": {},
+        "relevance": 1.0,
+        "quality": 0.5,
+        "score": 1.0,
+    } | fields
+    return SearchHit(id=new_id(), timestamp=datetime(2026, 5, 20, tzinfo=UTC), content=content, **values)
 
 
 def test_a_short_content_is_complete_below_its_id_and_date() -> None:
@@ -33,11 +40,11 @@ def test_each_of_many_hits_has_220_characters() -> None:
 
 def test_a_passage_is_taken_from_the_place_of_the_query_in_the_content() -> None:
     content = f"{'beginning ' * 50}the zeppelin left at dawn{' end' * 500}"
-    shown = hits.passage(content, "when did the ZEPPELIN leave?", 300)
-    assert shown.startswith("beginning beginning")
-    assert "the zeppelin left at dawn" in shown
-    assert len(shown) <= 310
-    assert shown.endswith(" …")
+    passage = hits.passage(content, "when did the ZEPPELIN leave?", 300)
+    assert passage.startswith("beginning beginning")
+    assert "the zeppelin left at dawn" in passage
+    assert len(passage) <= 310
+    assert passage.endswith(" …")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +73,7 @@ def test_no_hits_give_the_text_no_memories_found() -> None:
 
 
 def test_contents_are_cut_by_their_size_as_json() -> None:
-    made = hits.fitted([_hit("\x01" * 3_000, title="t"), _hit("tea")], 4_000)
-    assert sum(len(json.dumps(one.content)) for one in made) <= 4_000
-    assert [one.truncated for one in made] == [True, None]
-    assert made[1].content == "tea"
+    fitted = hits.fitted([_hit("\x01" * 3_000, title="t"), _hit("tea")], 4_000)
+    assert sum(len(json.dumps(hit.content)) for hit in fitted) <= 4_000
+    assert [hit.truncated for hit in fitted] == [True, None]
+    assert fitted[1].content == "tea"

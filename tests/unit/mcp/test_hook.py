@@ -24,8 +24,8 @@ def test_recalled_memories_are_added_to_the_context_of_the_prompt(services: Fake
 def test_memories_of_the_present_session_are_not_recalled(services: FakeServices) -> None:
     store_contents(services.memories, *(f"the oolong {n}" for n in range(200)), session="claude-code:1")
     store_contents(services.memories, "oolong is on shelf 7", session="claude-code:0")
-    told = _hook(services, prompt="the oolong", session="claude-code:1")["hookSpecificOutput"]["additionalContext"]
-    assert told.count("--- [") == 1 and "shelf 7" in told
+    context = _hook(services, prompt="the oolong", session="claude-code:1")["hookSpecificOutput"]["additionalContext"]
+    assert context.count("--- [") == 1 and "shelf 7" in context
 
 
 def test_without_memories_to_recall_the_output_is_empty(services: FakeServices) -> None:
@@ -42,8 +42,8 @@ def test_a_prompt_of_one_word_recalls_no_memories(services: FakeServices, prompt
 
 def test_a_prompt_of_any_length_is_answered_within_the_character_budget(services: FakeServices) -> None:
     store_contents(services.memories, *(f"tea {n} " + "x" * 90_000 for n in range(20)))
-    told = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
-    assert told.count("--- [") == 5 and len(told) < 3_500
+    context = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
+    assert context.count("--- [") == 5 and len(context) < 3_500
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_a_prompt_without_close_memories_gets_none(services: FakeServices, promp
 
 def test_weak_memories_are_not_added_to_close_ones(services: FakeServices) -> None:
     store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
-    told = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
-    assert told.count("--- [") == 1 and "oolong" in told
+    context = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
+    assert context.count("--- [") == 1 and "oolong" in context
 
 
 @pytest.mark.parametrize("session", ["claude-code:0", None, "claude-code:2"])
 def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeServices, session: str | None) -> None:
     store_contents(services.memories, "When does the zeppelin leave Friedrichshafen?", session="claude-code:0")
     store_contents(services.memories, "Yes, in June", session=session)
-    told = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
-    assert "Friedrichshafen" in told
-    assert ("Yes, in June" in told) is (session == "claude-code:0")
+    context = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
+    assert "Friedrichshafen" in context
+    assert ("Yes, in June" in context) is (session == "claude-code:0")
 
 
 @pytest.mark.parametrize("value", ["high", "0.5", "closest"])

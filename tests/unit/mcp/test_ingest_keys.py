@@ -51,30 +51,30 @@ def test_a_waiting_call_does_not_return_an_earlier_failure_of_the_same_version(s
     queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert _looked_up(services, queued) is None
     _fail(services)
-    told = _looked_up(services, queued)
-    assert told == {"status": "failed", "request_id": str(failed), "error": "no room"}
+    status = _looked_up(services, queued)
+    assert status == {"status": "failed", "request_id": str(failed), "error": "no room"}
 
 
 def test_a_waiting_call_returns_at_once_if_the_same_version_is_stored(services: FakeServices) -> None:
     call(INGEST_MEMORY, KEYED, CALLER, services)
-    ((_, (sent,)),) = services.queue.published
-    store(services.memories, sent)
-    told = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services))
-    assert told and told["status"] == "stored"
+    ((_, (published,)),) = services.queue.published
+    store(services.memories, published)
+    status = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services))
+    assert status and status["status"] == "stored"
 
 
 def test_the_first_waiting_call_for_a_version_returns_any_outcome(services: FakeServices) -> None:
     queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert queued.structured_content and set(queued.structured_content) == {"status", "request_id"}
     _fail(services)
-    told = _looked_up(services, queued)
-    assert told and told["status"] == "failed"
+    status = _looked_up(services, queued)
+    assert status and status["status"] == "failed"
 
 
 def test_a_key_without_a_source_is_refused() -> None:
     services = FakeServices()
-    given = {name: value for name, value in KEYED.items() if name != "source"}
-    assert error_of(services, "ingest_memory", **given) == "key needs a source: what it is unique in"
+    arguments = {name: value for name, value in KEYED.items() if name != "source"}
+    assert error_of(services, "ingest_memory", **arguments) == "key needs a source: what it is unique in"
     assert services.queue.published == []
 
 
@@ -111,6 +111,6 @@ def test_a_version_that_occurs_twice_in_a_batch_is_one_request() -> None:
 def test_two_contents_under_one_request_id_are_refused() -> None:
     named = {"content": "tea", "request_id": "0192f3a4-0000-7000-8000-000000000000"}
     services = FakeServices()
-    said = error_of(services, "ingest_memories", memories=[named, named | {"content": "coffee"}])
-    assert said.startswith("memories[1].request_id must be another one: an earlier memory has it; none of the")
+    message = error_of(services, "ingest_memories", memories=[named, named | {"content": "coffee"}])
+    assert message.startswith("memories[1].request_id must be another one: an earlier memory has it; none of the")
     assert services.queue.published == []

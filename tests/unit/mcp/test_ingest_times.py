@@ -15,13 +15,13 @@ def _accepted(services: FakeServices, tool: str, **arguments: Any) -> list[str]:
 
 def _refused(tool: str, **arguments: Any) -> str:
     services = FakeServices()
-    said = error_of(services, tool, **arguments)
+    message = error_of(services, tool, **arguments)
     assert services.queue.published == []
-    return said
+    return message
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("arguments", "meant"),
     [
         ({}, NOW.isoformat()),
         ({"timestamp": ""}, NOW.isoformat()),
@@ -34,8 +34,8 @@ def _refused(tool: str, **arguments: Any) -> str:
         ({"timestamp": "2026-10-25T02:30", "timezone": "Europe/Berlin"}, "2026-10-25T00:30:00+00:00"),
     ],
 )
-def test_a_time_is_read_in_each_common_form_and_defaults_to_now(said: dict[str, Any], meant: str) -> None:
-    assert _accepted(FakeServices(), "ingest_memory", content="tea", **said) == [meant]
+def test_a_time_is_read_in_each_common_form_and_defaults_to_now(arguments: dict[str, Any], meant: str) -> None:
+    assert _accepted(FakeServices(), "ingest_memory", content="tea", **arguments) == [meant]
 
 
 def test_each_memory_of_a_batch_has_its_own_time() -> None:
@@ -46,10 +46,12 @@ def test_each_memory_of_a_batch_has_its_own_time() -> None:
     ]
 
 
-@pytest.mark.parametrize("said", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026", "now"])
-def test_an_invalid_time_is_refused_with_the_accepted_forms(said: str) -> None:
-    assert _refused("ingest_memory", content="tea", timestamp=said).startswith("timestamp must be")
-    memories = [{"content": "a"}, {"content": "b", "timestamp": said}]
+@pytest.mark.parametrize(
+    "time_text", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026", "now"]
+)
+def test_an_invalid_time_is_refused_with_the_accepted_forms(time_text: str) -> None:
+    assert _refused("ingest_memory", content="tea", timestamp=time_text).startswith("timestamp must be")
+    memories = [{"content": "a"}, {"content": "b", "timestamp": time_text}]
     assert _refused("ingest_memories", memories=memories).startswith("memories[1].timestamp must be")
 
 
@@ -58,5 +60,5 @@ def test_an_unknown_time_zone_is_refused_even_if_it_is_not_needed() -> None:
 
 
 def test_a_time_outside_the_years_1_to_9999_in_utc_is_refused() -> None:
-    said = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
-    assert said.startswith("timestamp must be between the years 1 and 9999")
+    message = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
+    assert message.startswith("timestamp must be between the years 1 and 9999")

@@ -47,8 +47,8 @@ def _requests(services: FakeServices, **arguments: Any) -> Sequence[dict[str, An
 def test_a_stored_request_has_its_client_and_first_words(services: FakeServices, named: dict[str, str]) -> None:
     _send(services, "ingest_memory", content="Ada prefers green tea to coffee.", timestamp="2026-05-20", **named)
     _deliver(services)
-    (stored,) = _requests(services)
-    assert (stored["client"], stored["first_words"]) == ("laptop", "Ada prefers green tea to coffee.")
+    (row,) = _requests(services)
+    assert (row["client"], row["first_words"]) == ("laptop", "Ada prefers green tea to coffee.")
 
 
 @pytest.mark.parametrize("named", [{}, {"source": "crm", "key": "7"}])
@@ -64,7 +64,10 @@ def test_an_imported_request_has_its_file_and_line(services: FakeServices) -> No
     text = '{"content": "one", "timestamp": "2026-05-20"}\nno JSON\n{"content": "two", "timestamp": "2026-05-20"}\n'
     _send(services, "import_memories", name="notes.jsonl", text=text, first_line=10)
     _deliver(services)
-    listed = {(one["import_name"], one["import_line"], one["state"], one["first_words"]) for one in _requests(services)}
+    listed = {
+        (request["import_name"], request["import_line"], request["state"], request["first_words"])
+        for request in _requests(services)
+    }
     assert listed == {
         ("notes.jsonl", 10, "stored", "one"),
         ("notes.jsonl", 11, "failed", None),
@@ -114,8 +117,8 @@ def test_a_request_stored_after_a_redrive_names_no_dead_letter(services: FakeSer
     _deliver(services, fails="away")
     answer_of(services, "redrive", message_id="0")
     _deliver(services)
-    (stored,) = _requests(services)
-    assert (stored["state"], stored["dead_letter"]) == ("stored", None)
+    (row,) = _requests(services)
+    assert (row["state"], row["dead_letter"]) == ("stored", None)
 
 
 def test_the_request_of_a_deleted_memory_shows_no_words(services: FakeServices) -> None:
@@ -123,8 +126,8 @@ def test_the_request_of_a_deleted_memory_shows_no_words(services: FakeServices) 
     _deliver(services, fails="away")
     answer_of(services, "redrive", message_id="0")
     _deliver(services)
-    (stored,) = _requests(services)
-    answer_of(services, "delete_memory", id=stored["memory_id"])
+    (row,) = _requests(services)
+    answer_of(services, "delete_memory", id=row["memory_id"])
     (deleted,) = _requests(services)
     assert (deleted["state"], deleted["first_words"]) == ("deleted", None)
 
@@ -141,8 +144,8 @@ def test_the_first_page_counts_the_requests_of_each_state(services: FakeServices
 
 
 def test_requests_of_other_publishers_are_listed_without_a_client(services: FakeServices) -> None:
-    made: IngestRequest = request("published to the topic")
-    services.queue.publish("ns", [made], Publisher())
+    ingest_request: IngestRequest = request("published to the topic")
+    services.queue.publish("ns", [ingest_request], Publisher())
     _deliver(services)
-    (stored,) = _requests(services)
-    assert (stored["client"], stored["first_words"]) == (None, "published to the topic")
+    (row,) = _requests(services)
+    assert (row["client"], row["first_words"]) == (None, "published to the topic")

@@ -25,16 +25,16 @@ def services(memories: PostgresMemories) -> FakeServices:
     return FakeServices(memories)
 
 
-def _contents(found: dict[str, Any]) -> list[str]:
-    return [memory["content"] for memory in found["memories"]]
+def _contents(answer: dict[str, Any]) -> list[str]:
+    return [memory["content"] for memory in answer["memories"]]
 
 
 def test_a_hit_names_its_session_and_each_search_tool_filters_by_session(services: FakeServices) -> None:
     parts = tuple(request(f"tea talk {n}", session="talk") for n in range(2))
     store(services.memories, *parts)
-    found = answer_of(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
-    assert {memory.get("session") for memory in found["memories"]} == {"talk", None}
-    assert all("session" not in memory for memory in found["memories"] if memory["content"].startswith("tea day"))
+    answer = answer_of(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
+    assert {memory.get("session") for memory in answer["memories"]} == {"talk", None}
+    assert all("session" not in memory for memory in answer["memories"] if memory["content"].startswith("tea day"))
     for name, arguments in (
         ("memory_search", {"query": "tea"}),
         ("memory_search", {}),
@@ -43,7 +43,7 @@ def test_a_hit_names_its_session_and_each_search_tool_filters_by_session(service
         assert {*_contents(answer_of(services, name, session="talk", **arguments))} == {"tea talk 0", "tea talk 1"}
     listed = answer_of(services, "list_memories", session="talk")
     assert {memory["title"] for memory in listed["memories"]} == {"tea talk 0", "tea talk 1"}
-    assert answer_of(services, "get_memory", id=found["memories"][0]["id"])["session"] == "talk"
+    assert answer_of(services, "get_memory", id=answer["memories"][0]["id"])["session"] == "talk"
 
 
 @pytest.mark.parametrize(
@@ -57,29 +57,34 @@ def test_a_hit_names_its_session_and_each_search_tool_filters_by_session(service
 def test_a_time_in_the_question_is_preferred_unless_a_time_filter_is_set(
     services: FakeServices, arguments: dict[str, Any], preferred: int
 ) -> None:
-    found = answer_of(
+    answer = answer_of(
         services, "memory_search", query="which tea 3 days ago?", include_debug=True, limit=100, **arguments
     )
-    assert len(found["debug"]["preferred"]) == preferred
-    assert len(found["memories"]) == 6  # memories of other times are found, too
+    assert len(answer["debug"]["preferred"]) == preferred
+    assert len(answer["memories"]) == 6  # memories of other times are found, too
     if preferred:
-        assert found["memories"][0]["content"] == "tea day 3"
+        assert answer["memories"][0]["content"] == "tea day 3"
 
 
 def test_each_search_tool_filters_by_metadata_and_returns_the_conditions(services: FakeServices) -> None:
-    made = (request("tea A", metadata={"project": {"size": 3}}), request("tea B", metadata={"project": {"size": 9}}))
-    store(services.memories, *made)
-    asked = [{"path": "project.size", "op": "<", "values": [5]}, {"path": "project.size", "values": "3"}]
-    found = answer_of(services, "memory_search", query="tea", metadata=asked)
-    assert (_contents(found), found["metadata"]) == (["tea A"], ["project.size < 5", "project.size = 3"])
-    assert _contents(answer_of(services, "memory_search", metadata=asked)) == ["tea A"]
-    assert _contents(answer_of(services, "retrieve_memories", query="tea", metadata=asked)) == ["tea A"]
-    assert [memory["title"] for memory in answer_of(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
+    requests = (
+        request("tea A", metadata={"project": {"size": 3}}),
+        request("tea B", metadata={"project": {"size": 9}}),
+    )
+    store(services.memories, *requests)
+    conditions = [{"path": "project.size", "op": "<", "values": [5]}, {"path": "project.size", "values": "3"}]
+    answer = answer_of(services, "memory_search", query="tea", metadata=conditions)
+    assert (_contents(answer), answer["metadata"]) == (["tea A"], ["project.size < 5", "project.size = 3"])
+    assert _contents(answer_of(services, "memory_search", metadata=conditions)) == ["tea A"]
+    assert _contents(answer_of(services, "retrieve_memories", query="tea", metadata=conditions)) == ["tea A"]
+    assert [memory["title"] for memory in answer_of(services, "list_memories", metadata=conditions)["memories"]] == [
+        "tea A"
+    ]
     assert "metadata" not in answer_of(services, "memory_search", query="tea")
 
 
 @pytest.mark.parametrize(
-    ("condition", "said"),
+    ("condition", "message"),
     [
         ({"path": "a"}, "metadata[0].values is required with op ="),
         ({"path": "a", "op": "<", "values": ["soon"]}, "metadata[0].values must be one number or ISO 8601 date"),
@@ -91,26 +96,26 @@ def test_each_search_tool_filters_by_metadata_and_returns_the_conditions(service
         ({"path": "a", "values": [None]}, "metadata[0].values[0] must be a string, got null"),
     ],
 )
-def test_an_invalid_metadata_condition_is_refused(services: FakeServices, condition: Any, said: str) -> None:
-    assert said in error_of(services, "memory_search", query="tea", metadata=[condition])
+def test_an_invalid_metadata_condition_is_refused(services: FakeServices, condition: Any, message: str) -> None:
+    assert message in error_of(services, "memory_search", query="tea", metadata=[condition])
 
 
 def test_the_searched_window_is_returned_in_utc(services: FakeServices) -> None:
-    found = answer_of(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
-    assert found["window"] == {
+    answer = answer_of(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
+    assert answer["window"] == {
         "after": "2026-05-18T12:00:00Z",
         "before": "2026-05-20T11:59:59.999999Z",
         "timezone": "America/New_York",
     }
-    assert sorted(_contents(found)) == ["tea day 1", "tea day 2"]
+    assert sorted(_contents(answer)) == ["tea day 1", "tea day 2"]
 
 
 def test_before_a_date_includes_its_last_minute_in_the_time_zone(services: FakeServices) -> None:
     late = request("late tea", timestamp=NOW.replace(month=1, day=2, hour=4, minute=59))  # 23:59 in New York
     store(services.memories, late)
-    there = {"query": "tea", "after": "2026-01-01", "before": "2026-01-01", "timezone": "America/New_York"}
-    assert _contents(answer_of(services, "memory_search", **there)) == ["late tea"]
-    assert _contents(answer_of(services, "memory_search", **(there | {"timezone": "UTC"}))) == []
+    arguments = {"query": "tea", "after": "2026-01-01", "before": "2026-01-01", "timezone": "America/New_York"}
+    assert _contents(answer_of(services, "memory_search", **arguments)) == ["late tea"]
+    assert _contents(answer_of(services, "memory_search", **(arguments | {"timezone": "UTC"}))) == []
 
 
 def test_without_a_time_filter_no_window_is_returned(services: FakeServices) -> None:
@@ -135,9 +140,9 @@ def test_a_search_without_query_and_filter_is_an_error(services: FakeServices) -
 
 
 def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServices) -> None:
-    found = answer_of(services, "memory_search", tags=["TEA"], limit=2)
-    assert _contents(found) == ["tea day 1", "tea day 2"]
-    assert [memory["relevance"] for memory in found["memories"]] == [None, None]
+    answer = answer_of(services, "memory_search", tags=["TEA"], limit=2)
+    assert _contents(answer) == ["tea day 1", "tea day 2"]
+    assert [memory["relevance"] for memory in answer["memories"]] == [None, None]
 
 
 def test_all_tags_must_match_if_the_caller_asks_for_it(services: FakeServices) -> None:
@@ -150,19 +155,19 @@ def test_all_tags_must_match_if_the_caller_asks_for_it(services: FakeServices) -
 def test_contents_are_cut_to_the_budget_and_each_hit_is_listed(services: FakeServices) -> None:
     long = request("tea " * 1000)
     store(services.memories, long)
-    found = answer_of(services, "memory_search", query="tea", max_response_chars=200, limit=100)
-    assert found["total"] == 7
-    assert sum(len(content) for content in _contents(found)) <= 200
-    cut = [memory for memory in found["memories"] if memory.get("truncated")]
+    answer = answer_of(services, "memory_search", query="tea", max_response_chars=200, limit=100)
+    assert answer["total"] == 7
+    assert sum(len(content) for content in _contents(answer)) <= 200
+    cut = [memory for memory in answer["memories"] if memory.get("truncated")]
     assert [memory["id"] for memory in cut] == [
-        m["id"] for m in found["memories"] if m["content"].startswith("tea tea")
+        m["id"] for m in answer["memories"] if m["content"].startswith("tea tea")
     ]
-    assert found["truncated"] == "1 of 7 memories were cut to fit 200 characters: get_memory returns them whole"
+    assert answer["truncated"] == "1 of 7 memories were cut to fit 200 characters: get_memory returns them whole"
 
 
 def test_debug_output_explains_how_the_search_was_done(services: FakeServices) -> None:
-    found = answer_of(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
-    debug = found["debug"]
+    answer = answer_of(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
+    debug = answer["debug"]
     assert debug["quality_weight"] == 0.3
     assert debug["tags"] == ["tea"]
     assert debug["returned"] == 5
@@ -199,15 +204,15 @@ def test_retrieve_memories_filters_by_days_back_or_a_time_expression(services: F
 
 
 def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
-    seen: list[str] = []
+    ids: list[str] = []
     arguments: dict[str, Any] = {"limit": 4}
     while True:
         page = answer_of(services, "list_memories", **arguments)
-        seen += [memory["title"] for memory in page["memories"]]
+        ids += [memory["title"] for memory in page["memories"]]
         if page["next_cursor"] is None:
             break
         arguments["cursor"] = page["next_cursor"]
-    assert seen == [f"tea day {n}" for n in range(1, 6)] + ["tea long ago"]
+    assert ids == [f"tea day {n}" for n in range(1, 6)] + ["tea long ago"]
     assert page["memories"][-1]["date"] == "2025-05-20"
 
 
@@ -241,14 +246,14 @@ def test_an_update_without_a_change_is_refused(services: FakeServices) -> None:
 
 
 def test_a_superseded_memory_is_not_found_until_the_supersession_is_undone(services: FakeServices) -> None:
-    one, two = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
-    assert answer_of(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
-    found = answer_of(services, "memory_search", query="tea", limit=50)["memories"]
-    assert one not in {memory["id"] for memory in found}
-    assert [memory["supersedes"] for memory in found if memory["id"] == two] == [[one]]
-    shown = answer_of(services, "memory_search", query="tea", limit=50, include_superseded=True)
-    assert [memory.get("superseded_by") for memory in shown["memories"] if memory["id"] == one] == [two]
-    assert answer_of(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
+    first, two = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
+    assert answer_of(services, "update_memory", id=first, superseded_by=two)["superseded_by"] == two
+    memories = answer_of(services, "memory_search", query="tea", limit=50)["memories"]
+    assert first not in {memory["id"] for memory in memories}
+    assert [memory["supersedes"] for memory in memories if memory["id"] == two] == [[first]]
+    answer = answer_of(services, "memory_search", query="tea", limit=50, include_superseded=True)
+    assert [memory.get("superseded_by") for memory in answer["memories"] if memory["id"] == first] == [two]
+    assert answer_of(services, "update_memory", id=first, superseded_by="none")["superseded_by"] is None
 
 
 def test_a_rating_returns_the_quality_before_and_after(services: FakeServices) -> None:
@@ -327,7 +332,7 @@ def test_an_old_tool_name_names_its_replacement_and_is_not_listed(services: Fake
 
 
 def test_an_unlisted_argument_is_accepted(services: FakeServices) -> None:
-    (tool,) = (one for one in TOOLS if one.name == "memory_search")
+    (tool,) = (listed_tool for listed_tool in TOOLS if listed_tool.name == "memory_search")
     assert "include_debug" not in tool.listing.input_schema["properties"]
     assert "strategy" in answer_of(services, "memory_search", query="tea", include_debug=True)["debug"]
 
@@ -341,9 +346,9 @@ def test_a_blank_time_is_refused_and_not_ignored(services: FakeServices, name: s
 def test_an_error_of_an_old_tool_name_names_its_replacement(services: FakeServices) -> None:
     result = call_tool(services, "recall_by_timeframe", start_date="x")
     assert result.is_error
-    (said,) = result.content
-    assert isinstance(said, mcp_types.TextContent)
-    _, note = said.text.split("\n")
+    (block,) = result.content
+    assert isinstance(block, mcp_types.TextContent)
+    _, note = block.text.split("\n")
     assert note.startswith("recall_by_timeframe is deprecated: call memory_search(after, before")
     assert result.meta and result.meta[DEPRECATED_META] == note
 
@@ -385,10 +390,10 @@ def test_the_text_of_each_search_tool_names_the_near_duplicates_it_merged(
 
 def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: PostgresMemories) -> None:
     store_contents(memories, *(f"Shelf 7 holds{' ' * n} the oolong" for n in range(1, 10)))
-    found = answer_of(FakeServices(memories), "memory_search", query="oolong")
-    assert len(found["memories"][0]["near_duplicates"]) == 5
-    assert " and 3 more (the same as " in found["folded"]
-    assert "mode exact" in found["folded"]
+    answer = answer_of(FakeServices(memories), "memory_search", query="oolong")
+    assert len(answer["memories"][0]["near_duplicates"]) == 5
+    assert " and 3 more (the same as " in answer["folded"]
+    assert "mode exact" in answer["folded"]
 
 
 @pytest.mark.parametrize(("name", "arguments"), [
@@ -402,12 +407,12 @@ def test_a_search_counts_merged_near_duplicates_beyond_the_named_ones(memories: 
 def test_reading_a_memory_does_not_change_the_ranking(
     services: FakeServices, name: str, arguments: dict[str, Any]
 ) -> None:
-    asked = {"query": "tea", "quality_boost": 1.0, "limit": 100}
-    before = answer_of(services, "memory_search", **asked)
-    looked = {one: before["memories"][-1]["id"] if value is None else value for one, value in arguments.items()}
+    search_arguments = {"query": "tea", "quality_boost": 1.0, "limit": 100}
+    before = answer_of(services, "memory_search", **search_arguments)
+    looked = {name: before["memories"][-1]["id"] if value is None else value for name, value in arguments.items()}
     for _ in range(20):
         answer_of(services, name, **looked)
-    assert answer_of(services, "memory_search", **asked) == before
+    assert answer_of(services, "memory_search", **search_arguments) == before
 
 
 @pytest.mark.parametrize(("name", "arguments"), [
@@ -424,6 +429,8 @@ def test_a_text_names_the_memories_that_a_memory_supersedes(
     services = FakeServices(memories)
     old, new = map(str, store_contents(memories, *(f"The oolong is on shelf {n}" for n in (7, 9))))
     answer_of(services, "update_memory", id=old, superseded_by=new)
-    asked = {key: new if value == "newest" else value for key, value in arguments.items()}
-    text = "\n".join(block.text for block in call_tool(services, name, **asked).content if hasattr(block, "text"))
+    real_arguments = {key: new if value == "newest" else value for key, value in arguments.items()}
+    text = "\n".join(
+        block.text for block in call_tool(services, name, **real_arguments).content if hasattr(block, "text")
+    )
     assert old in text and new in text

@@ -13,7 +13,7 @@ from tests.clock import StoppedClock
 ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
 
 
-async def _taken(turns: Turns, clock: StoppedClock, seconds: float) -> None:
+async def _wait_for_turn(turns: Turns, clock: StoppedClock, seconds: float) -> None:
     """Run a call that takes this long on the fake clock."""
 
     def pass_by() -> None:
@@ -31,7 +31,7 @@ def test_the_estimated_wait_is_the_queue_length_times_the_duration_of_recent_cal
         assert release.wait(20)
 
     async def crowd() -> None:
-        await _taken(turns, clock, 10.0)
+        await _wait_for_turn(turns, clock, 10.0)
         assert turns.wait_seconds(BOB) == 0
         async with anyio.create_task_group() as group:
             for _ in range(2):
@@ -57,7 +57,7 @@ def test_a_caller_s_queue_does_not_delay_other_callers() -> None:
         assert release.wait(20)
 
     async def crowd() -> None:
-        await _taken(turns, clock, 10.0)
+        await _wait_for_turn(turns, clock, 10.0)
         async with anyio.create_task_group() as group:
             for _ in range(2):
                 group.start_soon(turns.run, ADA, hold)

@@ -28,12 +28,12 @@ def _store_edges(services: FakeServices, zone: str) -> None:
     }  # fmt: skip
     local_day = NOW.astimezone(ZoneInfo(zone)).date()
     shift = local_day - datetime(2026, 11, 2, tzinfo=UTC).date()
-    made = [request(f"tea {name}", timestamp=_local(zone, text) + shift) for name, text in times.items()]
-    store(services.memories, *made)
+    requests = [request(f"tea {name}", timestamp=_local(zone, text) + shift) for name, text in times.items()]
+    store(services.memories, *requests)
 
 
-def _names(found: dict[str, Any]) -> set[str]:
-    return {memory["title"].removeprefix("tea ") for memory in found["memories"]}
+def _names(answer: dict[str, Any]) -> set[str]:
+    return {memory["title"].removeprefix("tea ") for memory in answer["memories"]}
 
 
 WITH_EXPRESSIONS: list[tuple[str, dict[str, Any]]] = [
@@ -51,8 +51,8 @@ def test_yesterday_is_the_local_day_of_the_caller(
     services: FakeServices, name: str, arguments: dict[str, Any], zone: str
 ) -> None:
     _store_edges(services, zone)
-    found = answer_of(services, name, **arguments, time_expr="yesterday", timezone=zone)
-    assert _names(found) == {"day first", "day last"}
+    answer = answer_of(services, name, **arguments, time_expr="yesterday", timezone=zone)
+    assert _names(answer) == {"day first", "day last"}
 
 
 @pytest.mark.parametrize("expression", ["last week", "from last week"])
@@ -62,10 +62,10 @@ def test_from_last_week_is_the_caller_s_last_week_in_each_tool(
     services: FakeServices, name: str, arguments: dict[str, Any], zone: str, expression: str
 ) -> None:
     _store_edges(services, zone)
-    found = answer_of(services, name, **arguments, time_expr=expression, timezone=zone)
-    assert _names(found) == {"week first", "day before", "day first", "day last"}
+    answer = answer_of(services, name, **arguments, time_expr=expression, timezone=zone)
+    assert _names(answer) == {"week first", "day before", "day first", "day last"}
     question = answer_of(services, "recall_memory", query=f"tea {expression}", timezone=zone)
-    assert _names(question) == _names(found)
+    assert _names(question) == _names(answer)
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -92,7 +92,7 @@ def test_a_local_time_is_in_the_time_zone_of_the_record_or_else_of_the_call(zone
     answer_of(services, "import_memories", name="a.jsonl", text=text, timezone=zone)
     ((_, requests),) = services.queue.published
     expected = [_local(zone, "2026-11-01T01:30"), _local("Asia/Tokyo", "2026-11-01T01:30")]
-    assert [one.timestamp for one in requests[:2]] == [one.astimezone(UTC) for one in expected]
+    assert [request.timestamp for request in requests[:2]] == [item.astimezone(UTC) for item in expected]
     assert requests[2].timestamp == datetime(2026, 11, 1, 1, 30, tzinfo=UTC)
 
 
@@ -105,5 +105,5 @@ def test_a_local_time_is_in_the_time_zone_of_the_record_or_else_of_the_call(zone
     ("import_memories", {"name": "a.jsonl", "text": ""}),
 ])  # fmt: skip
 def test_an_unknown_zone_is_refused_with_its_name(name: str, arguments: dict[str, Any]) -> None:
-    said = error_of(FakeServices(), name, **arguments, timezone="Mars/Phobos")
-    assert said.startswith("timezone must be an IANA name") and "Mars/Phobos" in said
+    message = error_of(FakeServices(), name, **arguments, timezone="Mars/Phobos")
+    assert message.startswith("timezone must be an IANA name") and "Mars/Phobos" in message

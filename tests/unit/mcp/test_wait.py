@@ -17,23 +17,23 @@ from tests.fakes import FakeServices
 
 def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | None, int]:
     """Return the answer and the number of polls. Polls after the last given one get the same answer."""
-    seen = 0
+    calls = 0
 
     def look(accepted: Any, principal: Principal, services: Any) -> Reply | None:
-        nonlocal seen
-        seen += 1
-        answer = looks[min(seen, len(looks)) - 1]
+        nonlocal calls
+        calls += 1
+        answer = looks[min(calls, len(looks)) - 1]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def report(passed: float, seconds: float, what: str) -> None:
+    async def report(passed: float, seconds: float, state: str) -> None:
         assert 0 <= passed <= seconds
 
     async def run() -> Reply | None:
         return await outcome_within(seconds, look, {}, Turns(1), LOCAL, FakeServices(), report)
 
-    return anyio.run(run), seen
+    return anyio.run(run), calls
 
 
 def test_the_outcome_is_returned_by_the_first_poll_that_finds_it() -> None:
@@ -52,24 +52,24 @@ def test_an_unavailable_database_does_not_fail_a_waiting_call() -> None:
     assert _waited(10, Unavailable("away"), reply) == (reply, 2)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [({}, 0), ({"wait": "5"}, 5), ({"wait": None}, 0), ({"wait": 2.5}, 2.5)])
-def test_the_argument_wait_is_converted_if_it_is_unambiguous(given: dict[str, Any], seconds: float) -> None:
-    assert wait_of(INGEST_MEMORY, {"content": "a"} | given) == seconds
+@pytest.mark.parametrize(("value", "seconds"), [({}, 0), ({"wait": "5"}, 5), ({"wait": None}, 0), ({"wait": 2.5}, 2.5)])
+def test_the_argument_wait_is_converted_if_it_is_unambiguous(value: dict[str, Any], seconds: float) -> None:
+    assert wait_of(INGEST_MEMORY, {"content": "a"} | value) == seconds
 
 
 @pytest.mark.parametrize(
-    ("wait", "said"),
+    ("wait", "message"),
     [
         (11, "wait must be between 0 and 10, got 11"),
         (-1, "wait must be between 0 and 10, got -1"),
         ("soon", "wait must be a number"),
     ],
 )
-def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, said: str) -> None:
+def test_an_invalid_wait_is_refused_and_nothing_is_published(wait: Any, message: str) -> None:
     services = FakeServices()
     result = call(INGEST_MEMORY, {"content": "a", "wait": wait}, LOCAL, services)
     assert result.is_error
-    assert said in str(result.content[0])
+    assert message in str(result.content[0])
     assert services.queue.published == []
 
 

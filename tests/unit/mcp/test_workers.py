@@ -112,7 +112,7 @@ def test_an_idle_thread_keeps_no_arguments_alive() -> None:
     async def call() -> None:
         workers, argument = Workers(1), Argument()
         alive = weakref.ref(argument)
-        await workers.run(lambda taken: None, argument)
+        await workers.run(lambda value: None, argument)
         del argument
         await workers.run(lambda: None)
         gc.collect()

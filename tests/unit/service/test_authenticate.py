@@ -50,7 +50,7 @@ class Verifier:
 
 
 @pytest.fixture
-def made() -> tuple[ApiKey, str]:
+def key_and_token() -> tuple[ApiKey, str]:
     return new_key(name="test", namespace="ns", scopes=READ_WRITE, created_at=NOW, expires_at=NOW + timedelta(days=1))
 
 
@@ -70,15 +70,15 @@ def _keys(store: KeyStore) -> ApiKeyAuthenticator:
     return ApiKeyAuthenticator(store.find, lambda: NOW)
 
 
-def test_a_key_authenticates_for_its_namespace_with_its_scopes(made: tuple[ApiKey, str]) -> None:
-    key, token = made
+def test_a_key_authenticates_for_its_namespace_with_its_scopes(key_and_token: tuple[ApiKey, str]) -> None:
+    key, token = key_and_token
     principal = _keys(KeyStore(key)).authenticate(f"Bearer {token}")
     assert principal == Principal(id=f"key:{key.id}", namespace="ns", scopes=READ_WRITE)
 
 
 @pytest.mark.parametrize("form", ["mnk_{id}_{wrong}", "mnk_{id}_", "mnk_{id}", "mnx_{id}_{secret}", "x", "mnk__", "é"])
-def test_an_incomplete_or_changed_token_is_refused(made: tuple[ApiKey, str], form: str) -> None:
-    key, token = made
+def test_an_incomplete_or_changed_token_is_refused(key_and_token: tuple[ApiKey, str], form: str) -> None:
+    key, token = key_and_token
     secret = token.rsplit("_", 1)[1]
     wrong = secret[:-1] + ("a" if secret[-1] != "a" else "b")
     presented = form.format(id=key.id, secret=secret, wrong=wrong)
@@ -88,22 +88,22 @@ def test_an_incomplete_or_changed_token_is_refused(made: tuple[ApiKey, str], for
 
 
 @pytest.mark.parametrize("header", [None, "", "Basic abc", "Bearer", "Bearer  "])
-def test_a_request_without_a_bearer_token_is_refused(made: tuple[ApiKey, str], header: str | None) -> None:
+def test_a_request_without_a_bearer_token_is_refused(key_and_token: tuple[ApiKey, str], header: str | None) -> None:
     with pytest.raises(Unauthorized, match="a bearer token is needed"):
-        _keys(KeyStore(made[0])).authenticate(header)
+        _keys(KeyStore(key_and_token[0])).authenticate(header)
 
 
 @pytest.mark.parametrize("changed", [{"revoked_at": NOW}, {"expires_at": NOW}])
 def test_a_revoked_key_and_an_expired_key_are_refused_with_the_same_message(
-    made: tuple[ApiKey, str], changed: dict[str, Any]
+    key_and_token: tuple[ApiKey, str], changed: dict[str, Any]
 ) -> None:
-    key, token = made
+    key, token = key_and_token
     with pytest.raises(Unauthorized, match="not known, expired or revoked"):
         _keys(KeyStore(replace(key, **changed))).authenticate(f"Bearer {token}")
 
 
-def test_a_revocation_takes_effect_within_a_minute(made: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = made
+def test_a_revocation_takes_effect_within_a_minute(key_and_token: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")
@@ -113,8 +113,8 @@ def test_a_revocation_takes_effect_within_a_minute(made: tuple[ApiKey, str], clo
         keys.authenticate(f"Bearer {token}")
 
 
-def test_a_key_is_cached_between_calls(made: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = made
+def test_a_key_is_cached_between_calls(key_and_token: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     for _ in range(20):
@@ -122,8 +122,10 @@ def test_a_key_is_cached_between_calls(made: tuple[ApiKey, str], clock: Any) -> 
     assert store.asked == 1
 
 
-def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(made: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = made
+def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(
+    key_and_token: tuple[ApiKey, str], clock: Any
+) -> None:
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")
@@ -138,14 +140,14 @@ def test_during_an_outage_a_key_checked_within_ten_minutes_is_accepted(made: tup
 @pytest.mark.parametrize("seconds", [1, 31, 400])
 @pytest.mark.parametrize("ended", [lambda key: None, lambda key: replace(key, revoked_at=NOW)], ids=["gone", "revoked"])
 def test_during_an_outage_a_key_found_deleted_or_revoked_before_is_refused(
-    made: tuple[ApiKey, str], clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
+    key_and_token: tuple[ApiKey, str], clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
 ) -> None:
-    key, token = made
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")
-    left = ended(key)
-    store.keys = {key.id: left} if left else {}
+    ended_key = ended(key)
+    store.keys = {key.id: ended_key} if ended_key else {}
     clock(31)
     with pytest.raises(Unauthorized):
         keys.authenticate(f"Bearer {token}")
@@ -155,8 +157,10 @@ def test_during_an_outage_a_key_found_deleted_or_revoked_before_is_refused(
         keys.authenticate(f"Bearer {token}")
 
 
-def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(made: tuple[ApiKey, str], clock: Any) -> None:
-    key, token = made
+def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(
+    key_and_token: tuple[ApiKey, str], clock: Any
+) -> None:
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")
@@ -170,7 +174,7 @@ def test_during_an_outage_a_wrong_secret_or_an_unknown_key_is_refused(made: tupl
 
 
 def test_secrets_are_compared_in_constant_time_even_for_an_unknown_key(
-    made: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+    key_and_token: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[tuple[int, int]] = []
 
@@ -179,14 +183,14 @@ def test_secrets_are_compared_in_constant_time_even_for_an_unknown_key(
         return False
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
-    for store in (KeyStore(made[0]), KeyStore()):
+    for store in (KeyStore(key_and_token[0]), KeyStore()):
         with pytest.raises(Unauthorized):
-            _keys(store).authenticate(f"Bearer {made[1]}")
+            _keys(store).authenticate(f"Bearer {key_and_token[1]}")
     assert compared == [(32, 32), (32, 32)]
 
 
-def test_a_stored_key_does_not_contain_its_secret(made: tuple[ApiKey, str]) -> None:
-    key, token = made
+def test_a_stored_key_does_not_contain_its_secret(key_and_token: tuple[ApiKey, str]) -> None:
+    key, token = key_and_token
     assert token.rsplit("_", 1)[1] not in repr(key)
 
 
@@ -237,10 +241,10 @@ def test_without_authentication_each_caller_is_the_local_principal() -> None:
 
 
 def test_guessed_keys_do_not_displace_a_valid_key_from_the_cache(
-    made: tuple[ApiKey, str], clock: Any, monkeypatch: pytest.MonkeyPatch
+    key_and_token: tuple[ApiKey, str], clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemosyne.service.authenticate.KEYS_REMEMBERED", 5)
-    key, token = made
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")
@@ -253,9 +257,9 @@ def test_guessed_keys_do_not_displace_a_valid_key_from_the_cache(
 
 
 def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds(
-    made: tuple[ApiKey, str], clock: Any
+    key_and_token: tuple[ApiKey, str], clock: Any
 ) -> None:
-    key, token = made
+    key, token = key_and_token
     store = KeyStore(key)
     keys = _keys(store)
     keys.authenticate(f"Bearer {token}")

@@ -40,7 +40,7 @@ class _Work:
         self.threads = ThreadPoolExecutor(200)
 
     def __call__(self, requests: Sequence[IngestRequest]) -> list[str]:
-        contents = [one.content for one in requests]
+        contents = [request.content for request in requests]
         self.calls.append(contents)
         if len(self.calls) == 1:
             assert self.first_may_end.wait(60)
@@ -114,7 +114,7 @@ def test_a_group_has_no_more_chunks_than_a_slice(work: _Work) -> None:
 @pytest.mark.parametrize(
     "error",
     [ItemUnavailable("poison"), InvalidRequest("poison"), ValueError("poison")],
-    ids=lambda one: type(one).__name__,
+    ids=lambda fault: type(fault).__name__,
 )
 def test_an_item_that_fails_does_not_fail_the_others(work: _Work, error: Exception) -> None:
     work.poison = error
@@ -131,7 +131,7 @@ def test_an_item_that_fails_does_not_fail_the_others(work: _Work, error: Excepti
         Uncertain("all fail"),
         EmbeddingModelChanged("all fail"),
     ],
-    ids=lambda one: type(one).__name__,
+    ids=lambda fault: type(fault).__name__,
 )
 @pytest.mark.parametrize("count", [2, 3, 10])
 def test_a_fault_of_a_service_fails_the_group_without_further_attempts(
@@ -178,7 +178,7 @@ def test_each_message_gets_the_outcomes_of_its_own_requests_only(memories: Postg
     with ThreadPoolExecutor(len(messages)) as threads:
         first = threads.submit(store, messages[0])
         wait_until(lambda: "ns" in commit._waiting, "the first is under way")
-        stored = [*threads.map(store, messages[1:])]
-        stored.insert(0, first.result(60))
-    assert [set(one.outcomes) for one in stored] == [set(message.request_ids) for message in messages]
+        results = [*threads.map(store, messages[1:])]
+        results.insert(0, first.result(60))
+    assert [set(result.outcomes) for result in results] == [set(message.request_ids) for message in messages]
     assert len(list_memories(memories)) == len(messages)

@@ -25,7 +25,7 @@ from tests.memories import list_memories, status_of
 def _store(services: FakeServices, *requests: IngestRequest) -> list[IngestState]:
     message = IngestMessage("ns", requests)
     outcome = ingest.store(message, memories=services.memories, embedder=services.embedder)
-    return [outcome.outcomes[one.request_id].state for one in message.requests]
+    return [outcome.outcomes[request.request_id].state for request in message.requests]
 
 
 def _id_issued(age: timedelta, namespace: str = "ns") -> UUID:
@@ -122,9 +122,9 @@ def test_an_unknown_request_is_queued_only_if_this_server_issued_it_within_the_r
 def test_statuses_are_returned_in_the_order_of_the_ids(services: FakeServices) -> None:
     first, second = request("a"), request("b")
     _store(services, first)
-    asked = [second.request_id, first.request_id]
-    answered = request_status.status(asked, memories=services.memories, clock=services.clock)
-    assert [status.request_id for status in answered] == asked
+    request_ids = [second.request_id, first.request_id]
+    statuses = request_status.status(request_ids, memories=services.memories, clock=services.clock)
+    assert [status.request_id for status in statuses] == request_ids
 
 
 def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> None:
@@ -169,22 +169,22 @@ def _bury(services: FakeServices, *requests: IngestRequest) -> None:
 
 
 def test_a_dead_letter_is_recorded_with_its_last_error_and_message(services: FakeServices) -> None:
-    waiting, known = request("a"), request("b")
-    _store(services, known)
+    waiting, stored = request("a"), request("b")
+    _store(services, stored)
     services.memories.record_attempt([FailedRequest(request_id=waiting.request_id, error="the embedder is away")])
-    ids = [waiting.request_id, known.request_id]
-    _bury(services, waiting, known)
+    ids = [waiting.request_id, stored.request_id]
+    _bury(services, waiting, stored)
     statuses = services.memories.statuses(ids)
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
-    assert statuses[known.request_id].state is IngestState.STORED
+    assert statuses[stored.request_id].state is IngestState.STORED
     assert [dead_letter.cause for dead_letter in services.memories.dead_letters(100)] == ["the embedder is away"]
 
 
 def test_a_dead_letter_whose_requests_all_have_a_final_state_is_not_kept(services: FakeServices) -> None:
-    known = request("b")
-    _store(services, known)
-    _bury(services, known)
+    ingest_request = request("b")
+    _store(services, ingest_request)
+    _bury(services, ingest_request)
     assert services.memories.dead_letters(100) == []
 
 

@@ -23,21 +23,21 @@ def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dic
 @pytest.mark.parametrize(
     ("listing", "rows", "action"),
     [
-        (lambda seen: ListChanges(namespace="ns", after=ChangePosition(seen=seen)), "events", "change_list"),
-        (lambda seen: ListOutcomes(namespace="ns", after=Position(seen=seen)), "outcomes", "outcome_list"),
+        (lambda position: ListChanges(namespace="ns", after=ChangePosition(seen=position)), "events", "change_list"),
+        (lambda position: ListOutcomes(namespace="ns", after=Position(seen=position)), "outcomes", "outcome_list"),
     ],
 )
 @pytest.mark.parametrize(
-    ("seen", "found", "is_recorded"), [(None, 0, True), (None, 2, True), ("1:1:", 2, True), ("1:1:", 0, False)]
+    ("position", "count", "is_recorded"), [(None, 0, True), (None, 2, True), ("1:1:", 2, True), ("1:1:", 0, False)]
 )
 def test_a_poll_is_recorded_in_the_audit_trail_only_if_it_found_something(
     listing: Any,
     rows: str,
     action: str,
-    seen: str | None,
-    found: int,
+    position: str | None,
+    count: int,
     is_recorded: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answer = {rows: [{}] * found, "after": {}, "is_last": True}
-    assert _recorded(listing(seen), monkeypatch, answer) == ([(action, "ns", found)] if is_recorded else [])
+    answer = {rows: [{}] * count, "after": {}, "is_last": True}
+    assert _recorded(listing(position), monkeypatch, answer) == ([(action, "ns", count)] if is_recorded else [])

@@ -63,10 +63,10 @@ TEAS = tuple(f"green tea, cup {n} of many" for n in range(60))
 
 def test_the_best_hit_of_the_reranker_comes_first_whatever_its_rank_before(services: FakeServices) -> None:
     _with_reranker(services, "cup 30 ", *TEAS[:40])
-    found = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
-    assert (len(found.hits), found.degraded) == (3, None)
-    assert found.strategy.endswith("+reranked")
-    assert (found.hits[0].content, found.hits[0].relevance) == (TEAS[30], 1.0)
+    hits = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
+    assert (len(hits.hits), hits.degraded) == (3, None)
+    assert hits.strategy.endswith("+reranked")
+    assert (hits.hits[0].content, hits.hits[0].relevance) == (TEAS[30], 1.0)
 
 
 def test_the_reranker_gets_the_first_fifty_candidates(services: FakeServices) -> None:
@@ -130,7 +130,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[type(one).__name__ for one in FAULTS])
+@pytest.mark.parametrize("fault", FAULTS, ids=[type(error).__name__ for error in FAULTS])
 def test_a_search_by_words_is_the_fallback_for_every_error_of_the_embedder(
     services: FakeServices, fault: MnemosyneError
 ) -> None:

@@ -18,9 +18,9 @@ TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / 
 def test_slices_keep_the_order_and_only_a_slice_of_one_request_may_exceed_the_chunk_limit(words: list[int]) -> None:
     requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
     divided = list(slices(requests, LIMIT))
-    assert [one for part in divided for one in part.requests] == requests
+    assert [request for part in divided for request in part.requests] == requests
     for part in divided:
-        count = sum(len(chunks(one.embedded_text, LIMIT)) for one in part.requests)
+        count = sum(len(chunks(request.embedded_text, LIMIT)) for request in part.requests)
         assert len(part.requests) == 1 or count <= 1.5 * SLICE_CHUNKS
 
 

@@ -62,8 +62,8 @@ def test_the_page_may_connect_to_the_authorization_server_if_there_is_one(opened
 
 
 def test_an_unchanged_page_is_answered_304(client: TestClient) -> None:
-    known = client.get("/").headers["etag"]
-    assert client.get("/", headers={"If-None-Match": known}).status_code == 304
+    etag = client.get("/").headers["etag"]
+    assert client.get("/", headers={"If-None-Match": etag}).status_code == 304
 
 
 def test_files_are_cached_for_ever_under_a_name_that_contains_their_hash(
@@ -138,7 +138,9 @@ def test_every_style_sheet_that_the_page_names_is_served() -> None:
 def test_every_module_that_a_module_imports_is_served() -> None:
     files = site.files()
     modules = {name: content.decode() for name, content in files.items() if name.endswith(".js")}
-    imported = {found for text in modules.values() for found in re.findall(r"""(?:from|import) "\./([^"]+)";""", text)}
+    imported = {
+        module for text in modules.values() for module in re.findall(r"""(?:from|import) "\./([^"]+)";""", text)
+    }
     assert {"time.js", "components.js", "vendor/htm-preact.js"} <= imported <= files.keys()
 
 
@@ -154,8 +156,8 @@ def test_a_client_that_does_not_accept_gzip_gets_no_gzip(client: TestClient) -> 
 
 
 def test_each_vendored_file_has_the_hash_of_the_published_file() -> None:
-    said = site.files()["vendor/README.txt"].decode()
-    published = re.findall(r"SHA-256\s+([0-9a-f]{64})", said)
+    readme = site.files()["vendor/README.txt"].decode()
+    published = re.findall(r"SHA-256\s+([0-9a-f]{64})", readme)
     vendored = ("htm-preact.js",)
     assert [hashlib.sha256(site.files()[f"vendor/{name}"]).hexdigest() for name in vendored] == published
 

@@ -137,9 +137,11 @@ def test_with_api_keys_the_oauth_endpoints_answer_that_a_key_is_needed(
 
 @pytest.mark.parametrize("path", ["", "/mcp"])
 def test_the_oauth_metadata_names_the_resource_and_the_issuer(opened: Callable[..., TestClient], path: str) -> None:
-    shown = opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
-    assert shown["resource"] == "https://testserver/mcp"
-    assert shown["authorization_servers"] == ["https://issuer.example"]
+    metadata = (
+        opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
+    )
+    assert metadata["resource"] == "https://testserver/mcp"
+    assert metadata["authorization_servers"] == ["https://issuer.example"]
 
 
 def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[..., TestClient]) -> None:
@@ -209,17 +211,17 @@ def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Callable[..., TestCli
 
 
 @pytest.mark.parametrize(
-    ("token", "some", "none_of"),
+    ("token", "expected", "none_of"),
     [
         ("reader", {"memory_search", "get_memory", "memory_stats"}, {"ingest_memory", "delete_memory"}),
         ("writer", {"ingest_memory", "update_memory", "delete_memory"}, {"memory_search", "get_memory"}),
     ],
 )
 def test_only_tools_that_the_caller_s_scopes_allow_are_listed(
-    opened: Callable[..., TestClient], token: str, some: set[str], none_of: set[str]
+    opened: Callable[..., TestClient], token: str, expected: set[str], none_of: set[str]
 ) -> None:
     listed = {tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]}
-    assert some <= listed
+    assert expected <= listed
     assert not none_of & listed
 
 
@@ -314,7 +316,7 @@ def test_without_authentication_only_loopback_addresses_are_served(opened: Calla
 def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemosyne.http.mcp.middleware.BODY_SECONDS", 0.05)
     access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("localhost",))
-    sent: list[Any] = []
+    messages: list[Any] = []
 
     async def never_called(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("the protocol's server must not see it")
@@ -324,7 +326,7 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
         return {"type": "http.request", "body": b" ", "more_body": True}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        messages.append(message)
 
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
@@ -337,7 +339,7 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
         streams=wants_stream,
     )
     anyio.run(middleware, scope, drip, send)
-    assert sent[0]["status"] == 408
+    assert messages[0]["status"] == 408
 
 
 def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestClient]) -> None:

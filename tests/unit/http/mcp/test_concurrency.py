@@ -12,9 +12,9 @@ def test_a_burst_of_forty_requests_is_served_with_a_limit_of_twenty_at_a_time() 
         limits = ConcurrencyLimits(seconds=3600)
 
         async def request() -> None:
-            async with limits.acquire("ada") as taken:
+            async with limits.acquire("ada") as slot:
                 await anyio.lowlevel.checkpoint()
-                served.append(taken)
+                served.append(slot)
 
         async with anyio.create_task_group() as group:
             for _ in range(40):
@@ -26,7 +26,7 @@ def test_a_burst_of_forty_requests_is_served_with_a_limit_of_twenty_at_a_time() 
 
 def test_a_request_beyond_the_limit_of_waiting_requests_is_refused() -> None:
     async def crowd() -> list[bool]:
-        limits, taken = ConcurrencyLimits(1, waiting=1, seconds=3600), []
+        limits, slots = ConcurrencyLimits(1, waiting=1, seconds=3600), []
         async with limits.acquire("ada") as first, anyio.create_task_group() as group:
 
             async def wait() -> None:
@@ -37,9 +37,9 @@ def test_a_request_beyond_the_limit_of_waiting_requests_is_refused() -> None:
             await anyio.lowlevel.checkpoint()
             await anyio.lowlevel.checkpoint()
             async with limits.acquire("ada") as third:
-                taken = [first, third]
+                slots = [first, third]
             group.cancel_scope.cancel()
-        return taken
+        return slots
 
     assert anyio.run(crowd) == [True, False]
 

@@ -94,13 +94,13 @@ REFUSED: list[tuple[str, dict[str, str], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "headers", "status", "said"), REFUSED)
+@pytest.mark.parametrize(("path", "headers", "status", "message"), REFUSED)
 def test_a_refusal_is_json_and_says_what_to_change(
-    client: TestClient, path: str, headers: dict[str, str], status: int, said: str
+    client: TestClient, path: str, headers: dict[str, str], status: int, message: str
 ) -> None:
     response = _post(client, gzip.compress(json.dumps(LIST).encode()), path, **headers)
     assert (response.status_code, response.headers["content-type"]) == (status, JSON)
-    assert said in response.json()["error"]["message"]
+    assert message in response.json()["error"]["message"]
 
 
 def test_a_batch_from_another_host_is_refused_as_json(client: TestClient) -> None:

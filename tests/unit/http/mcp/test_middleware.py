@@ -186,22 +186,22 @@ PREFLIGHT = {
 
 
 def test_an_allowed_origin_gets_the_cors_headers(client: TestClient) -> None:
-    asked = client.options("/mcp", headers={"Origin": "https://good.example", **PREFLIGHT})
-    assert asked.status_code == 200
-    assert asked.headers["access-control-allow-origin"] == "https://good.example"
-    assert "POST" in asked.headers["access-control-allow-methods"]
-    assert {"authorization", "mcp-method"} <= set(asked.headers["access-control-allow-headers"].lower().split(", "))
-    called = _post(client, LIST, Origin="https://good.example")
-    assert called.headers["access-control-allow-origin"] == "https://good.example"
-    assert "WWW-Authenticate" in called.headers["access-control-expose-headers"]
-    assert "access-control-allow-credentials" not in called.headers, "the server uses no cookies"
+    preflight = client.options("/mcp", headers={"Origin": "https://good.example", **PREFLIGHT})
+    assert preflight.status_code == 200
+    assert preflight.headers["access-control-allow-origin"] == "https://good.example"
+    assert "POST" in preflight.headers["access-control-allow-methods"]
+    assert {"authorization", "mcp-method"} <= set(preflight.headers["access-control-allow-headers"].lower().split(", "))
+    response = _post(client, LIST, Origin="https://good.example")
+    assert response.headers["access-control-allow-origin"] == "https://good.example"
+    assert "WWW-Authenticate" in response.headers["access-control-expose-headers"]
+    assert "access-control-allow-credentials" not in response.headers, "the server uses no cookies"
 
 
 def test_another_origin_gets_no_cors_headers(client: TestClient) -> None:
     for origin in ("https://evil.example", "https://good.example.evil", "null"):
-        asked = client.options("/mcp", headers={"Origin": origin, **PREFLIGHT})
-        assert asked.status_code == 400
-        assert "access-control-allow-origin" not in asked.headers
+        preflight = client.options("/mcp", headers={"Origin": origin, **PREFLIGHT})
+        assert preflight.status_code == 400
+        assert "access-control-allow-origin" not in preflight.headers
 
 
 def test_pages_of_any_origin_may_read_the_oauth_metadata(client: TestClient) -> None:
