@@ -101,8 +101,8 @@ class Memories:
             for fact, request in zip(batch, requests, strict=True):
                 self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
 
-    def found(self, question: str, variant: str, weight: float | None = None) -> list[int]:
-        """Search, and return the facts that the ten best hits state."""
+    def search(self, question: str, variant: str, weight: float | None = None) -> list[int]:
+        """Search, and return the numbers of the facts that the ten best hits state."""
         embedder = self._embedder
         ranked, _ = search.rank(
             SearchQuery(
@@ -117,7 +117,7 @@ class Memories:
 
     def recall(self, questions: Sequence[Fact], variant: str, *, versions: int, weight: float | None = None) -> Recall:
         """Return the mean recall. `versions` is the number of memories of each fact."""
-        hits = [(fact.number, self.found(fact.question, variant, weight)) for fact in questions]
+        hits = [(fact.number, self.search(fact.question, variant, weight)) for fact in questions]
         first = sum(numbers[:1] == [number] for number, numbers in hits)
         share = sum(numbers.count(number) / versions for number, numbers in hits)
         return Recall(first / len(hits), share / len(hits))

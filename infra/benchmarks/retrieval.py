@@ -68,7 +68,7 @@ def measure(questions: Sequence[Question], search: Search) -> Rows:
 
 
 def interval(before: Rows, after: Rows, metric: str = "recall@10") -> str:
-    """Return the 95 % interval of the difference in the metric."""
+    """Return the 95 % bootstrap interval of the mean difference in the metric, resampled over the questions."""
     gains = (after - before)[:, METRICS.index(metric)]
     generator = np.random.default_rng(0)
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]

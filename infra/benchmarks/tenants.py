@@ -43,7 +43,10 @@ def filled(
 def compared(
     shared: Bench, alone: Mapping[str, Bench], query_texts: Sequence[str], suffix: str, names: Mapping[str, str]
 ) -> list[Figure]:
-    """Measure each tenant in both databases; `names` describes each tenant."""
+    """Compare the cost of each tenant's searches in the shared database with that in a database of the tenant alone.
+
+    `names` has the description of each tenant in the names of the figures.
+    """
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):
         for tenant, mode in ((tenant, mode) for tenant in alone for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID)):

@@ -120,7 +120,7 @@ class MemoryStores:
 
 
 class SystemOperator(OwnerStores, MemoryStores):
-    """A system that settings name, as the role that owns the schema.
+    """Operator of the system that the settings name, connected as the role that owns the schema.
 
     The embedding space is read from the database.
     """

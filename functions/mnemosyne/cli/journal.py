@@ -129,8 +129,8 @@ class Journal:
     ) -> None:
         """Record a batch before it is published.
 
-        The batch will be published with these request ids, except those that are `present`. `later` are changes to make
-        once all memories are stored.
+        The batch will be published with `request_ids`, except those in `present`, whose memories are stored already.
+        `later` are changes to make after all memories of the import are stored.
         """
         ids = b"".join(request_id.bytes for request_id in request_ids)
         with self._database as database:

@@ -1,4 +1,4 @@
-"""Files that cannot be imported: the kind of each file, and the fix."""
+"""Recognise files that cannot be imported, and say what to do with each kind of file."""
 
 import json
 import re
@@ -57,7 +57,10 @@ CHAT_EXPORT = "write each message as a JSON line with content, timestamp and ses
 
 
 def unsupported_kind(path: Path) -> tuple[str, str] | None:
-    """Return the kind of an unsupported file and the fix; None if the file may be supported."""
+    """Describe an unsupported file, such as "an archive", and say how to import its contents.
+
+    Returns None if the file may be supported.
+    """
     ending = path.suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)
     if beginning.startswith(b"PK\x03\x04"):
@@ -80,7 +83,7 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
 
 
 def of_unknown_ending(path: Path) -> tuple[str, str]:
-    """Return the error for a file whose extension is unknown."""
+    """Describe a file with an unknown extension, and say how to import it."""
     beginning = _beginning(path, SAMPLE_BYTES)
     if b"\x00" in beginning:
         return "a binary file", "import text"

@@ -162,7 +162,10 @@ def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
-    """Return the last pieces of a chunk that fit into this fraction of a chunk, to begin the next chunk."""
+    """Return the last pieces of a chunk that together fill at most `share` of a chunk.
+
+    The next chunk begins with these pieces, so that consecutive chunks overlap.
+    """
     start = len(pieces)
     while start and (share := share - pieces[start - 1].share) >= 0:
         start -= 1

@@ -275,10 +275,14 @@ VALUES = 20_000
 
 
 def check_values(text: bytes, *, of: str) -> None:
-    """Raise InvalidRequest if the JSON text has more than 20,000 values. The text is not parsed."""
+    """Raise InvalidRequest if the JSON text has more than 20,000 values.
+
+    The values are counted without parsing the text, because parsing would already need the memory.
+    """
     if _signs(text) <= VALUES:
         return
-    # Count again without strings. Escaped backslashes and quotes are removed first, so that quotes delimit strings.
+    # Strings may contain commas and brackets, so count again without strings. First remove escaped backslashes and
+    # quotes, so that the remaining quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
     if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > VALUES:

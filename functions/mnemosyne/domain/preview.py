@@ -24,10 +24,11 @@ def label(title: str, beginning: str) -> str:
 
 
 def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
-    """Return about `characters` of a content as one line that ends with a whole word, without a given title.
+    """Return about `characters` of a content as one line that ends with a whole word.
 
-    `beginning` is the content, or its first READ_CHARACTERS. Lines of a chronicle other than its body, and the marks of
-    Markdown at the beginning of lines, are left out. A text without spaces is cut anywhere.
+    `beginning` is the content, or its first READ_CHARACTERS. The preview leaves out the title if the publisher chose
+    it, the header lines of a chronicle (such as TITLE:), and Markdown marks at the beginning of lines. A text without
+    spaces is cut anywhere.
     """
     text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
     if is_given(title, beginning) and text.casefold().startswith(title.casefold()):

@@ -123,7 +123,7 @@ class Statement:
 def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[Statement]:
     """Return the statements of a text: its sentences and their clauses, without questions.
 
-    `wanted` is a quick test whether to parse a sentence.
+    `is_wanted` is a quick test whether to parse a sentence.
     """
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None

@@ -110,7 +110,7 @@ def _note_version(reading: IngestRequest, external_id: ExternalId, modified: dat
 
 
 def left_out(names: Iterable[object], *known_names: str) -> tuple[str, ...]:
-    """Return the names of fields that are unknown: neither fields of a record nor in `known`. Sorted."""
+    """Return the sorted names of unknown fields: neither fields of a record nor in `known_names`."""
     return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known_names}))
 
 

@@ -116,7 +116,11 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
 
 
 def _for_caller(error: ServiceError, tool: Tool[Any]) -> str:
-    """Return the cause, followed by what the caller can do. If only an operator can act, the log has the next step."""
+    """Return the error's text for the caller.
+
+    After a timeout of the database, it suggests a narrower search to the caller of a reading tool. Callers of other
+    tools cannot act on a timeout, so they get only the cause; the log has the next step for the operator.
+    """
     if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
         return f"{error.cause}: narrow the search by time or tags, or ask for less"
     return error.cause if isinstance(error, StatementTimeout) else str(error)

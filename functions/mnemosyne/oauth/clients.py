@@ -146,7 +146,10 @@ def _registered(client_id: str) -> Client | None:
 
 
 def _id_problem(client_id: str) -> str:
-    """Return why the URL is not a valid client id (section 3 of the draft); empty if it is."""
+    """Return why a URL is not a valid client id, or an empty text if it is valid.
+
+    The rules are those of section 3 of the draft on Client ID Metadata Documents.
+    """
     allowed = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
     if len(client_id) > CLIENT_ID_LENGTH or not allowed:
         return f"must be a URL of at most {CLIENT_ID_LENGTH:,} characters of ASCII without a fragment"

@@ -117,9 +117,10 @@ class Flow:
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 
     def _begin_log_in(self, key: str, parameters: Mapping[str, str]) -> bool:
-        """Check the typed code and set the status logging_in, so that each code is exchanged only once.
+        """Check the code that the person typed, and set the status logging_in.
 
-        Returns whether a client waits for the log-in.
+        The status ensures that each code of the identity provider is exchanged only once. Returns whether an OAuth
+        client waits for the log-in.
         """
         wrong = False
         with self._pending(key) as (rows, pending):

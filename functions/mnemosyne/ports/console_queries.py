@@ -45,9 +45,10 @@ class MemoryOverview(Protocol):
         """Count the ingest requests by state. Only the latest COUNTED_REQUESTS changed requests are counted."""
 
     def mark_words(self, query: str, texts: Sequence[Sequence[str]]) -> Sequence[Sequence[Sequence[str]]]:
-        """Put marks around the words of the texts that a search compares equal with words of the query.
+        """Put marks around the words of each text that a search by words would match with the query.
 
-        The texts of one memory are together. Each has one or two marked forms; see `domain.matches` for the marks.
+        `texts` has a list of texts for each memory. The result has the same order, with one or two marked forms of
+        each text. `domain.matches` defines the marks.
         """
 
     def complete_word(self, start: str, filters: Filters, limit: int) -> Sequence[str]:

@@ -85,8 +85,9 @@ class CandidateSource(Protocol):
     ) -> Candidates:
         """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
-        `excluded` has the keys of near-duplicates to leave out (`folded`), except for some ids (`shown`). Raises
-        EmbeddingModelChanged if the database now uses another embedding space than that model's.
+        `excluded` leaves out near-duplicates of hits that are known already: all memories with the statements in
+        `folded`, except the hits themselves, whose ids are in `shown`. Raises EmbeddingModelChanged if the database now
+        uses another embedding space than `model`.
         """
 
     def pairwise_cosines(self, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:

@@ -65,9 +65,9 @@ class OAuthRows(Protocol):
         """Return the stored refresh token with this hash."""
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Mark a refresh token as used.
+        """Mark a refresh token as used, and store the salt from which its successor is derived.
 
-        From then on, the tokens before it no longer return their successors again.
+        The salts of the grant's earlier used tokens are deleted, so these tokens can no longer return their successors.
         """
 
     def grant(self, grant_id: UUID) -> Grant | None:
@@ -95,7 +95,7 @@ class OAuthRows(Protocol):
         """List the active grants of a person, newest first."""
 
     def withdraw(self, subject: str, client_id: str) -> int:
-        """Revoke all grants of a client and delete the consent. Returns the number of grants."""
+        """Revoke all grants of a person to a client, and delete the consent. Returns the number of revoked grants."""
 
     def forget_expired(self) -> None:
         """Delete expired rows, at most a fixed number per call."""

@@ -43,7 +43,10 @@ def delete(memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
 
 
 def delete_by_key(external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
-    """Delete all versions of a record that were published up to now, and return the outcome."""
+    """Delete all versions of a record that were published up to now, and return the outcome.
+
+    Raises Conflict if the deletion fails.
+    """
     now = clock()
     request_id = deletion_id(external_id.source, external_id.key, now)
     deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)

@@ -127,7 +127,10 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
 
 
 def yaml_characters(text: str) -> int:
-    """Count the characters of a part that are parsed as YAML, which is slow."""
+    """Count the characters of front matter at the beginning of a part of a file.
+
+    The rate limit charges for them separately, because YAML is slow to parse.
+    """
     return front_matter.yaml_characters(text)
 
 

@@ -175,9 +175,9 @@ def _request(chosen: random.Random, topic: str, paragraph: str, service: str | N
 def _fact(
     log: _Log, person: str, stated: list[tuple[str, Attribute]], service: str | None
 ) -> tuple[str, tuple[str, str]]:
-    """Return a sentence with a new fact, or with another value of a known one, and its key.
+    """Return a sentence that states a new fact, or a new value of a known fact, and the key of the fact.
 
-    Two thirds of the facts in a stretch are about its service.
+    If the person is just working on a service, two thirds of the facts are about this service.
     """
     chosen = log.chosen
     of_service = service is not None and chosen.random() < 2 / 3

@@ -82,7 +82,8 @@ class PostgresOAuthRows:
     ) -> None:
         """Store an authorization request.
 
-        The request is kept until it is decided, until it expires, or until newer requests of the same network evict it.
+        The request is kept until the person decides, until it expires, or until newer requests of the same network
+        evict it.
         """
         network, large_network = networks
         self._connection.run(

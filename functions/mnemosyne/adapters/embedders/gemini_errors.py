@@ -24,14 +24,20 @@ _DOUBTFUL: Final = re.compile(r"400|404|408|413|5\d\d")
 
 @dataclass(frozen=True)
 class VertexAi:
-    """Project and location of the models. Empty: the project of the default credentials, the location `global`."""
+    """Project and location in which Vertex AI serves the models.
+
+    An empty project means the project of the default credentials. An empty location means `global`.
+    """
 
     project: str = ""
     location: str = ""
 
 
 class Refused(Exception):  # noqa: N818 - not an error yet: the text or the deployment may be the cause
-    """Raised for an answer that may be about the text. `error` is the error to raise if every text gets it."""
+    """Raised for a failed call to Gemini if one of the texts may be the cause.
+
+    `error` is the error to raise if the calls for all texts fail.
+    """
 
     def __init__(self, code: int | str, message: str, error: MnemosyneError, *, concerns_all: bool) -> None:
         super().__init__(message)

@@ -116,8 +116,8 @@ BEGIN
 END
 $$;
 
--- Add the second and later chunks of long memories to the number of texts that the session's namespace has embedded
--- today. The trigger count_stored counts the first chunks.
+-- Add p_texts to the number of texts that the session's namespace has embedded today. p_texts is the number of second and
+-- later chunks of long memories; the trigger count_stored counts the first chunk of each memory.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

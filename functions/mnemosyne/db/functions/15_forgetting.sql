@@ -21,8 +21,10 @@ AS $$
     FROM selected_ids(p_namespace, p_selection) AS id
 $$;
 
--- Return a preview of a forgetting of the selection, as JSON: the token and number of the memories (`set`), the holds
--- that keep some of them (`holds`), and one page of the memories in the order of their timestamps (`page`).
+-- Return a preview of a forgetting of the selection as JSON:
+--   set    the result of selection_token: the token and the number of the selected memories
+--   holds  the legal holds that keep some of these memories
+--   page   up to p_limit of these memories, in the order of their timestamps, after the position p_after, p_after_id
 CREATE OR REPLACE FUNCTION preview_forgetting(
     p_namespace text, p_selection jsonb, p_after timestamptz, p_after_id uuid, p_limit integer
 ) RETURNS jsonb

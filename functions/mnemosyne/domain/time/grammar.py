@@ -20,7 +20,8 @@ Rule = Callable[["Grammar", Match], Span | None]
 class Rules:
     """Rules with their patterns, in the order in which they are tried.
 
-    The patterns are compiled when they are first tried, because that takes a tenth of a second of every start.
+    The patterns are compiled at their first use. Compiling them at import would delay every start by a tenth of a
+    second.
     """
 
     def __init__(self) -> None:
@@ -44,7 +45,7 @@ class Rules:
 
 
 class TooManyReadingsError(ValueError):
-    """Raised when a text needs more attempts than remain."""
+    """Raised when too many readings of a text have been tried."""
 
 
 @dataclass

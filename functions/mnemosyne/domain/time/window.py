@@ -75,7 +75,11 @@ def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -
 
 
 def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
-    """Parse a bound to the start of the window, or (`end`) to its exclusive end. None if it is after the year 9999."""
+    """Parse a bound of a window. Returns None if the bound is after the year 9999.
+
+    A date means the start of the day. With `end`, the result is exclusive: the start of the next day, or the time plus
+    one microsecond.
+    """
     try:
         if _DATE.fullmatch(text):
             day = date.fromisoformat(text)

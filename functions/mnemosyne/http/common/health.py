@@ -61,5 +61,5 @@ def deep_health(
 
 
 def health_routes(health: Callable[[Request], Awaitable[Response]] = alive) -> list[Route]:
-    """Routes of the probe."""
+    """Return the routes of the health check, one for each path in PATHS."""
     return [Route(path, health, methods=["GET"]) for path in PATHS]

@@ -56,7 +56,8 @@ class Preview(Result):
 
     memories: int
     token: str
-    """Confirms the selection. If `time_expr` was given, the token contains the window that it meant."""
+    """The call that forgets must give this token, to confirm the selection. If `time_expr` was given, the token also
+    contains the times that it meant."""
     page: list[Selected]
     holds: list[Hold]
     """Holds that keep some of the memories, so that none can be forgotten."""

@@ -131,7 +131,7 @@ class ListedCause(Result):
 
 
 class DeadLetterPage(Result):
-    """Letters, the latest first.
+    """Dead letters, the latest first.
 
     `next_cursor` is set if there are more. The first page has the causes of all letters.
     """
@@ -172,7 +172,7 @@ Cause = Annotated[
 
 
 class RedriveArguments(Input):
-    """The dead letters to redrive: one by message_id, or due letters by cause."""
+    """The dead letters to redrive: one by `message_id`, or due letters by `message_ids` or `cause`."""
 
     message_id: MessageId | None = None
     message_ids: Annotated[
