@@ -128,7 +128,11 @@ def _request(fact: Fact, place: int) -> IngestRequest:
 
 
 def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[str, str, str], Recall]:
-    """Return the recall by language, reach (within or across) and variant."""
+    """Return the recall by language, reach and variant.
+
+    The reach "within" searches only memories in the language of the question; "across" searches only memories in the
+    other languages.
+    """
     recalls = {}
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         plain_embedder, space = embedder_of(name, scratch)

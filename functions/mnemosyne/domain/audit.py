@@ -67,16 +67,16 @@ def logged_caller(principal: Principal) -> dict[str, str]:
 
 def ids_of(result: Mapping[str, Any]) -> list[str]:
     """Return the ids in a tool's result: of the result itself, and of the objects in its lists."""
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for name, value in result.items():
         if name == "id" or name.endswith("_id"):
-            found[str(value)] = None
+            ids[str(value)] = None
         elif name == "ids" or name.endswith("_ids"):
-            found.update(dict.fromkeys(map(str, value or ())))
+            ids.update(dict.fromkeys(map(str, value or ())))
         elif isinstance(value, list):
-            found.update({str(item["id"]): None for item in value if isinstance(item, Mapping) and "id" in item})
-    found.pop("None", None)
-    return list(found)
+            ids.update({str(item["id"]): None for item in value if isinstance(item, Mapping) and "id" in item})
+    ids.pop("None", None)
+    return list(ids)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,15 +171,15 @@ def _findable(title: str, names: Iterable[str], body: str) -> str:
     Names that title or body contain are left out.
     """
     text = f" {_words(title)} {_words(body)} "
-    others: list[str] = []
+    other_names: list[str] = []
     for name in names:
         words = _words(name)
         if words and f" {words} " not in text and not (name != title and _is_dated_form(name, title)):
-            others.append(_readable(name))
+            other_names.append(_readable(name))
             text += f"{words} "
-    while others and len(title) + len("; ".join(others)) + 3 > TITLE_LIMIT:
-        others.pop()
-    return f"{title} ({'; '.join(others)})" if others else title
+    while other_names and len(title) + len("; ".join(other_names)) + 3 > TITLE_LIMIT:
+        other_names.pop()
+    return f"{title} ({'; '.join(other_names)})" if other_names else title
 
 
 def _is_dated_form(name: str, title: str) -> bool:

@@ -77,7 +77,7 @@ def _run(
         return _error(exc, tool, principal)
     if tool.scope is not Scope.READ:
         _audit(tool, reply, principal)
-    return "done", success(reply, stored=tool.gives_stored)
+    return "done", success(reply, has_stored_text=tool.returns_stored_text)
 
 
 def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str, mcp_types.CallToolResult]:
@@ -139,15 +139,15 @@ def _trace_id() -> str:
     return trace.trace_id if trace else "none"
 
 
-def success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
+def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     """Build the result with text and structured content.
 
-    If the text is `stored` content, a notice that says so follows.
+    If the text has stored content, a second block with a notice about it follows.
     """
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()
     blocks = [text]
-    if stored:
+    if has_stored_text:
         blocks.append("\n".join([stored_by_someone(text), *reply.notes]))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],

@@ -46,7 +46,7 @@ def stored_by_someone(text: str) -> str:
     return STORED_DATA.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16])
 
 
-def whole(memories: Sequence[SearchHit]) -> str:
+def whole_contents(memories: Sequence[SearchHit]) -> str:
     """Format each hit's whole content under the line `--- [<id>] [<date in UTC>] [<confidence>] ---`."""
     return "".join(_separated(hit, _content(hit)) for hit in memories) or NOTHING_FOUND
 

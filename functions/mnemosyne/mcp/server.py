@@ -55,8 +55,8 @@ class IdentifiedServer(Server[Any]):
             capabilities=self.get_capabilities(protocol_version=context.protocol_version),
             instructions=self.instructions,
         )
-        whole = self.server_info.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return result.model_copy(update={"meta": {SERVER_INFO_META_KEY: whole}})
+        info = self.server_info.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return result.model_copy(update={"meta": {SERVER_INFO_META_KEY: info}})
 
 
 Context: TypeAlias = ServerRequestContext[Any]
@@ -143,7 +143,7 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
             accepted = result.structured_content or {}
             report = context.session.report_progress
             reply = await outcome_within(seconds, tool.outcome, accepted, database, caller, services, report)
-            return success(reply, stored=True) if reply else result
+            return success(reply, has_stored_text=True) if reply else result
 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 

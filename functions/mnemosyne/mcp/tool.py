@@ -94,7 +94,7 @@ class Tool(Generic[ArgumentsT]):
     needs_database: bool = True
     """Whether the tool needs the database. Tools that only publish do not: they run in separate threads and do not wait
     for the database."""
-    gives_stored: bool = False
+    returns_stored_text: bool = False
     """Whether the tool's answers contain stored text. Such answers are followed by a notice that says so."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """Function that computes the units that a call costs in addition to the request itself. Its arguments are not

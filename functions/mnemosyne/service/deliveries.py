@@ -31,7 +31,7 @@ class Push:
 
     message: Published
     attempt: int
-    only: str | None = None
+    allowed_namespace: str | None = None
     """Namespace of the subscription. A publisher to this subscription may write to no other namespace."""
     of_bucket: bool = False
     """Whether the messages of the subscription are notifications about the objects of a bucket."""
@@ -53,7 +53,7 @@ class Push:
 
     def decoded(self) -> IngestMessage:
         """Decode the message."""
-        return decode(self.message, allowed_namespace=self.only)
+        return decode(self.message, allowed_namespace=self.allowed_namespace)
 
     def dead_letter(self, cause: str, kind: DeadLetterKind) -> DeadLetter:
         """Return the message as a dead letter."""
@@ -78,16 +78,16 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
     reason, is_over_quota = message.dead_letter_reason, False
     memories = services.memories_of(message.namespace)
     if message.namespace:
-        stored = ingest.store(
+        result = ingest.store(
             message,
             memories=memories,
             embedder=services.embedder,
             group_commit=group_commit,
             deadline=time.monotonic() + DELIVERY_SECONDS,
         )
-        reason, is_over_quota = "; ".join(filter(None, [reason, stored.dead_letter_reason])), bool(stored.over_quota)
+        reason, is_over_quota = "; ".join(filter(None, [reason, result.dead_letter_reason])), bool(result.over_quota)
         if is_over_quota and not reason:
-            dead_letter = push.dead_letter(next(iter(stored.over_quota.values())), DeadLetterKind.OVER_QUOTA)
+            dead_letter = push.dead_letter(next(iter(result.over_quota.values())), DeadLetterKind.OVER_QUOTA)
             dead_letters.store_over_quota(dead_letter, memories=memories)
     kind = DeadLetterKind.UNREADABLE if message.dead_letter_reason else DeadLetterKind.CONFLICT
     _finish(push, message, push.dead_letter(reason, kind) if reason else None, services)
@@ -131,7 +131,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         dead_letter = push.dead_letter(
             f"a fault of our own while it was given up: {type(exc).__name__}", DeadLetterKind.CRASHED
         )
-        dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.only or ""))
+        dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(push.allowed_namespace or ""))
 
 
 def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: DeadLetterKind) -> None:
@@ -162,17 +162,19 @@ def import_object(push: Push, services: ImportServices) -> None:
     """
     try:
         stored_object = StoredObject.of(push.message.attributes)
-        if push.only is None or not push.of_bucket:
+        if push.allowed_namespace is None or not push.of_bucket:
             raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
         if push.expires_soon:
             raise InvalidRequest("the object of this notification could not be imported for several days")
     except InvalidRequest as exc:
         expired = push.of_bucket and push.expires_soon
         kind = DeadLetterKind.EXPIRED if expired else DeadLetterKind.NOTIFICATION
-        dead_letters.store_dead_letter(push.dead_letter(str(exc), kind), memories=services.memories_of(push.only or ""))
+        dead_letters.store_dead_letter(
+            push.dead_letter(str(exc), kind), memories=services.memories_of(push.allowed_namespace or "")
+        )
         return
     if stored_object:
-        object_import.import_object(push.only, stored_object, services, message_id=push.message.message_id)
+        object_import.import_object(push.allowed_namespace, stored_object, services, message_id=push.message.message_id)
 
 
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:

@@ -76,7 +76,7 @@ def read(forgetting_id: UUID, *, memories: MemoryStore) -> Forgetting:
 def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryStore) -> None:
     while letter:
         forgotten = _forgotten_in(letter, memories, forgetting_id)
-        if not forgotten.is_anything or memories.forget_in_letter(
+        if not forgotten.any_forgotten or memories.forget_in_letter(
             forgetting_id, letter, forgotten.data, forgotten.requests
         ):
             return
@@ -85,13 +85,15 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryS
 
 @dataclass(frozen=True)
 class _ForgottenIn:
-    """The part of a dead letter that forgettings cover."""
+    """What the forgettings of a namespace remove from a dead letter."""
 
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
     requests: Sequence[Reading]
+    """The forgotten requests. Left out are requests whose id another request of the dead letter still has."""
     forgettings: int
-    is_anything: bool
+    """The number of forgettings of the namespace."""
+    any_forgotten: bool
 
 
 def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID | None = None) -> _ForgottenIn:
@@ -113,13 +115,13 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     forgotten = {covered.int for covered in standing.covered}
     if is_before(message.first_published_at, standing.all_before):
         if unreadable:
-            return _ForgottenIn(None, [], standing.forgettings, is_anything=True)
+            return _ForgottenIn(None, [], standing.forgettings, any_forgotten=True)
         forgotten |= {index for index, (_, reading) in enumerate(entries) if isinstance(reading, FailedRequest)}
     if not forgotten:
-        return _ForgottenIn(letter.data, [], standing.forgettings, is_anything=False)
+        return _ForgottenIn(letter.data, [], standing.forgettings, any_forgotten=False)
     kept_ids = {reading.request_id for index, (_, reading) in enumerate(entries) if index not in forgotten}
     gone = [entries[index][1] for index in sorted(forgotten) if entries[index][1].request_id not in kept_ids]
-    return _ForgottenIn(redacted(entries, forgotten), gone, standing.forgettings, is_anything=True)
+    return _ForgottenIn(redacted(entries, forgotten), gone, standing.forgettings, any_forgotten=True)
 
 
 def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[DeadLetter | None, int]:
@@ -131,7 +133,7 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
     if not memories.namespace:
         return letter, 0
     forgotten = _forgotten_in(letter, memories)
-    if not forgotten.is_anything:
+    if not forgotten.any_forgotten:
         return letter, forgotten.forgettings
     if forgotten.requests:
         memories.record_deleted([without_text(unstored(reading, FORGOTTEN)) for reading in forgotten.requests])

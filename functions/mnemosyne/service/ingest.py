@@ -126,17 +126,17 @@ def store(
             raise ItemUnavailable(message.retry_reason)
         _reject_invalid(message, memories)
         deleted = memories.delete_records(message.deletions) if message.deletions else None
-        stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
-        if stored.postponed:
-            raise ItemUnavailable(next(iter(stored.postponed.values())))
+        result = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
+        if result.postponed:
+            raise ItemUnavailable(next(iter(result.postponed.values())))
     except ServiceError as exc:
         _note_attempt(message, str(exc), memories)
         raise
     if deleted:
-        stored.outcomes |= deleted.outcomes
-        stored.busy |= deleted.busy
-        stored.undeleted = deleted.conflicting
-    for outcome in stored.outcomes.values():
+        result.outcomes |= deleted.outcomes
+        result.busy |= deleted.busy
+        result.undeleted = deleted.conflicting
+    for outcome in result.outcomes.values():
         log.info(
             "ingest_outcome",
             namespace=message.namespace,
@@ -145,9 +145,9 @@ def store(
             memory_id=outcome.memory_id,
             **({"attempts": outcome.attempts} if outcome.attempts > 1 else {}),
         )
-    if stored.busy:
+    if result.busy:
         raise Unavailable("another delivery of the same content is being stored")
-    return stored
+    return result
 
 
 def _store_all(
@@ -160,16 +160,16 @@ def _store_all(
     def store_group(requests: Sequence[IngestRequest]) -> Stored:
         return _Storing(memories, embedder, deadline).store(requests)
 
-    stored = Stored()
+    result = Stored()
     for part in slices(message.requests, embedder.chunk_limit):
-        if stored.progress and time.monotonic() >= deadline:
+        if result.progress and time.monotonic() >= deadline:
             raise Unavailable(
-                f"{len(stored.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
+                f"{len(result.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
                 "one delivery; the next delivery stores the others"
             )
         group_result = group_commit.store(memories.namespace, part, store_group)
-        stored.add(group_result.of({request.request_id for request in part.requests}))
-    return stored
+        result.add(group_result.of({request.request_id for request in part.requests}))
+    return result
 
 
 @dataclass
@@ -190,12 +190,12 @@ class _Storing:
             if len(requests) == 1:
                 return self._unstored(requests[0], exc)
         # One request is the cause, but the error does not say which. Store each half alone.
-        stored, middle = Stored(), len(requests) // 2
+        result, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
-            if stored.progress and time.monotonic() >= self.deadline:
+            if result.progress and time.monotonic() >= self.deadline:
                 raise Unavailable("the time of one delivery did not suffice to store the message in smaller parts")
-            stored.add(self.store(half))
-        return stored
+            result.add(self.store(half))
+        return result
 
     def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
@@ -214,7 +214,7 @@ class _Storing:
             if fitting:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
             busy = {request.request_id for request in claim.busy}
-            stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
+            result = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
             gone = [unstored(request, f"it had expired at {rfc3339(request.expires_at)}") for request in expired]
             gone += [without_text(unstored(request, FORGOTTEN)) for request in claim.forgotten]
         if gone:
@@ -224,9 +224,9 @@ class _Storing:
             failed = [unstored(request, reason) for request, reason in refused]
             reject(failed, memories=self.memories, cause=OVER_QUOTA)
             log_over_quota(self.memories.namespace, len(refused), refused[0][1])
-            stored.over_quota = {request.request_id: reason for request, reason in refused}
+            result.over_quota = {request.request_id: reason for request, reason in refused}
             outcomes |= self.memories.statuses([request.request_id for request in failed])
-        return stored
+        return result
 
     def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
         """Return the vectors of each request, one for each chunk. Requests with equal contents are embedded once."""

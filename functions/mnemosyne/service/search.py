@@ -191,8 +191,8 @@ def _reranked(
     If the reranker fails, return the candidates in their present order, with the reason.
     """
     top = ranked[: max(query.limit, RERANKED)]
-    whole = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
-    hits = memories.read_hits(whole, top)
+    full_query = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
+    hits = memories.read_hits(full_query, top)
     texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in hits]
     try:
         relevances = reranker.score(query.query or "", texts)

@@ -69,7 +69,7 @@ def test_a_title_that_the_passage_does_not_contain_is_shown_above_it() -> None:
 
 
 def test_no_hits_give_the_text_no_memories_found() -> None:
-    assert hits.passages([], "x") == hits.whole([]) == "No memories found."
+    assert hits.passages([], "x") == hits.whole_contents([]) == "No memories found."
 
 
 def test_contents_are_cut_by_their_size_as_json() -> None:

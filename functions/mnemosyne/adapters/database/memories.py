@@ -145,11 +145,11 @@ class PostgresMemories(
         memories = self._call(memories_sql.NEIGHBOURS, id=memory_id)
         if not memories:
             return NO_NEIGHBOURS
-        own, *others = memories
+        own, *nearest = memories
         return Neighbours(
             content=own["content"],
-            similar=[rows.read_summary(row) for row in others if row["is_similar"]],
-            earlier=[(rows.read_summary(row), row["content"]) for row in others if row["content"] is not None],
+            similar=[rows.read_summary(row) for row in nearest if row["is_similar"]],
+            earlier=[(rows.read_summary(row), row["content"]) for row in nearest if row["content"] is not None],
         )
 
     def delete(self, memory_id: UUID) -> DeletedMemory | None:

@@ -174,7 +174,10 @@ class ListForgotten(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of ids in order."""
         after = UUID(self.after) if self.after else None
-        ids = [str(each) for each in operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)]
+        ids = [
+            str(memory_id)
+            for memory_id in operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)
+        ]
         return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
 
 

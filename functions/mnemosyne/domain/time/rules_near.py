@@ -121,14 +121,14 @@ def _weekend(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this|next) )?{WEEKDAY}")
 def _weekday(grammar: Grammar, match: Match) -> Span:
-    weekday, which = WEEKDAYS[match["weekday"]], match["which"]
-    today = grammar.today if which else grammar.horizon
+    weekday, qualifier = WEEKDAYS[match["weekday"]], match["which"]
+    today = grammar.today if qualifier else grammar.horizon
     back = (today.weekday() - weekday) % 7
-    if which == "this":
+    if qualifier == "this":
         back = today.weekday() - weekday
-    elif which == "next":
+    elif qualifier == "next":
         back = back - 7
-    elif which:
+    elif qualifier:
         back = back or 7
     return grammar.calendar.day(today - timedelta(days=back))
 

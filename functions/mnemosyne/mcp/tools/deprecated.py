@@ -111,7 +111,7 @@ def _deprecated(
         description=note,
         arguments=arguments,
         result=SearchResponse,
-        gives_stored=True,
+        returns_stored_text=True,
         units=lambda arguments: rate_limit.SEARCH["exact" if name == "exact_match_retrieve" else "hybrid"],
         run=run,
         read_only=True,

@@ -135,7 +135,7 @@ FORGET_MEMORIES = Tool(
     "The first call is a dry run, which returns a token.",
     arguments=ForgetArguments,
     result=Forgotten,
-    gives_stored=True,
+    returns_stored_text=True,
     units=lambda arguments: rate_limit.FORGETTING,
     run=_forget,
     operates=True,

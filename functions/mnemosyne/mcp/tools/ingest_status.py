@@ -98,7 +98,7 @@ INGEST_STATUS = Tool(
     ),
     arguments=StatusArguments,
     result=Statuses,
-    gives_stored=True,
+    returns_stored_text=True,
     units=_units_of_status,
     unlisted=("request_id",),
     run=_ingest_status,

@@ -93,7 +93,7 @@ LIST_REQUESTS = Tool(
     description="List ingest requests with their states and errors, the latest change first.",
     arguments=RequestsArguments,
     result=RequestPage,
-    gives_stored=True,
+    returns_stored_text=True,
     run=_list_requests,
     read_only=True,
 )
@@ -155,7 +155,7 @@ LIST_DEAD_LETTERS = Tool(
     description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
     arguments=DeadLettersArguments,
     result=DeadLetterPage,
-    gives_stored=True,
+    returns_stored_text=True,
     run=_list_dead_letters,
     read_only=True,
 )

@@ -93,7 +93,7 @@ GET_MEMORY = Tool(
     arguments=GetArguments,
     result=ReadMemory,
     unlisted=("neighbours", "as_of", "timezone"),
-    gives_stored=True,
+    returns_stored_text=True,
     has_view=True,
     run=_get_memory,
     read_only=True,
@@ -198,7 +198,7 @@ LIST_MEMORIES = Tool(
     arguments=ListArguments,
     unlisted=(*LIST_FILTERS, "order", "preview"),
     result=Listing,
-    gives_stored=True,
+    returns_stored_text=True,
     run=_list_memories,
     read_only=True,
 )

@@ -64,7 +64,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         truncated=truncation_note(memories, RESPONSE_CHARACTERS),
         folded=near_duplicates_note(result.hits),
     )
-    return Reply(response, text=hits.whole(memories), notes=search_notes(response))
+    return Reply(response, text=hits.whole_contents(memories), notes=search_notes(response))
 
 
 RETRIEVE_MEMORIES = Tool(
@@ -75,7 +75,7 @@ RETRIEVE_MEMORIES = Tool(
     ),
     arguments=RetrieveArguments,
     result=SearchHits,
-    gives_stored=True,
+    returns_stored_text=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     run=_retrieve_memories,

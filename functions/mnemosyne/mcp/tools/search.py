@@ -267,7 +267,7 @@ MEMORY_SEARCH = Tool(
     ),
     arguments=SearchArguments,
     result=SearchResponse,
-    gives_stored=True,
+    returns_stored_text=True,
     has_view=True,
     units=rate_limit.cost_of_search,
     unlisted=(

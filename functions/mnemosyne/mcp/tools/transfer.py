@@ -95,7 +95,7 @@ IMPORT_MEMORIES = Tool(
     description="Store the memories in a part of a file of JSON lines, chronicles or Markdown, up to 100 at a time.",
     arguments=ImportArguments,
     result=ImportedPart,
-    gives_stored=True,
+    returns_stored_text=True,
     units=_units_of_part,
     run=_import_memories,
     needs_database=False,
@@ -155,7 +155,7 @@ EXPORT_MEMORIES = Tool(
     description="Memories as lines of JSON or as Markdown files, page by page, as `mnemosyne export` writes them.",
     arguments=ExportArguments,
     result=ExportedPage,
-    gives_stored=True,
+    returns_stored_text=True,
     run=_export_memories,
     read_only=True,
 )
