@@ -92,8 +92,8 @@ def _check_target(namespace: str, into: str | None) -> None:
 
 def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
     """Return the letters with these ids, oldest first, then the ids for which no letter can be redriven."""
-    unanswered = dict.fromkeys(message_ids)
-    return list(dict.fromkeys([*(message_id for message_id in due if message_id in unanswered), *unanswered]))
+    requested = dict.fromkeys(message_ids)
+    return list(dict.fromkeys([*(message_id for message_id in due if message_id in requested), *requested]))
 
 
 def _redrive(

@@ -53,7 +53,10 @@ TAGS_SHOWN = 200
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Shorten title and tags for an answer with several memories."""
+    """Cut the title at TITLE_SHOWN characters, and the list of tags where their lengths add up to TAGS_SHOWN.
+
+    For answers with several memories.
+    """
     ends = accumulate(len(tag) for tag in tags)
     shortened = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
     return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", shortened

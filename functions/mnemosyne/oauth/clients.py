@@ -148,7 +148,7 @@ def _registered(client_id: str) -> Client | None:
 def _id_problem(client_id: str) -> str:
     """Return why a URL is not a valid client id, or an empty text if it is valid.
 
-    The rules are those of section 3 of the draft on Client ID Metadata Documents.
+    Section 3 of the draft on Client ID Metadata Documents has the rules.
     """
     allowed = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
     if len(client_id) > CLIENT_ID_LENGTH or not allowed:

@@ -43,7 +43,10 @@ def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:at |from |between )?{_STRETCH},?(?: on| of)? (?P<text>.+)",
 )
 def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return the span between two times of a day. If only the last has am or pm, the first is the closest before it."""
+    """Return the span between two times of a day.
+
+    If only the end has am or pm, the start is the last such time before the end.
+    """
     day, half = _day_and_half(grammar, match["text"])
     first, last = (_hour(match[end], half) for end in ("first", "last"))
     if day is None or last is None:
