@@ -43,8 +43,8 @@ def forget(
 ) -> None:
     """Delete selected memories for good, with their texts everywhere.
 
-    Memories, embeddings, words, ratings, dead letters and texts of requests go. Messages that were sent before do not
-    store the memories again. A legal hold prevents it.
+    The command deletes memories, embeddings, words, ratings, dead letters and texts of requests. Messages that were
+    sent before do not store the memories again. If a legal hold keeps one of the memories, the command is refused.
     """
     place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
     with memory_system(**place) as system:

@@ -43,7 +43,7 @@ def reembed(
     """Move all memories to another embedding model or dimension, as the role that owns the schema.
 
     Run it again to continue an interrupted move. Searches use the old embeddings until one short transaction switches
-    to the new ones. Running functions follow.
+    to the new ones. Running functions then use the new embeddings without a restart.
     """
     with owners_system(**place) as system:
         if give_up:

@@ -20,7 +20,7 @@ class VectorCache:
         self._lock = threading.Lock()
 
     def keep(self, vectors: Mapping[str, Vector]) -> None:
-        """Add vectors by text."""
+        """Cache the vectors of texts. If the cache is full, drop the oldest vectors."""
         with self._lock:
             self._vectors.update((_digest(text), vector) for text, vector in vectors.items())
             while len(self._vectors) > self._most:
