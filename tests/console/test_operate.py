@@ -108,9 +108,9 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     shows(browser, "Stopped.")
     assert browser.driver.execute_script(CLOSE) is False
     status_text = find(browser, "main section [role=status]").text
-    completed = int(status_text.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
-    assert 0 < completed < 20_000
-    shows(browser, f"{completed:,} stored")
+    stored_count = int(status_text.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
+    assert 0 < stored_count < 20_000
+    shows(browser, f"{stored_count:,} stored")
     result = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
     assert result["memories"], "the records sent before the stop are stored"
 

@@ -197,4 +197,4 @@ def test_a_history_shows_a_limited_number_of_superseded_memories(memories: Memor
         memories.update(old, MemoryChange(superseded_by=last))
     history = memories.history(last)
     assert history is not None and len(history.supersedes) == HISTORY_LIMIT
-    assert {supersede.superseded_by for supersede in history.supersedes} == {last}
+    assert {older.superseded_by for older in history.supersedes} == {last}

@@ -552,9 +552,7 @@ def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> 
     ]
     for number, cause in enumerate(causes):
         system.memories.store_dead_letter(_letter(f"{number}", cause))
-    groups = {
-        dead_letter_cause.cause: dead_letter_cause.letters for dead_letter_cause in system.memories.dead_letter_causes()
-    }
+    groups = {summary.cause: summary.letters for summary in system.memories.dead_letter_causes()}
     assert groups == {
         "given up after # deliveries": 2,
         "memories[#] has the request_id # of another one": 2,

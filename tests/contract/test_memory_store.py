@@ -258,11 +258,11 @@ def test_a_superseded_memory_is_left_out_unless_requested(memories: MemoryStore)
 
 
 def test_a_circle_of_supersessions_is_refused(memories: MemoryStore) -> None:
-    first, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
-    memories.update(first, MemoryChange(superseded_by=two))
-    memories.update(two, MemoryChange(superseded_by=three))
+    first, second, third = (store_content(memories, content) for content in ("1", "2", "3"))
+    memories.update(first, MemoryChange(superseded_by=second))
+    memories.update(second, MemoryChange(superseded_by=third))
     with pytest.raises(Conflict, match="circle"):
-        memories.update(three, MemoryChange(superseded_by=first))
+        memories.update(third, MemoryChange(superseded_by=first))
 
 
 def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -> None:
@@ -628,7 +628,7 @@ def test_each_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: Memor
         memories.ingest_requests(IngestState.DELETED, 10),
     ]
     for statuses in lists:
-        (status,) = (statuse for statuse in statuses if statuse.request_id == ingest_request.request_id)
+        (status,) = (listed for listed in statuses if listed.request_id == ingest_request.request_id)
         assert status.state is IngestState.DELETED
         assert "its memory was deleted later" in (status.error or "")
     assert [ingest_request.request_id for ingest_request in memories.ingest_requests(IngestState.STORED, 10)] == [
@@ -698,16 +698,16 @@ def test_a_duplicate_of_a_superseded_memory_is_reported_as_such(memories: Memory
 def test_deleting_the_middle_of_a_chain_of_supersessions_keeps_its_first_memory_superseded(
     memories: MemoryStore,
 ) -> None:
-    first, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
-    memories.update(first, MemoryChange(superseded_by=two))
-    memories.update(two, MemoryChange(superseded_by=three))
-    memories.delete(two)
-    assert [hit.id for hit in search(memories, "tea")] == [three]
+    first, second, third = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
+    memories.update(first, MemoryChange(superseded_by=second))
+    memories.update(second, MemoryChange(superseded_by=third))
+    memories.delete(second)
+    assert [hit.id for hit in search(memories, "tea")] == [third]
 
 
 def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: MemoryStore) -> None:
     for attempt in range(10):
-        first, two = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
+        first, second = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
         start = threading.Barrier(2)
 
         def supersede(memory_id: UUID, successor: UUID, start: threading.Barrier = start) -> None:
@@ -715,13 +715,13 @@ def test_two_concurrent_changes_cannot_make_a_circle_of_supersessions(memories: 
             with suppress(Conflict):
                 memories.update(memory_id, MemoryChange(superseded_by=successor))
 
-        threads = [threading.Thread(target=supersede, args=pair) for pair in ((first, two), (two, first))]
+        threads = [threading.Thread(target=supersede, args=pair) for pair in ((first, second), (second, first))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         hits = search(memories, None, filters=Filters(after=NOW), limit=100)
-        assert len({hit.id for hit in hits} & {first, two}) == 1
+        assert len({hit.id for hit in hits} & {first, second}) == 1
 
 
 def test_a_shortened_content_has_a_snippet_around_the_words_of_the_query(memories: MemoryStore) -> None:

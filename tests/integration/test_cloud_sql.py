@@ -130,9 +130,9 @@ def test_when_all_backends_are_killed_the_next_checkout_works(
     instance: CloudSqlInstance, cluster: postgres.EmbeddedPostgres
 ) -> None:
     pool = Pool(_opener(instance), 4)
-    with pool.connection() as first_connection, pool.connection() as two:
+    with pool.connection() as first_connection, pool.connection() as second_connection:
         first_connection.run("SELECT 1")
-        two.run("SELECT 1")
+        second_connection.run("SELECT 1")
     owner = connection_factory(cluster.url(postgres.OWNER))()
     owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
     owner.close()

@@ -144,12 +144,8 @@ class System:
 
     def check(self) -> Check:
         """Return what `mnemosyne doctor` and `/health?deep=1` say about the embedder."""
-        (check,) = [
-            examine_dependency
-            for examine_dependency in doctor.examine_dependencies(self.functions["mcp"])
-            if examine_dependency.name == "embedder"
-        ]
-        return check
+        checks = doctor.examine_dependencies(self.functions["mcp"])
+        return next(check for check in checks if check.name == "embedder")
 
     def bought(self) -> Counter[str]:
         """Return how often each text of a memory was embedded."""

@@ -329,10 +329,10 @@ def test_the_tool_makes_a_dry_run_and_forgets_with_its_token(services: FakeServi
     onward = answer_of(services, "forget_memories", **arguments, cursor=dry["next_cursor"])
     assert ([memory["beginning"] for memory in onward["page"]], onward["token"]) == (["tea 2"], dry["token"])
     assert len(titles(services)) == 3
-    completed = answer_of(services, "forget_memories", **arguments, token=dry["token"])
-    assert (completed["memories"], completed["left"], completed["finished"]) == (3, 0, True)
-    again = answer_of(services, "forget_memories", forgetting_id=completed["forgetting_id"])
-    assert again == completed
+    answer = answer_of(services, "forget_memories", **arguments, token=dry["token"])
+    assert (answer["memories"], answer["left"], answer["finished"]) == (3, 0, True)
+    again = answer_of(services, "forget_memories", forgetting_id=answer["forgetting_id"])
+    assert again == answer
     assert "make another dry run" in error_of(services, "forget_memories", all=True, token=dry["token"])
     assert "give either ids, or filters" in error_of(services, "forget_memories")
 
@@ -348,8 +348,8 @@ def test_a_forgetting_with_memories_left_cannot_be_finished(services: FakeServic
     services.memories.finish_forgetting(forgetting_id)
     assert forgetting.read(forgetting_id, memories=services.memories).finished_at is None
     later = cursors.encode(KeysetCursor(timestamp=AFTER, key="x"))
-    completed = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
-    assert (completed["left"], completed["finished"], titles(services)) == (0, True, [])
+    answer = answer_of(services, "forget_memories", forgetting_id=str(forgetting_id), cursor=later)
+    assert (answer["left"], answer["finished"], titles(services)) == (0, True, [])
 
 
 def test_a_memory_published_during_the_forgetting_is_stored(services: FakeServices) -> None:

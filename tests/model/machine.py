@@ -86,10 +86,10 @@ class Machine(RuleBasedStateMachine):
         """Redrive a dead letter, with or without an available topic."""
         message_id = self._letter(index)
         before, self.world.topic.away = len(self.world.topic.published_messages), away
-        completed = self.world.redrive(message_id, now=now)
+        is_redriven = self.world.redrive(message_id, now=now)
         self.world.topic.away = False
-        assert completed is self.model.redrive(message_id, now=now, queue_away=away)
-        assert len(self.world.topic.published_messages) == before + completed
+        assert is_redriven is self.model.redrive(message_id, now=now, queue_away=away)
+        assert len(self.world.topic.published_messages) == before + is_redriven
         self._name_letter(message_id, before)
         self._compare()
 
@@ -131,9 +131,9 @@ class Machine(RuleBasedStateMachine):
         """Set or remove the successor of a memory."""
         older, newer = self._content(index), None if successor is None else self._content(successor)
         ids = {content: name for name, (content, _) in self.world.stored_memories().items()}
-        completed = self.world.supersede(ids[older], ids[newer] if newer else None)
+        is_changed = self.world.supersede(ids[older], ids[newer] if newer else None)
         numbers = {memory.content: memory.number for memory in self.model.memories.values()}
-        assert completed is self.model.supersede(numbers[older], numbers[newer] if newer else None)
+        assert is_changed is self.model.supersede(numbers[older], numbers[newer] if newer else None)
         self._compare()
 
     @rule(text=st.sampled_from(TROUBLESOME), kind=st.sampled_from(["away", "refused", "hindered"]))

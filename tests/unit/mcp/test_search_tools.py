@@ -246,13 +246,13 @@ def test_an_update_without_a_change_is_refused(services: FakeServices) -> None:
 
 
 def test_a_superseded_memory_is_not_found_until_the_supersession_is_undone(services: FakeServices) -> None:
-    first, two = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
-    assert answer_of(services, "update_memory", id=first, superseded_by=two)["superseded_by"] == two
+    first, second = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
+    assert answer_of(services, "update_memory", id=first, superseded_by=second)["superseded_by"] == second
     memories = answer_of(services, "memory_search", query="tea", limit=50)["memories"]
     assert first not in {memory["id"] for memory in memories}
-    assert [memory["supersedes"] for memory in memories if memory["id"] == two] == [[first]]
+    assert [memory["supersedes"] for memory in memories if memory["id"] == second] == [[first]]
     answer = answer_of(services, "memory_search", query="tea", limit=50, include_superseded=True)
-    assert [memory.get("superseded_by") for memory in answer["memories"] if memory["id"] == first] == [two]
+    assert [memory.get("superseded_by") for memory in answer["memories"] if memory["id"] == first] == [second]
     assert answer_of(services, "update_memory", id=first, superseded_by="none")["superseded_by"] is None
 
 
