@@ -40,8 +40,9 @@ $$;
 -- Whether the index certainly has more than p_rows memories with any of the tags in the filters. The result may be false
 -- although there are more.
 --
--- With gin_fuzzy_search_limit, the index returns about 1,000 random rows if a tag has more. So the function takes the same
--- time for all tags. Without the limit, the index returns the rows of a frequent tag before the first one is read.
+-- The setting gin_fuzzy_search_limit makes the index return about 1,000 random rows if a tag has more. So the function
+-- takes about the same time for all tags. Without this setting, the index would collect all rows of a frequent tag before
+-- the query reads the first row.
 CREATE OR REPLACE FUNCTION has_many_tagged(filters memory_filters, p_rows integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET gin_fuzzy_search_limit = 1000
 AS $$

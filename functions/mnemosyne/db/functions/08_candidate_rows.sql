@@ -78,8 +78,9 @@ BEGIN
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                         ELSE 1.0 - (m.embedding <=> p_vector) END) AS vector_score,
                     coalesce(members.lexical_score, lexical_score(w, p_terms, p_mean_length), 0) AS lexical_score,
-                    -- A content of at most 200 bytes has several passages only by a long title or many tags: they are
-                    -- not read. Passages have about the same length, so their scores need no length normalization.
+                    -- The passages of a content of at most 200 bytes are not read, because such a memory has several
+                    -- passages only if its title is long or its tags are many. Passages have about the same length, so
+                    -- their scores need no length normalization.
                     CASE WHEN octet_length(m.content) > 200
                         THEN (SELECT - min(passage <#> p_terms) FROM unnest(w.passages) AS passage) END AS passage_score,
                     CASE WHEN p_word_keys IS NOT NULL AND (members.listed OR members.direct) THEN share_by_length(

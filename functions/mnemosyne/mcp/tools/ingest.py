@@ -85,8 +85,8 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
     """Return the time of the request's last outcome, so that a wait for the next outcome ignores it.
 
-    Accepting a memory needs no database. If it is unavailable, return the current time: outcomes recorded before it are
-    ignored.
+    If the database is unavailable, return the current time, so that the wait ignores all outcomes recorded until now.
+    This is no error, because a memory is accepted without the database.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
