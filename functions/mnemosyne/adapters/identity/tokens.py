@@ -140,10 +140,14 @@ class OidcVerifier:
             try:
                 with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
                     return str(json.load(response)["jwks_uri"])
+            except urllib.error.HTTPError as exc:
+                exc.close()  # the error is the response, with an open connection
+                problem = exc
+                if exc.code not in NO_METADATA:
+                    break
             except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
                 problem = exc
-                if not isinstance(exc, urllib.error.HTTPError) or exc.code not in NO_METADATA:
-                    break
+                break
         raise unreachable(self._issuer, problem) from problem
 
 
