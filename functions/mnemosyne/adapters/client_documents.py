@@ -143,7 +143,13 @@ class WebDocuments:
                 headers={"Accept": "application/json", "Accept-Encoding": "identity"},
             ) as response,
         ):
-            return await _read(response, client_id)
+            try:
+                return await _read(response, client_id)
+            except BaseException:
+                # Otherwise a site that still sends would keep the connection open for 30 seconds more.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
+                raise
 
     async def _public_addresses(self, host: str) -> list[str]:
         addresses = [host] if _is_address(host) else await self.addresses_of(host)
