@@ -164,7 +164,7 @@ class CloudSql:
             error=f"no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s",
             next_step="if it repeats, run `make deploy`, which starts new instances",
         )
-        threading.Thread(target=connector.close, name="abandoned-connector", daemon=True).start()
+        threading.Thread(target=close, args=(connector,), name="abandoned-connector", daemon=True).start()
 
     def _translated(self, exc: Exception) -> MnemosyneError:
         from aiohttp import ClientResponseError
@@ -180,6 +180,12 @@ class CloudSql:
         elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
             code, message = service_errors.UNUSABLE, str(exc)
         return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)
+
+
+def close(connector: "Connector") -> None:
+    """Close a Connector and its event loop, which the Connector leaves open."""
+    connector.close()
+    connector._loop.close()
 
 
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
