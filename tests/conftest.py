@@ -6,6 +6,7 @@ Fixtures import heavy modules inside of functions, so that unit tests start with
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -35,6 +36,11 @@ settings.register_profile("nightly", deadline=None, suppress_health_check=[Healt
 settings.register_profile("day", settings.get_profile("nightly"), max_examples=25)
 settings.register_profile("unit", settings.get_profile("nightly"), max_examples=5)
 settings.load_profile("day")
+
+# A shell without job control ignores SIGINT in background processes, and their children inherit that. Tests end
+# `mnemosyne dev` with SIGINT.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 TOGETHER = {
