@@ -5,7 +5,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +88,8 @@ class DevServer(ToolClient):
 
     def close(self) -> None:
         """Stop `mnemosyne dev` and the front end, and close the connections to them."""
-        self.stop()
-        self._serving.close()
-        self.client.close()
+        with closing(self.client), self._serving:
+            self.stop()
 
     def kill_everything(self) -> None:
         """Kill all processes of the directory with SIGKILL, including PostgreSQL."""

@@ -24,6 +24,11 @@ def _keys() -> Iterator[rsa.RSAPrivateKey]:
 _KEYS = _keys()
 
 
+def signing_key() -> rsa.RSAPrivateKey:
+    """Return one of four signing keys."""
+    return next(_KEYS)
+
+
 class Issuer(JsonServer):
     """Issuer that signs with its published keys. With `away` it answers 503; `ahead` moves the times in its tokens.
 
@@ -32,7 +37,7 @@ class Issuer(JsonServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys = {"one": next(_KEYS)}
+        self.keys = {"one": signing_key()}
         self.away = False
         self.metadata = "/.well-known/openid-configuration"
         self.ahead = 0

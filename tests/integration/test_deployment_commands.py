@@ -43,6 +43,10 @@ class Deployment:
         self.operations.append((action, token))
         return operations.run(operations.read_operation(action, arguments), self._operator, "google:ada@example.com")
 
+    def close(self) -> None:
+        """Close the connections of the operations."""
+        self._operator._services.close()
+
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run mnemosyne with the options that select the deployment."""
         return subprocess.run(
@@ -71,7 +75,9 @@ def deployment(
         }
     )
     with GoogleApis().serving() as apis:
-        yield Deployment(apis, tmp_path, settings)
+        made = Deployment(apis, tmp_path, settings)
+        yield made
+        made.close()
 
 
 def _letter(store: PostgresMemories, message_id: str, content: str) -> None:

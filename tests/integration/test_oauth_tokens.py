@@ -24,7 +24,7 @@ from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
 from mnemosyne.service.oauth_tokens import OAuthAuthenticator
 from tests.fakes import NOW
-from tests.fakes_wire.issuer import AUDIENCE, Issuer
+from tests.fakes_wire.issuer import AUDIENCE, Issuer, signing_key
 from tests.oauth_server import auth_pool
 from tests.waiting import wait_until
 
@@ -179,7 +179,7 @@ def test_a_signing_key_removed_by_the_issuer_is_refused_after_five_minutes(
 ) -> None:
     token = mcp.token(grant := mcp.grant())
     mcp.authenticator.authenticate(token)
-    mcp.issuer.keys = {"two": Issuer().keys["one"]}
+    mcp.issuer.keys = {"two": signing_key()}
     assert tokens.KEYS_SECONDS <= 300
     now = time.monotonic() + tokens.KEYS_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: now)

@@ -118,7 +118,8 @@ def test_a_dead_letter_is_shown_byte_for_byte_and_dropped(publisher: Publisher) 
     assert letter_text.communicate(timeout=60)[0] == b"\x00\xff not JSON"
     publisher.run("dead-letters", "drop", message_id)
     assert message_id not in _dead_letters(publisher, "default")
-    assert publisher.start("dead-letters", "drop", message_id).wait(60) == 1
+    with publisher.start("dead-letters", "drop", message_id) as again:
+        assert again.wait(60) == 1
 
 
 def test_followed_outcomes_are_printed_once_each(publisher: Publisher) -> None:

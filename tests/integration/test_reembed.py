@@ -54,14 +54,21 @@ class Moving:
         self.owner = owner
         self._owner_url, runtime_url = urls
         self._environment = {"MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini", **settings}
+        self._opened: list[ConfiguredServices] = []
         self.system = self.serve(runtime_url)
         self.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)))
         self.store(LONG)
 
     def serve(self, runtime_url: str, **changed: str) -> ConfiguredServices:
-        return ConfiguredServices(
-            Settings.from_environment({**self._environment, "MNEMOSYNE_DATABASE_URL": runtime_url, **changed})
-        )
+        environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": runtime_url, **changed}
+        self._opened.append(ConfiguredServices(Settings.from_environment(environment)))
+        return self._opened[-1]
+
+    def close(self) -> None:
+        """Close the connections of each system and of the owner."""
+        for system in self._opened:
+            system.close()
+        self.owner.close()
 
     def store(self, *contents: str) -> None:
         message = IngestMessage("default", tuple(request(content) for content in contents))
@@ -124,7 +131,7 @@ def moving(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
         monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", gemini.url)
         urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
-        yield Moving(
+        made = Moving(
             gemini,
             owner,
             urls,
@@ -134,7 +141,8 @@ def moving(
                 **service,
             },
         )
-    owner.close()
+        yield made
+        made.close()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -124,8 +125,8 @@ def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
         while len(deployment.auth.instances) < 2:
             deployment.auth.add_instance()
         _another_address(deployment)
-        with ThreadPoolExecutor(8) as pool:
-            browsers = [_browser(deployment) for _ in range(8)]
+        with ExitStack() as exits, ThreadPoolExecutor(8) as pool:
+            browsers = [exits.enter_context(_browser(deployment)) for _ in range(8)]
             futures = [
                 pool.submit(exchange, browsers[n % 8], way.client, way.code, resource=deployment.url)
                 for n in range(100)

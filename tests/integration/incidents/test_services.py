@@ -1,6 +1,7 @@
 """Incidents of the embedding service, the reranker and the database."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -99,8 +100,13 @@ def test_the_disk_is_full(world: World, check: Check, owner: Connection, instanc
     check("The database's disk is full", world, "operator_needed", "disk is full")
 
 
-def _services_at(url: str, space: EmbeddingSpace = FAKE_SPACE) -> FakeServices:
-    return FakeServices(PostgresMemories(MemoryDatabase(Pool(connection_factory(url), 2), space), "ns"))
+@contextmanager
+def _world_at(url: str, space: EmbeddingSpace = FAKE_SPACE) -> Iterator[World]:
+    pool = Pool(connection_factory(url), 2)
+    try:
+        yield World(FakeServices(PostgresMemories(MemoryDatabase(pool, space), "ns")))
+    finally:
+        pool.close()
 
 
 UNREACHABLE = {
@@ -114,20 +120,20 @@ def test_no_connection_can_be_opened(
     check: Check, cluster: postgres.EmbeddedPostgres, database: str, incident: str
 ) -> None:
     url, event, cause = UNREACHABLE[incident]
-    world = World(_services_at(url if "://" in url else cluster.url(url, database)))
-    assert world.deliver() == 503
-    world.search()
-    check(incident, world, event, cause)
+    with _world_at(url if "://" in url else cluster.url(url, database)) as world:
+        assert world.deliver() == 503
+        world.search()
+        check(incident, world, event, cause)
 
 
 def test_the_settings_name_another_embedding_model(
     check: Check, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     other = EmbeddingSpace("gemini", "gemini-embedding-2", FAKE_SPACE.dimension)
-    world = World(_services_at(cluster.url(postgres.RUNTIME_USER, database), other))
-    assert world.deliver() == 503
-    world.search()
-    check("The settings name another embedding model", world, "operator_needed", "the database holds embeddings of")
+    with _world_at(cluster.url(postgres.RUNTIME_USER, database), other) as world:
+        assert world.deliver() == 503
+        world.search()
+        check("The settings name another embedding model", world, "operator_needed", "the database holds embeddings of")
 
 
 def test_the_database_has_no_free_connection(
@@ -135,9 +141,9 @@ def test_the_database_has_no_free_connection(
 ) -> None:
     owner.run_file("CREATE ROLE crowd LOGIN CONNECTION LIMIT 0 IN ROLE mnemosyne_runtime")
     try:
-        world = World(_services_at(cluster.url("crowd", database)))
-        assert world.deliver() == 503
-        world.search()
+        with _world_at(cluster.url("crowd", database)) as world:
+            assert world.deliver() == 503
+            world.search()
     finally:
         owner.run_file("DROP ROLE crowd")
     world.measure("cloudsql.googleapis.com/database/postgresql/num_backends", 10_000.0, instance)
