@@ -82,7 +82,11 @@ class DevServer(ToolClient):
         """Send SIGINT, as Ctrl-C does, and wait until `mnemosyne dev` has exited."""
         if self.process is not None and self.alive:
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill_everything()  # or its functions and its database would run on
+                raise
             with suppress(OSError):  # the exit code is kept
                 keep_port("127.0.0.1", self.port)
 
