@@ -43,6 +43,7 @@ class Operator:
             **gcloud_environment(apis.host, home),
             "TFCHECK_FAILURES": str(self._failures),
             "CHECKPOINT_DISABLE": "1",
+            "GOGC": "400",  # as in a Workspace
             "TF_IN_AUTOMATION": "1",
             "GOOGLE_OAUTH_ACCESS_TOKEN": "a-token",
             "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT": f"{apis.url}/storage/v1/",
