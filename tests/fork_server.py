@@ -146,7 +146,8 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
 class Server:
     """The loop that accepts clients and forks their children."""
 
-    def __init__(self, listener: socket.socket, home: str) -> None:
+    def __init__(self, listener: socket.socket, home: str, load: Callable[[], None] = load) -> None:
+        self._load: Callable[[], None] | None = load
         self._clients: dict[int, socket.socket] = {}
         self._selector = selectors.DefaultSelector()
         self._listener = listener
@@ -176,8 +177,9 @@ class Server:
         text, streams, _, _ = socket.recv_fds(client, 1_000_000, 3)
         while not text.endswith(b"\n"):
             text += client.recv(1_000_000)
-        if "mnemosyne" not in sys.modules:
-            load()
+        if self._load is not None:
+            self._load()
+            self._load = None
         pid = os.fork()
         if not pid:
             signal.set_wakeup_fd(-1)

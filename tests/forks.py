@@ -4,12 +4,13 @@ import atexit
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,7 +31,17 @@ server = socket.socket(socket.AF_UNIX)
 server.connect(os.environ[{address!r}])
 request = {{"program": "command", "arguments": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd(),
             "session": False}}
-data = json.dumps(request).encode() + b"\\n"
+'''
+_GCLOUD = '''#!{python} -ISE
+"""gcloud's Python, which runs its program as a fork of the tests' server."""
+import array, json, os, signal, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+program = next(n for n, word in enumerate(sys.argv) if word.endswith("/gcloud.py"))
+request = {{"program": "gcloud", "arguments": sys.argv[program + 1:], "environment": dict(os.environ),
+            "directory": os.getcwd(), "session": False}}
+'''
+_RUN = """data = json.dumps(request).encode() + b"\\n"
 sent = server.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
 server.sendall(data[sent:])
 answers = server.makefile()
@@ -45,29 +56,33 @@ if code < 0:
     signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
 os._exit(code)
-'''
+"""
 
 
 class ForkServer:
-    """The server of this test process, which ends with it, and the command that clients run."""
+    """A server of this test process, which ends with it."""
 
-    def __init__(self) -> None:
-        home = Path(tempfile.mkdtemp(prefix="forks-"))
+    def __init__(self, python: Path, module: str, paths: Sequence[str]) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="forks-"))
+        self.address = str(self._home / "socket")
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(home / "socket"))
+            listener.bind(self.address)
             listener.listen(64)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(listener.fileno()), str(home), " " * 8192],
+                [python, "-m", module, str(listener.fileno()), str(self._home), " " * 8192],
                 stdin=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
                 pass_fds=[listener.fileno()],
                 start_new_session=True,
             )
         atexit.register(self._end)
-        os.environ[ADDRESS] = str(home / "socket")
-        self.command = home / "mnemosyne"
-        self.command.write_text(_CLIENT.format(python=sys.executable, real=str(REAL), address=ADDRESS))
-        self.command.chmod(0o755)
+
+    def write_client(self, name: str, request: str) -> Path:
+        """Write the program of clients, which makes a `request` and waits for the child, and return its path."""
+        client = self._home / name
+        client.write_text(request + _RUN)
+        client.chmod(0o755)
+        return client
 
     def _end(self) -> None:
         with self._process as process:
@@ -77,8 +92,10 @@ class ForkServer:
 
 @lru_cache(maxsize=1)
 def fork_server() -> ForkServer:
-    """Return the server, started at the first call."""
-    return ForkServer()
+    """Return the server of Mnemosyne, started at the first call."""
+    server = ForkServer(Path(sys.executable), "tests.fork_server", sys.path)
+    os.environ[ADDRESS] = server.address
+    return server
 
 
 class Forked:
@@ -150,6 +167,24 @@ class ForkedFunction(FunctionProcess):
         fork_function(self)
 
 
+@lru_cache(maxsize=1)
 def command() -> Path:
     """Return the path of the command `mnemosyne`."""
-    return fork_server().command if FORKS else REAL
+    if not FORKS:
+        return REAL
+    client = _CLIENT.format(python=sys.executable, real=str(REAL), address=ADDRESS)
+    return fork_server().write_client("mnemosyne", client)
+
+
+@lru_cache(maxsize=1)
+def forked_gcloud() -> Mapping[str, str]:
+    """Return the variables that make the installed gcloud run each command as a fork, if it has its own Python."""
+    script = shutil.which("gcloud")
+    if script is None or not FORKS:
+        return {}
+    python = Path(script).resolve().parents[1] / "platform" / "bundledpythonunix" / "bin" / "python3"
+    if not python.exists():
+        return {}
+    server = ForkServer(python, "tests.gcloud_server", [str(Path(__file__).parents[1])])
+    client = server.write_client("python", _GCLOUD.format(python=sys.executable, address=server.address))
+    return {"CLOUDSDK_PYTHON": str(client), "CLOUDSDK_PYTHON_SITEPACKAGES": "1"}

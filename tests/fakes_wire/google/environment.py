@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from tests.forks import forked_gcloud
+
 ENDPOINTS = {
     "ARTIFACTREGISTRY": "/",
     "CLOUDRESOURCEMANAGER": "/",
@@ -28,6 +30,7 @@ def gcloud_environment(host: str, home: Path) -> dict[str, str]:
     token = home / "token"
     token.write_text("a-token")
     return {
+        **forked_gcloud(),
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "CLOUDSDK_CONFIG": str(home / "gcloud"),
