@@ -94,7 +94,7 @@ def _store(services: Any, namespace: str, *contents: str) -> None:
 def test_an_answer_has_at_most_9_000_characters_of_stored_text_by_default(
     opened: Any, services: Any, name: str
 ) -> None:
-    _store(services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
+    _store(services, "ada", *(f"a {n} {'b ' * 5_000}" for n in range(10)), "a short one")
     limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
     response = opened(services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     result = response.json()["result"]["structuredContent"]
