@@ -6,7 +6,7 @@ from pathlib import Path
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.data_dir import DataDir
-from tests.dev import DevServer, serving
+from tests.dev import COMMAND, DevServer, serving
 from tests.forks import REAL
 from tests.integration.test_erasure import CANARY, files_with_the_canary
 from tests.mcp_client import TIMESTAMP
@@ -15,7 +15,7 @@ NOTE = f"---\ntags: [zoo]\n---\n# {CANARY} note\n\nA note about a {CANARY}.\n"
 
 
 def _run(server: DevServer, *command: str) -> str:
-    arguments = [str(REAL), *command, "--data-dir", str(server.directory / "data")]
+    arguments = [str(COMMAND), *command, "--data-dir", str(server.directory / "data")]
     completed = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
     assert completed.returncode == 0, completed.stdout + completed.stderr
     return completed.stdout
