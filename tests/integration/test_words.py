@@ -34,12 +34,12 @@ def _hits(memories: PostgresMemories, namespace: str, query: str, mode: SearchMo
     return list(find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model).hits)
 
 
-def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dict[str, float | None]:
+def _words_shares(memories: PostgresMemories, namespace: str, query: str) -> dict[str, float]:
     """Search by words alone, and return the share of the query's words in each content."""
     store, search_query = store_of(memories, namespace), SearchQuery(query=query)
     candidates = store.find_candidates(search_query, None, model=FAKE_SPACE.model, count=100, excluded={})
     ranked = ranking.plain(candidates)
-    shares = [entry.candidate.words_share for entry in ranked]
+    shares = [entry.candidate.words_share or 0.0 for entry in ranked]
     return dict(zip((hit.content for hit in store.read_hits(search_query, ranked)), shares, strict=True))
 
 
