@@ -32,7 +32,8 @@ def topics() -> dict[str, list[str]]:
 
 def files(directory: Path) -> list[Path]:
     """Return the modules of a package, without its tests."""
-    return [file for file in sorted(directory.rglob("*.py")) if "test" not in file.as_posix()][:FILES]
+    modules = sorted(directory.rglob("*.py"))
+    return [file for file in modules if "test" not in file.relative_to(directory.parent).as_posix()][:FILES]
 
 
 def docstrings(file: Path) -> Iterator[tuple[str, str]]:
