@@ -61,7 +61,7 @@ def _logged() -> Iterator[Logged]:
                 continue
             keywords = {keyword.arg or "" for keyword in node.keywords}
             starred = " ".join(ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg is None)
-            has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b|\bkept\b", starred)
+            has_all = kind in ("fault", "exception") or re.search(r"fault_fields|bug\(|\babout\b", starred)
             fields = keywords | (set(SAID) if has_all else set())
             values = {keyword.arg: ast.unparse(keyword.value).strip("'") for keyword in node.keywords}
             place = f"{source.place}:{node.lineno}"

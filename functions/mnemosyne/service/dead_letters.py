@@ -48,7 +48,7 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
     """Log a dead letter. The cause is logged only for kinds whose causes cannot quote the message."""
     kind = dead_letter.kind
     quotes = kind.is_of_sender or kind is DeadLetterKind.UNSTORABLE
-    record = {
+    about = {
         "namespace": namespace,
         "message_id": dead_letter.message_id,
         "subscription": dead_letter.subscription,
@@ -57,9 +57,9 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
         "next_step": kind.next_step,
     }
     if kind.is_of_sender:
-        log.warning("message_refused", **record)
+        log.warning("message_refused", **about)
     else:
-        log.error("dead_lettered", **record)
+        log.error("dead_lettered", **about)
 
 
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
