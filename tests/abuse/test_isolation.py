@@ -39,26 +39,27 @@ _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 class Scenario:
-    """Ada's memories and questions, and what Bob stores against her, from a seed."""
+    """Ada's memories and questions, and Bob's memories that could disturb her searches, from a seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self.seed = seed
         self.ada = [self._memory() for _ in range(self._random.randint(1, 12))]
         self.questions = [*self._random.choices(WORDS, k=3), *self._random.choices(RARE, k=2), self.ada[0][:20]]
-        self.bob = self._against()
+        self.bob = self._disturbing_contents()
 
     def _memory(self) -> str:
         words = self._random.choices(WORDS, k=self._random.randint(3, 10)) + self._random.choices(RARE, k=1)
         return " ".join(words) + " and so on" * self._random.choice([0, 0, 0, 30])
 
-    def _against(self) -> list[str]:
+    def _disturbing_contents(self) -> list[str]:
+        """Return contents of Bob that would change Ada's results if their namespaces were not isolated."""
         kind = self.seed % 4
-        if kind == 0:  # her rare words, to make them common
+        if kind == 0:  # Ada's rare words, to make them common
             return [f"{word} {number}" for number in range(3) for word in RARE]
-        if kind == 1:  # the same contents
+        if kind == 1:  # Ada's contents
             return list(self.ada)
-        if kind == 2:  # contents very similar to her questions
+        if kind == 2:  # contents very similar to Ada's questions
             return [f"{question} {question}{' ' * n}" for question in self.questions for n in range(4)]
         return [f"{self._random.choice(WORDS)} {number}" for number in range(120)]  # many memories
 

@@ -77,23 +77,24 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
 ) -> None:
     import mcp_types
 
-    release, gate, running, most = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
-    four_of_hers, bob_runs = threading.Event(), threading.Event()
+    release, gate, running, peak = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
+    ada_runs_four, bob_runs = threading.Event(), threading.Event()
     find = PostgresMemories.find_candidates
 
-    def slow(store: PostgresMemories, *arguments: Any, **more: Any) -> Any:
+    def slow(store: PostgresMemories, *arguments: Any, **options: Any) -> Any:
+        """Count the running searches of each namespace, and hold each search until `release` is set."""
         namespace = store.namespace
         with gate:
             running[namespace] += 1
-            most[namespace] = max(most[namespace], running[namespace])
-            if most["ada"] == 4:
-                four_of_hers.set()
+            peak[namespace] = max(peak[namespace], running[namespace])
+            if peak["ada"] == 4:
+                ada_runs_four.set()
         if namespace == "bob":
             bob_runs.set()
         release.wait(20)
         with gate:
             running[namespace] -= 1
-        return find(store, *arguments, **more)
+        return find(store, *arguments, **options)
 
     monkeypatch.setattr(PostgresMemories, "find_candidates", slow)
 
@@ -109,13 +110,13 @@ def test_one_principal_uses_at_most_half_of_the_database_threads(
         async with anyio.create_task_group() as group:
             for _ in range(20):
                 group.start_soon(ask, "ada")
-            assert await anyio.to_thread.run_sync(four_of_hers.wait, 10)
+            assert await anyio.to_thread.run_sync(ada_runs_four.wait, 10)
             group.start_soon(ask, "bob")
             assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # although 20 calls of ada wait
             release.set()
 
     anyio.run(crowd)
-    assert most["ada"] == 4
+    assert peak["ada"] == 4
 
 
 def test_concurrent_stores_in_one_namespace_do_not_wait_for_quota_counting(memories: PostgresMemories) -> None:

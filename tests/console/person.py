@@ -80,7 +80,7 @@ def follow(browser: Chromium, label: str) -> None:
     press(browser, label, "a")
 
 
-def page(browser: Chromium, name: str) -> None:
+def open_page(browser: Chromium, name: str) -> None:
     """Choose a page in the navigation."""
     browser.driver.find_element(By.XPATH, f"//nav[@class='nav']/a[starts-with(normalize-space(), '{name}')]").click()
 
@@ -97,7 +97,8 @@ def titles(browser: Chromium) -> list[str]:
     return named
 
 
-def lists(browser: Chromium, *expected: str) -> None:
+def wait_for_titles(browser: Chromium, *expected: str) -> None:
+    """Wait until the list has exactly the memories with these titles."""
     wait_until(lambda: titles(browser) == [*expected], f"{expected} are listed", seconds=30)
 
 

@@ -3,7 +3,7 @@
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, lists, page, press, shows, titles, type_into
+from tests.console.person import find, open_page, press, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -41,7 +41,7 @@ def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: st
     browser.driver.execute_script(HOLD_FIRST_SEARCH)
     browser.driver.execute_script(GO, "/?q=Bob+rows&mode=exact")
     browser.driver.execute_script(GO, "/?q=shelf+7&mode=exact")
-    lists(browser, "Note 2")
+    wait_for_titles(browser, "Note 2")
     browser.driver.execute_async_script(LET_GO)
     assert titles(browser) == ["Note 2"]
 
@@ -49,7 +49,7 @@ def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: st
 def test_a_search_that_is_left_shows_nothing_on_the_next_page(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=oolong")
     wait_until(lambda: "Note 1" in titles(browser), "it is found")
-    page(browser, "Memories")
+    open_page(browser, "Memories")
     shows(browser, "3 memories")
     assert find(browser, "#query").get_property("value") == ""
     press(browser, "Any time")
@@ -85,7 +85,7 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
 def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site: str, browser: Chromium) -> None:
     system.outcome(system.ingest("TITLE: Soon gone\nDeleted at once.", timestamp="2024-04-01T00:00:00Z"))
     browser.open(f"{site}/?after=2024-04-01&before=2024-04-01")
-    lists(browser, "Soon gone")
+    wait_for_titles(browser, "Soon gone")
     find(browser, ".row-link").click()
     find(browser, "[aria-label=More]").click()
     find(browser, ".menu-list .danger").click()
@@ -96,25 +96,25 @@ def test_the_link_to_the_shown_page_loads_it_again(system: DevServer, site: str,
     browser.open(f"{site}/")
     shows(browser, "Note 1")
     system.outcome(system.ingest("TITLE: Just now\nStored elsewhere.", timestamp="2026-11-01T00:00:00Z"))
-    page(browser, "Memories")
+    open_page(browser, "Memories")
     shows(browser, "Just now")
 
 
-def test_the_window_s_title_is_the_title_of_the_shown_memory(site: str, browser: Chromium) -> None:
+def test_the_window_s_title_is_that_of_the_shown_memory_or_page(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=shelf+7&mode=exact")
-    lists(browser, "Note 2")
+    wait_for_titles(browser, "Note 2")
     find(browser, ".row-link").click()
-    wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window is called so")
+    wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window has the title of the memory")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
-    page(browser, "Overview")
-    wait_until(lambda: browser.driver.title == "Overview · Mnemosyne", "the window is called so")
+    open_page(browser, "Overview")
+    wait_until(lambda: browser.driver.title == "Overview · Mnemosyne", "the window has the title of the page")
 
 
 def test_a_typed_text_is_kept_while_another_page_is_shown(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/store")
     type_into(browser, "content", "Half a thought")
     assert browser.url == f"{site}/add"
-    page(browser, "Memories")
+    open_page(browser, "Memories")
     shows(browser, "Note 1")
     browser.driver.back()
     assert find(browser, "#content").get_property("value") == "Half a thought"

@@ -12,7 +12,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.person import find, keys, page, press, shows, titles, type_into
+from tests.console.person import find, keys, open_page, press, shows, titles, type_into
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -63,7 +63,7 @@ def test_a_fact_is_corrected_with_three_clicks_on_its_page(system: DevServer, ne
 def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chromium) -> None:
     tags = ("how-to", "how-to", "howto")
     ids = [system.outcome(system.ingest(f"Recipe {n}.", tags=[tag]))["memory_id"] for n, tag in enumerate(tags)]
-    page(newcomer, "Tags")
+    open_page(newcomer, "Tags")
     press(newcomer, "Merge into how-to")
     press(newcomer, "Merge")
     shows(newcomer, "1 memory changed.")
@@ -82,7 +82,7 @@ def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer
         services.memories_of("default").give_up(
             letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
         )
-    page(newcomer, "Activity")
+    open_page(newcomer, "Activity")
     find(newcomer, "[aria-label='Retry Retried with two clicks.']").click()
     shows(newcomer, "1 request is tried again.")
     assert _clicks(newcomer) == 2
@@ -94,7 +94,7 @@ def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
 ) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.md").write_text("# One\n\nImported with two clicks.")
-    page(newcomer, "Import & export")
+    open_page(newcomer, "Import & export")
     find(newcomer, ".drop")
     # The dialog of the system cannot be driven, so it is not opened.
     newcomer.driver.execute_script(

@@ -11,7 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, keys, lists, page, press, reads, shows, titles, type_into
+from tests.console.person import find, focused, keys, open_page, press, reads, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -28,7 +28,7 @@ def four(system: DevServer, site: str, browser: Chromium) -> Iterator[dict[str, 
         for hour, name in enumerate("ABCD", 1)
     }
     browser.open(f"{site}/?after={DAY}&before={DAY}")
-    lists(browser, "D", "C", "B", "A")
+    wait_for_titles(browser, "D", "C", "B", "A")
     yield ids
     system.call("delete_memory", {"ids": [*ids.values()]})
 
@@ -54,7 +54,7 @@ def test_items_of_a_list_are_visited_and_selected_by_keyboard(browser: Chromium,
     keys(browser, "j")
     shows(browser, "The letter A.")
     browser.driver.back()
-    lists(browser, "D", "C", "B", "A")
+    wait_for_titles(browser, "D", "C", "B", "A")
 
 
 def test_selected_memories_are_tagged_together(system: DevServer, browser: Chromium, four: dict[str, str]) -> None:
@@ -85,14 +85,14 @@ def test_a_deletion_can_be_undone_by_a_key_even_from_another_page(
     system: DevServer, browser: Chromium, four: dict[str, str]
 ) -> None:
     keys(browser, "j", "x", "j", "x", Keys.DELETE)
-    lists(browser, "B", "A")
+    wait_for_titles(browser, "B", "A")
     shows(browser, "2 memories deleted. Closing the tab keeps them.")
-    page(browser, "Overview")
+    open_page(browser, "Overview")
     shows(browser, "Memories by month")
     shows(browser, "2 memories deleted.")
     keys(browser, "z")
     browser.driver.back()
-    lists(browser, "D", "C", "B", "A")
+    wait_for_titles(browser, "D", "C", "B", "A")
     assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
 
 
@@ -100,16 +100,16 @@ def test_a_deletion_is_final_when_the_next_one_begins(
     system: DevServer, browser: Chromium, four: dict[str, str]
 ) -> None:
     keys(browser, "j", Keys.DELETE)
-    lists(browser, "C", "B", "A")
+    wait_for_titles(browser, "C", "B", "A")
     keys(browser, "j", Keys.DELETE)
-    lists(browser, "B", "A")
+    wait_for_titles(browser, "B", "A")
 
     def remaining_titles() -> set[str]:
         return {memory["title"] for memory in system.call("list_memories", {"after": DAY, "before": DAY})["memories"]}
 
     wait_until(lambda: remaining_titles() == {"A", "B", "C"}, "the first is deleted, the second waits")
     press(browser, "Undo")
-    lists(browser, "C", "B", "A")
+    wait_for_titles(browser, "C", "B", "A")
 
 
 def test_closing_the_page_before_a_deletion_is_final_keeps_the_memory(
@@ -118,7 +118,7 @@ def test_closing_the_page_before_a_deletion_is_final_keeps_the_memory(
     keys(browser, "j", Keys.DELETE)
     shows(browser, "deleted. Closing the tab keeps it.")
     browser.open(f"{site}/?after={DAY}&before={DAY}")
-    lists(browser, "D", "C", "B", "A")
+    wait_for_titles(browser, "D", "C", "B", "A")
     assert system.call("get_memory", {"id": four["D"]})["title"] == "D"
 
 
@@ -136,7 +136,7 @@ def test_new_memories_appear_without_a_change_of_the_scroll_position(
 ) -> None:
     keys(browser, "j", "j")
     id_ = system.outcome(system.ingest("TITLE: E\nJust now.", timestamp=f"{DAY}T09:00:00Z"))["memory_id"]
-    lists(browser, "E", "D", "C", "B", "A")
+    wait_for_titles(browser, "E", "D", "C", "B", "A")
     assert focused(browser).startswith("C")
     system.call("delete_memory", {"id": id_})
 

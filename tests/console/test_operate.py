@@ -15,7 +15,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import store_notes
-from tests.console.person import drop, find, lists, page, press, shows
+from tests.console.person import drop, find, open_page, press, shows, wait_for_titles
 from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -54,20 +54,20 @@ def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Ch
     # The notes are of three days; the middle third of the timeline is the second day.
     actions = ActionChains(browser.driver).move_to_element_with_offset(strip, -strip.size["width"] // 10, 0)
     actions.click_and_hold().move_by_offset(strip.size["width"] // 5, 0).release().perform()
-    lists(browser, "Note 2")
+    wait_for_titles(browser, "Note 2")
     assert "after=2026-05-02" in browser.url
     find(browser, ".chip.on").click()
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
     picture(browser, "home")
 
 
 def test_tags_in_the_side_bar_filter_the_list(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     find(browser, ".rail .facet a").click()
-    lists(browser, "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 2", "Note 1")
     assert find(browser, ".rail .facet a").get_attribute("aria-current") == "true"
     find(browser, ".rail .facet a").click()
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
 def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, downloads: Path, picture: Keep) -> None:
@@ -98,7 +98,7 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     shows(browser, "Drop files or a folder")
     drop(browser, "long.jsonl", lines)
     shows(browser, "Importing …")
-    page(browser, "Overview")
+    open_page(browser, "Overview")
     shows(browser, "Most used tags")
     assert find(browser, ".import-progress").text.startswith("long.jsonl"), "each page shows its progress"
     find(browser, ".import-progress").click()
@@ -271,7 +271,7 @@ def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chr
     shows(browser, "Drop files or a folder")
     drop(browser, "seen.jsonl", "\n".join(lines))
     shows(browser, "2 stored")
-    page(browser, "Activity")
+    open_page(browser, "Activity")
     group = "//button[normalize-space()='seen.jsonl']"
     wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, group)), "its requests are one group")
     press(browser, "seen.jsonl")

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, lists, press, shows
+from tests.console.person import find, press, shows, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -19,7 +19,7 @@ def _is_offline(browser: Chromium, is_offline: bool) -> None:
 
 def test_an_outage_is_shown_on_the_page_and_the_page_retries(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
     _is_offline(browser, True)
     try:
         press(browser, "Oldest first" if "Oldest first" in browser.text else "Newest first")

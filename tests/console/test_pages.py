@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, follow, keys, lists, press, reads, shows, titles, type_into
+from tests.console.person import find, focused, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -82,30 +82,30 @@ def test_time_expressions_and_tags_filter_the_list(site: str, browser: Chromium)
     browser.open(f"{site}/")
     press(browser, "Any time")
     type_into(browser, "time", "on 2 May 2026" + Keys.ENTER)
-    lists(browser, "Note 2")
+    wait_for_titles(browser, "Note 2")
     assert find(browser, ".chip.on").text.startswith("May 2"), "the label of the filter has the recognized date"
     find(browser, ".chip.on").click()
     press(browser, "Any tag")
     find(browser, ".choices button").click()
-    lists(browser, "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 2", "Note 1")
     assert find(browser, ".chip.on").text.startswith("tea")
     press(browser, "Clear all")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
 def test_the_order_can_be_reversed(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     press(browser, "Newest first")
-    lists(browser, "Note 1", "Note 2", "Note 3")
+    wait_for_titles(browser, "Note 1", "Note 2", "Note 3")
     press(browser, "Oldest first")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
 def test_a_filter_that_nothing_matches_can_be_cleared(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?tags=nothing")
     shows(browser, "No memories match")
     follow(browser, "Clear the filters")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
 def test_a_memory_is_added_read_edited_rated_and_deleted(
@@ -212,11 +212,11 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     shows(browser, "This memory was replaced.")
     assert system.call("get_memory", {"id": ids[1]})["superseded_by"] == ids[2]
     browser.open(f"{site}/?after=2026-04-01&before=2026-04-03")
-    lists(browser, "Third")
+    wait_for_titles(browser, "Third")
     press(browser, "More filters")
     find(browser, "dialog input[type=checkbox]").click()
     press(browser, "Apply")
-    lists(browser, "Third", "Second", "First")
+    wait_for_titles(browser, "Third", "Second", "First")
     assert browser.driver.find_element(By.CSS_SELECTOR, ".row .badge").text == "replaced"
     system.call("delete_memory", {"ids": ids})
 
@@ -251,7 +251,7 @@ def test_a_memory_is_shown_with_its_neighbours_in_the_session(system: DevServer,
     names = [element.text.split("\n")[0] for element in browser.driver.find_elements(By.CSS_SELECTOR, ".around li")]
     assert names == ["Step 1", "This memory", "Step 3"]
     follow(browser, "All 3 of this session")
-    lists(browser, "Step 1", "Step 2", "Step 3")
+    wait_for_titles(browser, "Step 1", "Step 2", "Step 3")
     system.call("delete_memory", {"ids": ids})
 
 
@@ -292,7 +292,7 @@ def test_an_error_keeps_the_typed_text(site: str, browser: Chromium) -> None:
 
 def test_each_control_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
     reached: list[str] = []
     for _ in range(40):
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)

@@ -12,7 +12,7 @@ from mnemosyne.cli.open_services import open_services
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
-from tests.console.person import find, lists, shows, titles
+from tests.console.person import find, shows, titles, wait_for_titles
 from tests.console.touch import phone, swipe, tap
 from tests.dev import DevServer
 from tests.fakes import request
@@ -51,12 +51,12 @@ def test_memories_are_filtered_ordered_and_opened(site: str, finger: Chromium, s
     shows(finger, "In words")
     find(finger, "#time").send_keys(DAY)
     tap(finger, "Apply")
-    lists(finger, "C", "B", "A")
+    wait_for_titles(finger, "C", "B", "A")
     tap(finger, "Newest first")
-    lists(finger, "A", "B", "C")
+    wait_for_titles(finger, "A", "B", "C")
     tap(finger, "Any tag")
     tap(finger, ".choices button")
-    lists(finger, "A", "B", "C")
+    wait_for_titles(finger, "A", "B", "C")
     tap(finger, "Clear all")
     wait_until(lambda: FIRST in titles(finger), "all memories are listed")
     tap(finger, f"[data-id='{stored_ids['B']}'] .row-link")
@@ -67,7 +67,7 @@ def test_selected_memories_are_tagged_and_deleted_with_an_undo(
     system: DevServer, site: str, finger: Chromium, stored_ids: dict[str, str]
 ) -> None:
     finger.open(f"{site}/?after={DAY}&before={DAY}")
-    lists(finger, "C", "B", "A")
+    wait_for_titles(finger, "C", "B", "A")
     tap(finger, "Pick")
     tap(finger, "[aria-label='Pick: C']")
     tap(finger, "[aria-label='Pick: A']")
@@ -80,9 +80,9 @@ def test_selected_memories_are_tagged_and_deleted_with_an_undo(
     tap(finger, "Pick")
     tap(finger, "[aria-label='Pick: B']")
     tap(finger, "Delete")
-    lists(finger, "C", "A")
+    wait_for_titles(finger, "C", "A")
     tap(finger, "Undo")
-    lists(finger, "C", "B", "A")
+    wait_for_titles(finger, "C", "B", "A")
 
 
 def test_a_swipe_scrolls_and_selects_no_time(site: str, finger: Chromium) -> None:
@@ -231,7 +231,7 @@ def test_the_overview_links_to_other_pages(site: str, finger: Chromium) -> None:
     finger.open(f"{site}/overview")
     shows(finger, "Most used tags")
     tap(finger, "main a[href^='/?tags=']")
-    lists(finger, "Note 2", "Note 1")
+    wait_for_titles(finger, "Note 2", "Note 1")
 
 
 def test_a_client_is_chosen_and_its_text_copied(site: str, finger: Chromium) -> None:

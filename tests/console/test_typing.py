@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, keys, lists, shows, titles
+from tests.console.person import find, keys, shows, titles, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -33,7 +33,7 @@ window.fetch = (address, options) => {
 def home(site: str, browser: Chromium) -> Iterator[Chromium]:
     """The page Memories, with its searches counted."""
     browser.open(f"{site}/")
-    lists(browser, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
     browser.driver.execute_script(WATCH)
     keys(browser, "/")
     yield browser
@@ -88,7 +88,7 @@ def test_clearing_the_text_shows_the_list_again(home: Chromium) -> None:
     keys(home, "o", "o", "l")
     shows(home, "found by words")
     find(home, "[aria-label=Clear]").click()
-    lists(home, "Note 3", "Note 2", "Note 1")
+    wait_for_titles(home, "Note 3", "Note 2", "Note 1")
 
 
 def test_for_words_in_no_memory_the_page_offers_the_search_by_meaning(home: Chromium) -> None:
@@ -108,7 +108,7 @@ def test_going_back_from_a_memory_shows_the_complete_search(home: Chromium) -> N
 
 def test_filters_apply_during_typing(system: DevServer, site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?tags=tea")
-    lists(browser, "Note 2", "Note 1")
+    wait_for_titles(browser, "Note 2", "Note 1")
     keys(browser, "/", *"no")
     shows(browser, "2 memories found by words")
     assert set(titles(browser)) == {"Note 1", "Note 2"}

@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import drop, find, page, press, type_into
+from tests.console.person import drop, find, open_page, press, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -197,7 +197,7 @@ def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh:
     _log_in(guarded, fresh)
     find(fresh, "#query")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    page(fresh, "Overview")
+    open_page(fresh, "Overview")
     _shows(fresh, "Most used tags")
     wait_until(lambda: bool(fresh.driver.execute_script("return window.others.size")), "another token is used")
     assert "API key" not in fresh.text

@@ -27,7 +27,7 @@ _VERTEX = re.compile(
 )
 
 
-def counted(texts: Sequence[str]) -> list[int]:
+def count_tokens(texts: Sequence[str]) -> list[int]:
     """Return the number of tokens of each text; for short texts the number of bytes, which is an upper bound."""
     sizes = [len(text.encode()) for text in texts]
     return sizes if sum(sizes) <= min(INPUT_TOKENS.values()) else token_counts(texts)
@@ -47,7 +47,7 @@ class GeminiServer(JsonServer):
         self.embedded: list[str] = []
         """Part of each text that the model has read."""
         self.fault: Fault | None = None
-        self.tokens: Callable[[Sequence[str]], list[int]] = counted
+        self.tokens: Callable[[Sequence[str]], list[int]] = count_tokens
         self._current = threading.local()
         self._lock = threading.Lock()
 

@@ -34,7 +34,7 @@ from mnemosyne.service import search
 from mnemosyne.service.deliveries import give_up, store
 from mnemosyne.settings import Settings
 from tests.fakes import request
-from tests.fakes_wire.gemini import GeminiServer, counted, error
+from tests.fakes_wire.gemini import GeminiServer, count_tokens, error
 from tests.texts import SHAPES, Shape
 
 FAULT_SECONDS = float(os.environ.get("FAULT_SECONDS", "0"))
@@ -163,7 +163,8 @@ def system(
     owner.script("UPDATE embedding_space SET provider = 'gemini', model = 'gemini-embedding-2'")
     monkeypatch.setenv("GEMINI_API_KEY", "key")
     monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    counted(["a long text, so that the tokenizer is loaded before it is timed"] * 100)
+    # Load the tokenizer now, so that the tests do not time its loading.
+    count_tokens(["a long text"] * 100)
     with GeminiServer().serving() as gemini:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
         new_system = System(gemini, lambda user: cluster.url(user, database), tmp_path)

@@ -107,15 +107,15 @@ def _fill(letters: Letters) -> list[Push]:
 
 
 def _forget(database_url: str, directory: Path) -> str:
-    """Forget the memories with the tag `zoo` by the command, and return the receipt."""
+    """Run `mnemosyne forget` for the memories with the tag `zoo`, and return the receipt."""
     environment = {
         "MNEMOSYNE_DATABASE_URL": database_url,
         "MNEMOSYNE_TOPIC": f"file://{directory}/queue.db",
         "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{directory}/keys",
     }
     receipt = directory / "receipt.json"
-    chosen = ["forget", "--namespace", "ns", "--tag", "zoo", "--yes", "--receipt", str(receipt)]
-    result = CliRunner().invoke(cli, chosen, env=environment)
+    arguments = ["forget", "--namespace", "ns", "--tag", "zoo", "--yes", "--receipt", str(receipt)]
+    result = CliRunner().invoke(cli, arguments, env=environment)
     assert result.exit_code == 0, result.output
     return receipt.read_text()
 
@@ -179,13 +179,13 @@ def test_a_text_from_a_bucket_is_forgotten_and_importing_the_same_object_does_no
     pool.close()
 
 
-class Interrupted(OverPubSub):
-    """A destination that delivers at once, and is interrupted when the import waits for the nth time."""
+class DeliveringDestination(OverPubSub):
+    """A destination that delivers at once, and raises KeyboardInterrupt when the import waits for the nth time."""
 
-    def __init__(self, system: System, interrupted_at: int) -> None:
+    def __init__(self, system: System, interrupt_at: int | None = None) -> None:
         services: Any = system
         super().__init__(services, NAMESPACE)
-        self.system, self.pauses_left, self.sent = system, interrupted_at, 0
+        self.system, self.pauses_left, self.sent = system, interrupt_at or -1, 0
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         super().send(records, source)
@@ -206,7 +206,7 @@ def test_an_import_resumed_from_its_journal_does_not_restore_a_forgotten_text(
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4)
     system = System(pool, tmp_path)
-    interrupted, resumed = Interrupted(system, interrupted_at=1), Interrupted(system, interrupted_at=0)
+    interrupted, resumed = DeliveringDestination(system, interrupt_at=1), DeliveringDestination(system)
     with pytest.raises(KeyboardInterrupt):
         _import_file(file, interrupted)
     assert interrupted.sent == len(lines)
@@ -222,7 +222,7 @@ def test_an_import_resumed_from_its_journal_does_not_restore_a_forgotten_text(
     pool.close()
 
 
-def _import_file(file: Path, destination: Interrupted) -> Totals:
+def _import_file(file: Path, destination: DeliveringDestination) -> Totals:
     journal = Journal(file, destination.name)
     try:
         importer.run(read(file, "jsonl"), Source.at(file), destination, journal, lambda count: None)

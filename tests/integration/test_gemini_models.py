@@ -14,7 +14,7 @@ from mnemosyne.adapters.embedders.gemini_errors import VertexAi
 from mnemosyne.domain.chunking import chunks, embed_whole
 from mnemosyne.errors import InvalidRequest, ServiceError, TextTooLong
 from mnemosyne.ports.embedder import Embedder
-from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, counted, error, service_account
+from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, count_tokens, error, service_account
 from tests.texts import TEXTS
 
 MODELS = list(INPUT_TOKENS)
@@ -85,7 +85,8 @@ def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: 
     assert max(map(len, calls)) <= 100
     for call in calls:
         assert (
-            sum(counted([embed_request["content"]["parts"][0]["text"] for embed_request in call])) <= VERTEX_CALL_TOKENS
+            sum(count_tokens([embed_request["content"]["parts"][0]["text"] for embed_request in call]))
+            <= VERTEX_CALL_TOKENS
         )
     assert len(calls) < len(texts) / 5
 

@@ -84,15 +84,18 @@ def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(
     records.deliver(version("1", "tea", 2, title="Tea"))
     (older,) = records.deliver(version("1", "tea", 1, title="Other"))
     assert records.memory(older).title == "Tea"
-    assert older.note == "not taken, because the memory has another one: timestamp, title"
+    assert older.note == "the memory already has other values, so these of the request were not taken: timestamp, title"
 
 
 @pytest.mark.parametrize(
     ("labels", "note"),
     [
         ({}, None),
-        ({"title": "Tea"}, "not taken, because the memory has another one: title"),
-        ({"tags": ("hot",), "metadata": {"n": 1.5}}, "not taken, because the memory has another one: metadata, tags"),
+        ({"title": "Tea"}, "the memory already has other values, so these of the request were not taken: title"),
+        (
+            {"tags": ("hot",), "metadata": {"n": 1.5}},
+            "the memory already has other values, so these of the request were not taken: metadata, tags",
+        ),
     ],
 )
 def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(

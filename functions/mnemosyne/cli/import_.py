@@ -72,11 +72,11 @@ def import_(
     listings = {path: _listing(path, format_) for path in files}
     counts = {path: _count(listing) for path, listing in listings.items()}  # check all files before anything is sent
     for path in files:
-        FailuresFile(path.parent / path.name).check()
+        FailuresFile(path).check()
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
-        journals = {path: Journal(path.parent / path.name, destination.name) for path in listings}
+        journals = {path: Journal(path, destination.name) for path in listings}
         for path, listing in listings.items():
             _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path])
         importer.apply_post_import_updates(list(journals.values()), destination)
@@ -126,8 +126,11 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
 
 
 def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
-    """Write the failures to a file, or delete the file of an earlier run; return whether there are failures."""
-    failures = FailuresFile(path.parent / path.name)
+    """Write the failures to a file, or delete the file of an earlier run. Return whether there are failures.
+
+    Print where the failures are, and notices about fields and files that were left out.
+    """
+    failures = FailuresFile(path)
     count = failures.write(
         json.loads(record) | {FAILURE: {"place": place, "error": error}} for place, error, record in journal.failures()
     )
@@ -135,8 +138,8 @@ def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -
         say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
         source = Source.at(path, vault=vault).name
         say(
-            f"Correct the records there or in {plain(path)}, and import again. They are listed by: mnemosyne outcomes "
-            f"--source {plain(source)}",
+            f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again. "
+            f"To list the failures: mnemosyne outcomes --source {plain(source)}",
             err=True,
         )
     _print_notices(path, journal.totals().left_out)

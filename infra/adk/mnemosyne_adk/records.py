@@ -167,7 +167,10 @@ def _fields(
 
 
 def _moment(timestamp: float | None) -> str | None:
-    """Convert seconds since 1970 to RFC 3339; None, which the server reads as now, for an invalid number."""
+    """Convert seconds since 1970 to RFC 3339.
+
+    Return None if the timestamp is missing or invalid; the server then uses the present time.
+    """
     try:
         return datetime.fromtimestamp(timestamp, UTC).isoformat()  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError, OSError):

@@ -173,14 +173,14 @@ BEGIN
 END
 $$;
 
--- Return the BM25 weight of each key of a set of words and their forms: (k1 + 1) n / (n + k1). Here n is the number of
--- occurrences of the word. A compound as a whole, such as "inc-4821", has no positions, so n is 1. A form that equals a
--- word has no second weight.
+-- Return a vector with the BM25 weight of each word and each form. The position in the vector is the key of the word or
+-- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. A compound as a whole,
+-- such as "inc-4821", has no positions, so n is 1. A form that equals a word has no second weight.
 --
--- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a content of
+-- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of
 -- 100,000 characters may have more distinct words. If words and forms together exceed this limit, the forms get no
--- weight, and only the 16,000 most frequent words get one. A search still finds the memory by the other words, because memory_words.keys
--- contains the keys of all words.
+-- weight, and only the 16,000 most frequent words get one. A search still finds the memory by the other words, because
+-- memory_words.keys contains the keys of all words.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector, p_forms tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

@@ -101,8 +101,8 @@ BEGIN
 END
 $$;
 
--- Whether a memory that has changed since the time of the filter `as_of` was visible at that time and matched the other
--- filters then.
+-- Whether a memory was visible at the time of the filter `as_of`, and matched the other filters then. The memory has
+-- changed since that time.
 CREATE OR REPLACE FUNCTION matched_then(m memories, f memory_filters) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$

@@ -15,8 +15,9 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).include_superseded OR (m).superseded_by IS NULL)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
--- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`: whether the
--- memory was also visible at the time of `as_of` and matched the other filters then. The planner inlines this function.
+-- Whether a memory has not expired and matches the filters of a search or a list. With the filter `as_of`, the
+-- memory must have been visible at that time, and the other filters apply to its state at that time, not to its present
+-- state. The planner inlines this function.
 CREATE OR REPLACE FUNCTION matches_filters(m memories, f memory_filters) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)

@@ -53,11 +53,12 @@ BEGIN
 END
 $$;
 
--- Return the shortened fields of a memory that is longer than p_share characters with p_metadata, or an empty object for a
--- shorter memory. p_metadata are the present metadata of the memory, or those of an earlier time.
+-- Return the shortened fields of a memory whose content and p_metadata together have more than p_share characters. For any
+-- other memory, return an empty object. p_metadata are the present metadata of the memory, or those of an earlier time.
 --
 -- If the metadata are longer than half of p_share, they are replaced by null. The content is cut at its end. If at
--- least 500 characters remain for the content, 240 of these are used for a snippet around a query word.
+-- least 500 characters remain for the content, up to 240 of these are used for a snippet around a query word in the part
+-- that is cut off.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$

@@ -153,8 +153,8 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Return the number of memories in each language among the sampled memories of the namespace, the size of this sample,
--- and the language of p_text.
+-- Return the size of the sample of the namespace's memories, the number of sampled memories in each language, and the
+-- language of p_text, `text_in`.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )

@@ -53,7 +53,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
     'the memory is superseded by ' || p_superseded_by || ', so searches leave it out: update_memory with superseded_by '
         || '"none" brings it back',
-    'not taken, because the memory has another one: ' || nullif(array_to_string(p_differing, ', '), '')
+    'the memory already has other values, so these of the request were not taken: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.

@@ -66,10 +66,11 @@ def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -
     if text is None:
         return None
     end = _bound(name, text, local, end=True)
+    # _bound returns the first moment after the period.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
-            f"{name} must be a time in the past, got {text[:60]!r}: a date means its end, so give a time, or omit it "
-            "to read what is stored now"
+            f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
+            f"day, or omit {name} to read what is stored now"
         )
     return at
 

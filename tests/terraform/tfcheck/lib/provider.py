@@ -159,7 +159,11 @@ def told(variable):
 
 
 def overlaid(value, changes):
-    """The value with the changes: objects are merged, also into the single block of a list."""
+    """Return `value` with `changes` applied.
+
+    Dicts are merged recursively. If `value` is a list of one element (a Terraform block), the changes are merged into
+    this element. Any other value is replaced.
+    """
     if isinstance(changes, dict) and isinstance(value, list) and len(value) == 1:
         return [overlaid(value[0], changes)]
     if isinstance(changes, dict) and isinstance(value, dict):
