@@ -57,7 +57,7 @@ def build_app(
                     reason=str(exc),
                     cause=str(exc),
                     error=exc.detail or str(exc),
-                    next_step="run `make deploy`, which sets the service account that may call this function, and its audience",
+                    next_step="run `make deploy`, which sets the caller's service account and the audience",
                 )
                 return JSONResponse({"error": str(exc)}, status_code=401)
             except Unavailable as exc:
