@@ -102,6 +102,16 @@ def wait_for_titles(browser: Chromium, *expected: str) -> None:
     wait_until(lambda: titles(browser) == [*expected], f"{expected} are listed", seconds=30)
 
 
+def click_row(browser: Chromium, place: int) -> None:
+    """Click the row at a place of the list, also if the list is drawn again meanwhile."""
+
+    def is_clicked() -> bool:
+        browser.driver.find_elements(By.CSS_SELECTOR, ".row-link")[place].click()
+        return True
+
+    wait_until(lambda: _settled(is_clicked), f"row {place} is clicked")
+
+
 def focused(browser: Chromium) -> str:
     text: str = browser.driver.execute_script("return document.activeElement.textContent.trim()")
     return text

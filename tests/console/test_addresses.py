@@ -1,13 +1,16 @@
 """Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
-from selenium.webdriver.common.by import By
-
 from tests.chromium import Chromium
-from tests.console.person import find, open_page, press, shows, titles, type_into, wait_for_titles
+from tests.console.person import click_row, find, open_page, press, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
 GO = "history.pushState(null, '', arguments[0]); dispatchEvent(new PopStateEvent('popstate'));"
+SCROLL_TO_ROW = """
+const row = document.querySelectorAll(".row-link")[arguments[0]];
+row.scrollIntoView({block: "center"});
+return [row.href, scrollY];
+"""
 # The answer of the first search waits until the test releases it.
 HOLD_FIRST_SEARCH = """
 const real = window.fetch;
@@ -67,11 +70,8 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
     assert browser.url.startswith(f"{site}/?after"), "the former address shows this page"
     press(browser, "Load more")
     wait_until(lambda: len(titles(browser)) == 100, "the second page is there")
-    row = browser.driver.find_elements(By.CSS_SELECTOR, ".row-link")[80]
-    address = row.get_attribute("href")
-    browser.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
-    before = browser.driver.execute_script("return scrollY")
-    row.click()
+    address, before = browser.driver.execute_script(SCROLL_TO_ROW, 80)
+    click_row(browser, 80)
     shows(browser, "81 of 100")
     find(browser, "[aria-label='Next result (j)']").click()
     shows(browser, "82 of 100")
