@@ -97,6 +97,36 @@ def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connectio
     assert migrations.migrate(owner, changed, space=SMALL) == []
 
 
+ADD_OVERLOADS = """
+DO $$
+DECLARE
+    own record;
+BEGIN
+    FOR own IN
+        SELECT p.proname, concat_ws(', ', nullif(oidvectortypes(p.proargtypes), ''), 'point') AS types
+        FROM pg_proc p WHERE p.pronamespace = CAST('public' AS regnamespace) AND p.prokind = 'f'
+            AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+    LOOP
+        EXECUTE format('CREATE FUNCTION %I(%s) RETURNS integer LANGUAGE sql RETURN 1', own.proname, own.types);
+    END LOOP;
+END
+$$
+"""
+"""Adds an overload of each function, as a change of its signature leaves one."""
+
+
+def test_repeatable_files_apply_although_each_function_has_an_overload_with_an_earlier_signature(
+    owner: Connection,
+) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    owner.script(ADD_OVERLOADS)
+    changed = [
+        replace(file, sql=file.sql + "-- changed") if file.version is None else file for file in migrations.bundled()
+    ]
+    files = [file.label for file in changed if file.version is None]
+    assert [file.label for file in migrations.migrate(owner, changed, space=SMALL)] == files
+
+
 def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     broken = [

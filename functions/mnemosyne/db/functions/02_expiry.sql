@@ -148,10 +148,11 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION is_unexpired, memory_expiry, require_future, extend_expiry, remove_expired_for, remove_expired, apply_retention
-    FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION require_future TO mnemosyne_runtime, mnemosyne_mcp;
-GRANT EXECUTE ON FUNCTION is_unexpired, memory_expiry TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
-    mnemosyne_dead_letter;
-GRANT EXECUTE ON FUNCTION extend_expiry, remove_expired_for TO mnemosyne_runtime, mnemosyne_ingest,
-    mnemosyne_dead_letter;
+REVOKE ALL ON FUNCTION is_unexpired(timestamptz), memory_expiry(text, timestamptz, boolean, timestamptz),
+    require_future(timestamptz), extend_expiry(text, jsonb), remove_expired_for(text, jsonb), remove_expired(integer),
+    apply_retention(text, uuid, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION require_future(timestamptz) TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION is_unexpired(timestamptz), memory_expiry(text, timestamptz, boolean, timestamptz)
+    TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION extend_expiry(text, jsonb), remove_expired_for(text, jsonb)
+    TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

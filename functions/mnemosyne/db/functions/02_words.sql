@@ -288,6 +288,9 @@ CREATE OR REPLACE TRIGGER collect_words AFTER INSERT ON memories REFERENCING NEW
 CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, content ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
 
-REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, split_camel,
-    simple_words, english_words, fold_words, stemmed_words, words_and_forms, words_of(text, text), words_of(text), term_key, term_keys, term_weights, searched_text(text, text),
-    searched_text(text, text[], text), passage_weights, collect_words, collect_changed_words FROM PUBLIC;
+REVOKE ALL ON FUNCTION without_accents(text), split_compounds(text), compound_words(text), merge_words(tsvector, tsvector),
+    add_words(tsvector, tsvector), split_characters(text), split_camel(text), simple_words(text, regconfig),
+    english_words(text), fold_words(tsvector), stemmed_words(text, text), words_and_forms(text, text), words_of(text, text),
+    words_of(text), term_key(text, text), term_keys(text, tsvector), term_weights(text, tsvector, tsvector),
+    searched_text(text, text), searched_text(text, text[], text), passage_weights(text, text, text), collect_words(),
+    collect_changed_words() FROM PUBLIC;

@@ -54,4 +54,4 @@ CREATE OR REPLACE TRIGGER collect_metadata_keys BEFORE INSERT ON memories
 CREATE OR REPLACE TRIGGER collect_changed_metadata_keys BEFORE UPDATE OF metadata ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_metadata_keys();
 
-REVOKE ALL ON FUNCTION metadata_text, metadata_keys, collect_metadata_keys FROM PUBLIC;
+REVOKE ALL ON FUNCTION metadata_text(jsonb), metadata_keys(text, jsonb), collect_metadata_keys() FROM PUBLIC;

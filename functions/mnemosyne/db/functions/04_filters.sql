@@ -69,4 +69,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION matches_conditions, matches_filters, parse_filters, require_session_namespace FROM PUBLIC;
+REVOKE ALL ON FUNCTION matches_conditions(memories, memory_filters), matches_filters(memories, memory_filters),
+    parse_filters(jsonb), require_session_namespace(text) FROM PUBLIC;

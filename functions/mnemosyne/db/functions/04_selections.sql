@@ -49,4 +49,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION selection_filters, selects, selected_ids FROM PUBLIC;
+REVOKE ALL ON FUNCTION selection_filters(jsonb, text), selects(jsonb, memories), selected_ids(text, jsonb) FROM PUBLIC;

@@ -36,5 +36,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION export_memories FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION export_memories TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION export_memories(text, jsonb, uuid[], timestamptz, text, integer, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION export_memories(text, jsonb, uuid[], timestamptz, text, integer, bigint)
+    TO mnemosyne_runtime, mnemosyne_mcp;

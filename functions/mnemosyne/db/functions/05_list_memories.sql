@@ -37,5 +37,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION list_memories FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION list_memories TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer, boolean, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer, boolean, integer)
+    TO mnemosyne_runtime, mnemosyne_mcp;

@@ -44,5 +44,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION memory_facets FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION memory_facets TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION memory_facets(text, jsonb, text, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_facets(text, jsonb, text, integer, integer) TO mnemosyne_runtime, mnemosyne_mcp;

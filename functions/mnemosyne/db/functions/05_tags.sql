@@ -52,5 +52,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION changed_tags, change_tag FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION changed_tags, change_tag TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION changed_tags(text[], text[], text[], text[], text[]), change_tag(text, text, text, text, integer)
+    FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION changed_tags(text[], text[], text[], text[], text[]), change_tag(text, text, text, text, integer)
+    TO mnemosyne_runtime, mnemosyne_mcp;

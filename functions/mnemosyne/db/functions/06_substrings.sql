@@ -76,4 +76,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION contains_text, newest_containing, all_containing, match_substring FROM PUBLIC;
+REVOKE ALL ON FUNCTION contains_text(memories, text), newest_containing(text, memory_filters, text, integer, integer),
+    all_containing(text, memory_filters, text, integer), match_substring(text, memory_filters, text, integer, bigint)
+    FROM PUBLIC;

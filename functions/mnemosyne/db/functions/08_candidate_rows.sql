@@ -170,4 +170,9 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION neighbours_in_session, candidate_rows, list_rows FROM PUBLIC;
+REVOKE ALL ON FUNCTION neighbours_in_session(uuid[], timestamptz),
+    candidate_rows(text, memory_filters, uuid[], double precision[], double precision[], halfvec, sparsevec, integer[],
+        double precision[], double precision, uuid[]),
+    list_rows(uuid[], double precision[], double precision[], sparsevec, integer[], double precision[], double precision,
+        boolean, timestamptz)
+    FROM PUBLIC;

@@ -35,5 +35,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION forget_requests FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION forget_requests TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
+REVOKE ALL ON FUNCTION forget_requests(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION forget_requests(text) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

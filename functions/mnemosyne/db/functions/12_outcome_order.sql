@@ -16,4 +16,4 @@ $$;
 CREATE OR REPLACE TRIGGER note_change BEFORE UPDATE OF updated_at ON ingest_requests
     FOR EACH ROW EXECUTE FUNCTION note_change();
 
-REVOKE ALL ON FUNCTION note_change FROM PUBLIC;
+REVOKE ALL ON FUNCTION note_change() FROM PUBLIC;

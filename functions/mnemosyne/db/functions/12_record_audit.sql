@@ -36,5 +36,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION record_audit FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION record_audit TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_auth;
+REVOKE ALL ON FUNCTION record_audit(jsonb, jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION record_audit(jsonb, jsonb) TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_auth;

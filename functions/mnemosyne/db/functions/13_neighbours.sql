@@ -87,5 +87,5 @@ BEGIN
     ORDER BY c.place;
 END
 $$;
-REVOKE ALL ON FUNCTION polarity_words, content_words, symbols_of, neighbours FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION neighbours TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION polarity_words(text), content_words(text, text), symbols_of(text), neighbours(text, uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION neighbours(text, uuid) TO mnemosyne_runtime, mnemosyne_mcp;

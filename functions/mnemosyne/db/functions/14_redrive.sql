@@ -207,9 +207,14 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION dead_letter_due, cause_group, select_dead_letters, require_letters_of, lock_requests, mark_redriven,
-    unmark_redriven, lock_dead_letter, fail_dead_letter_again, conclude_dead_letter, drop_dead_letters FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION dead_letter_due, cause_group, select_dead_letters, mark_redriven, unmark_redriven,
-    drop_dead_letters TO mnemosyne_runtime, mnemosyne_mcp;
-GRANT EXECUTE ON FUNCTION lock_dead_letter, fail_dead_letter_again, conclude_dead_letter TO mnemosyne_runtime,
-    mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
+REVOKE ALL ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), cause_group(text),
+    select_dead_letters(text, jsonb), require_letters_of(text, text), lock_requests(text, uuid[]),
+    mark_redriven(text, text, text, uuid[], boolean), unmark_redriven(text, uuid, text, uuid[]),
+    lock_dead_letter(text, uuid), fail_dead_letter_again(text, uuid, text, boolean),
+    conclude_dead_letter(text, uuid, uuid[]), drop_dead_letters(text, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), cause_group(text),
+    select_dead_letters(text, jsonb), mark_redriven(text, text, text, uuid[], boolean),
+    unmark_redriven(text, uuid, text, uuid[]), drop_dead_letters(text, text[]) TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION lock_dead_letter(text, uuid), fail_dead_letter_again(text, uuid, text, boolean),
+    conclude_dead_letter(text, uuid, uuid[])
+    TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;

@@ -69,5 +69,5 @@ $$;
 
 -- Every role that writes to `memories` needs the right to call these functions, because expressions of indexes on
 -- `memories` call them.
-GRANT EXECUTE ON FUNCTION namespaced_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
-    mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION namespaced_tags(text, text[]), literal_form(text), content_trigrams(text, text)
+    TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
