@@ -146,7 +146,7 @@ class WebDocuments:
             try:
                 return await _read(response, client_id)
             except BaseException:
-                # Otherwise a site that still sends would keep the connection open for 30 seconds more.
+                # Closing a connection with TLS waits for the site, so a site that still sends would keep it open.
                 if response.connection is not None and response.connection.transport is not None:
                     response.connection.transport.abort()
                 raise

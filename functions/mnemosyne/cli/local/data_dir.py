@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import fasteners
 import platformdirs
 import psutil
 
@@ -127,3 +128,14 @@ def _local_systems() -> set[Path]:
 def is_root() -> bool:
     """Whether this process runs as root, which PostgreSQL refuses to."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def acquire_now(lock: fasteners.InterProcessLock) -> bool:
+    """Acquire the lock without waiting, and return whether this succeeded.
+
+    If another process holds the lock, close the lock's file, which fasteners leaves open.
+    """
+    acquired: bool = lock.acquire(blocking=False)
+    if not acquired and lock.lockfile is not None:
+        lock.lockfile.close()
+    return acquired

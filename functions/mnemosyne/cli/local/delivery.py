@@ -12,7 +12,7 @@ import fasteners
 import httpx
 
 from mnemosyne.adapters.queues.local import LocalQueue, QueuedMessage
-from mnemosyne.cli.local import locks
+from mnemosyne.cli.local.data_dir import acquire_now
 from mnemosyne.cli.local.functions import WITHOUT_AUTHORITIES
 from mnemosyne.observability import EventLog
 
@@ -104,7 +104,7 @@ class Delivery:
             self._delivery_lock.release()
 
     def _acquire(self) -> None:
-        locks.acquire_now(self._delivery_lock)
+        acquire_now(self._delivery_lock)
 
     def _retried(self, step: Callable[[], None]) -> None:
         """Run the step. If it fails, pause and return, because the messages are still in the queue's file."""

@@ -13,8 +13,8 @@ import fasteners
 
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.cli.local import emulator, functions, locks, postgres, upkeep
-from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local import emulator, functions, postgres, upkeep
+from mnemosyne.cli.local.data_dir import DataDir, acquire_now
 from mnemosyne.cli.local.delivery import Delivery
 from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -198,7 +198,7 @@ def reading_stack(directory: DataDir) -> Iterator[Settings]:
 def dev_runs(directory: DataDir) -> bool:
     """Return whether a `mnemosyne dev` runs, starts or stops on this directory."""
     lock = fasteners.InterProcessLock(directory.lock)
-    if not locks.acquire_now(lock):
+    if not acquire_now(lock):
         return True
     lock.release()
     return False
@@ -291,7 +291,7 @@ def _delivery(
 def _lock(directory: DataDir, exits: ExitStack) -> None:
     lock = fasteners.InterProcessLock(directory.lock)
     deadline = time.monotonic() + 2
-    while not locks.acquire_now(lock):
+    while not acquire_now(lock):
         if time.monotonic() > deadline:
             raise Misconfigured(
                 f"another `mnemosyne dev` runs on {directory.path}: stop it, or choose another --data-dir"
