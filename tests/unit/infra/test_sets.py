@@ -4,12 +4,14 @@ import functools
 import re
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from infra.benchmarks.collection import Collection
 from infra.benchmarks.sets.assistant_logs import assistant_logs, short_requests
 from infra.benchmarks.sets.documents import documents
+from infra.benchmarks.sets.passages import files
 from infra.benchmarks.sets.short_facts import short_facts
 
 MAKERS = [assistant_logs, short_requests, documents, short_facts]
@@ -43,6 +45,15 @@ def test_a_set_has_its_documented_size(
     assert len(generated.answerable) >= questions
     assert len(generated.unanswerable) >= unanswerable
     assert len(generated.changes) >= changes
+
+
+@pytest.mark.parametrize("parent", ["packages", "tests", "latest/packages"])
+def test_the_modules_of_a_package_do_not_depend_on_the_directory_that_contains_it(tmp_path: Path, parent: str) -> None:
+    package = tmp_path / parent / "kettle"
+    (package / "tests").mkdir(parents=True)
+    for name in ("boil.py", "pour.py", "test_boil.py", "tests/spout.py"):
+        (package / name).touch()
+    assert [file.name for file in files(package)] == ["boil.py", "pour.py"]
 
 
 def test_every_relevant_memory_exists(collection: Collection) -> None:
