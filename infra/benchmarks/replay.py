@@ -6,7 +6,7 @@
 `record` stores the candidates of each question of the sets, with their vectors; by default of all sets of
 `infra.benchmarks.retrieval`. `try` prints recall@5, recall@10 and nDCG@10 with the default weights and with the changed
 ones, and the 95 % intervals of the differences in recall@10 and nDCG@10. The weights are the fields of
-`mnemosyne.domain.ranking.Weights`.
+`mnemosyne.domain.ranking_weights.Weights`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from infra.benchmarks.stored import Stored, embedder_of, opened_store
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.candidates import Candidate, Candidates
-from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Weights
+from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.service import search

@@ -208,6 +208,7 @@ def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker
         request("Which tea?", session="s", timestamp=NOW),
         request("Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1)),
         request("Bob: rain"),
+        request("Ada: snow"),
     ]
     ingest.store(IngestMessage("ns", tuple(requests)), memories=store, embedder=FakeEmbedder())
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
@@ -215,7 +216,7 @@ def test_an_explained_hit_lists_the_contributions_of_neighbours_time_and_speaker
     vector = FakeEmbedder().embed_query(question)
     hits = find(store, query, vector, model="fake", lexical_weight=0.5).hits
     why = {hit.content: hit.why for hit in hits}
-    which_tea, green, rain = (why[ingest_request.content] for ingest_request in requests)
+    which_tea, green, rain, _ = (why[ingest_request.content] for ingest_request in requests)
     assert which_tea and green and rain
     assert which_tea.matched_words == ("tea",) and (which_tea.lexical_score or 0) > 0
     assert (green.neighbours or 0) > 0 and (green.speaker, green.time) == (0.2, 0.2)

@@ -203,7 +203,9 @@ def test_a_word_spelt_as_in_the_query_ranks_before_one_with_other_accents_or_ano
 
 
 def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: PostgresMemories) -> None:
-    namespace = _store(memories, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
+    namespace = _store(
+        memories, "Zoë: the kettle is in the attic", "Zoë: a kettle leaks", "Bob: the kettle is in the attic too"
+    )
     vector = FakeEmbedder().embed_query("kettle")
     search_query = SearchQuery(query="where did Zoe see the kettle", explain=True)
     hits = find(store_of(memories, namespace), search_query, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits

@@ -1,4 +1,4 @@
-"""Rank the candidates of a search. Pure: every weight of the ranking is in `Weights`, and nowhere else.
+"""Rank the candidates of a search. Pure: all weights are in `ranking_weights.Weights`.
 
 The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
@@ -8,67 +8,20 @@ The database returns candidates with their raw scores (`db/functions/09_find_can
 4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
 """
 
+import heapq
 import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
 from mnemosyne.domain.adjacency import adjacency
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.name_words import names_in
+from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.time.window import TimeWindow
 
-
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
-
-    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of
-    points that the part adds.
-    """
-
-    second_previous: float = 0.25
-    """Fraction of a memory's score that is added to the score of the memory two places later in the session."""
-    previous: float = 0.45
-    """Fraction of the previous memory's score in the session that is added to a memory's score. The previous memory
-    often contains the question that the memory answers."""
-    following: float = 0.1
-    second_following: float = 0.05
-    session_best: float = 0.3
-    """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
-    topic."""
-    long_content: float = 440
-    """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
-    informative on its own, so it gets only a share of its context: `context_share`."""
-    mean_context: float = 0.25
-    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0,
-    long abstracts would rank too low."""
-    long_lexical: float = 0.3
-    """Number that is added to the weight of the lexical score (by words) if the candidates are long: one vector
-    represents a long text less well than a short text."""
-    short_content: float = 400
-    """Bytes of the median candidate up to which nothing is added to the lexical weight. At twice as many bytes, half of
-    the number is added."""
-    best_passage: float = 0.5
-    """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
-    long memory has several topics, and words of the query close to each other are better evidence than scattered
-    ones."""
-    preferred_time: float = 0.2
-    """Bonus for a memory from a time that the query names."""
-    speaker: float = 0.2
-    """Bonus for a memory that begins with a name from the query and a colon."""
-    redundancy: float = 1 / 9
-    """Penalty per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
-
-    @property
-    def by_offset(self) -> Mapping[int, float]:
-        """The weights of a memory's neighbours, by their offset in the session."""
-        return {-2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following}
-
-
-DEFAULT_WEIGHTS = Weights()
 POOL = 20
 """Number of candidates among which `diversify` chooses."""
 CHOSEN = 10
@@ -91,12 +44,12 @@ def relevant(
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
-    lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: candidates.listed], weights))
-    fused = fuse(rows, candidates.listed, lexical_weight, weights)
+    share = best_share(rows[: candidates.listed])
+    fused = fuse(rows, candidates.listed, weight_of_words(lexical_weight, share, weights), weights)
     own = [score + time for score, time in zip(fused, times, strict=True)]
     around = adjacency(candidates.neighbours)
-    context = add_context(rows, own, around, weights)
-    speakers_named = names_in(query, {row.speaker for row in rows if row.speaker})
+    context = [context_weight(share, weights) * bonus for bonus in add_context(rows, own, around, weights)]
+    speakers_named = names_in(query, _speakers(rows))
     speakers = [weights.speaker if row.speaker in speakers_named else 0.0 for row in rows]
     chosen = [*range(candidates.listed), *_joining(candidates, own, around)]
     totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
@@ -108,9 +61,27 @@ def relevant(
     return sorted(ranked, key=lambda entry: (entry.relevance, entry.candidate.id), reverse=True)
 
 
-def _extra_lexical_weight(rows: Sequence[Candidate], weights: Weights) -> float:
-    median = statistics.median(row.length for row in rows) if rows else 0
-    return weights.long_lexical * (1 - min(1.0, weights.short_content / max(1, median)))
+def _speakers(rows: Iterable[Candidate]) -> Collection[str]:
+    """Return the speakers of at least two rows. A text before a colon that occurs only once is often a title."""
+    counts = Counter(row.speaker for row in rows if row.speaker)
+    return [speaker for speaker, count in counts.items() if count > 1]
+
+
+def best_share(rows: Iterable[Candidate]) -> float:
+    """Return the mean of the three largest shares of the query's words that a row contains."""
+    largest = heapq.nlargest(3, (row.words_share or 0.0 for row in rows))
+    return statistics.fmean(largest) if largest else 0.0
+
+
+def weight_of_words(lexical_weight: float, share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
+    """Return the embedder's lexical weight, changed by the best share of the query's words; at most 1."""
+    change = weights.lexical_by_share * (share - weights.usual_share)
+    return min(1.0, lexical_weight * (1 + max(-weights.lexical_change, min(weights.lexical_change, change))))
+
+
+def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
+    """Return the weight of the context, between 0 and 1, from the best share of the query's words."""
+    return min(1.0, max(0.0, 1 - weights.context_by_share * (share - weights.sufficient_share)))
 
 
 def fuse(
@@ -159,7 +130,7 @@ def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list
 def add_context(
     rows: Sequence[Candidate], own: Sequence[float], around: Mapping[int, Mapping[int, int]], weights: Weights
 ) -> list[float]:
-    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
+    """Return the whole bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
 
     A long content gets only a share of its bonus (`context_share`), and a part of the mean bonus in place of the rest.
     """

@@ -8,7 +8,7 @@ from mnemosyne.domain import ranking
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.confidence import confidence
 from mnemosyne.domain.memory import embedded_text
-from mnemosyne.domain.ranking import Weights
+from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery, last_word
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
@@ -112,7 +112,7 @@ def rank(
     memories: CandidateSource,
     model: str,
     lexical_weight: float,
-    weights: Weights = ranking.DEFAULT_WEIGHTS,
+    weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[list[Ranked], Candidates]:
     """Rank the candidates of a query, best first, and return them with the candidates of the last look-up.
 

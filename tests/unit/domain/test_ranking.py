@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.domain import ranking
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
-from mnemosyne.domain.ranking import DEFAULT_WEIGHTS
+from mnemosyne.domain.ranking_weights import DEFAULT_WEIGHTS
 from mnemosyne.domain.time.window import TimeWindow
 
 
@@ -44,11 +44,27 @@ def test_half_of_the_score_by_words_of_a_long_memory_is_that_of_its_best_passage
     assert ranking.fuse(rows, 3, 1.0) == pytest.approx([0.5, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.65), (4_000, 0.77)])
-def test_words_weigh_more_among_long_memories(length: int, expected: float) -> None:
-    rows = [_candidate("vector", 1.0, 0.0, length=length), _candidate("words", 0.0, 1.0, length=length)]
-    ranked = ranking.relevant(_candidates(*rows), "", lexical_weight=0.5)
-    assert _relevances(ranked) == pytest.approx({"words": expected, "vector": 1 - expected})
+@pytest.mark.parametrize(
+    ("shares", "weight"),
+    [
+        ((0.0, 0.0, 0.0), 0.2),
+        ((0.35, 0.35, 0.35), 0.5),
+        ((0.55, 0.35, 0.15), 0.5),
+        ((0.1, 0.45, 0.45, 0.45), 0.625),
+        ((1.0, 1.0, 1.0), 0.8),
+    ],
+)
+def test_words_weigh_more_if_the_best_candidates_contain_more_of_the_query_s_words(
+    shares: Sequence[float], weight: float
+) -> None:
+    rows = [_candidate("vector", 1.0, 0.0), _candidate("words", 0.0, 1.0)]
+    rows += [_candidate(f"share {share}", words_share=share) for share in shares]
+    relevances = _relevances(ranking.relevant(_candidates(*rows), "", lexical_weight=0.5))
+    assert (relevances["words"], relevances["vector"]) == pytest.approx((weight, 1 - weight))
+
+
+def test_the_weight_of_words_is_at_most_1() -> None:
+    assert ranking.weight_of_words(0.9, 1.0) == 1.0
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0.0, 0.6), (2.0, 1.0)])
@@ -110,9 +126,15 @@ def test_a_memory_without_neighbours_gets_no_context() -> None:
     ],
 )
 def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: str, named: bool) -> None:
-    candidates = _candidates(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
-    (first, _) = ranking.relevant(candidates, query, lexical_weight=0.0)
+    rows = [_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4), _candidate("c", 0.3, speaker=speaker)]
+    (first, *_) = ranking.relevant(_candidates(*rows), query, lexical_weight=0.0)
     assert first.speaker == (DEFAULT_WEIGHTS.speaker if named else 0.0)
+
+
+def test_a_title_before_a_colon_is_not_a_speaker() -> None:
+    candidates = _candidates(_candidate("a", 0.5, speaker="The Virtual Memory"), _candidate("b", 0.4, speaker="Proofs"))
+    ranked = ranking.relevant(candidates, "what is the virtual memory", lexical_weight=0.0)
+    assert [entry.speaker for entry in ranked] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +156,7 @@ def test_a_memory_at_the_start_of_a_preferred_period_is_preferred_and_one_at_its
 
 
 def test_relevance_is_at_most_1() -> None:
-    candidates = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
+    candidates = _candidates(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1, speaker="Ada"))
     assert _relevances(ranking.relevant(candidates, "Ada", lexical_weight=0.5))["a"] == 1.0
 
 
@@ -157,6 +179,17 @@ def test_a_neighbour_that_joins_the_candidates_gets_context_from_the_match_and_i
     candidates = _candidates(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
     joined = next(item for item in ranking.relevant(candidates, "", lexical_weight=0.0) if item.candidate.id == "next")
     assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
+
+
+@pytest.mark.parametrize(("share", "weight"), [(0.2, 1.0), (0.45, 1.0), (0.75, 0.7), (1.0, 0.45)])
+def test_context_weighs_less_if_the_best_candidates_contain_most_of_the_query_s_words(
+    share: float, weight: float
+) -> None:
+    rows = [_candidate(name, 0.9, session=1, words_share=share) for name in ("a", "b")]
+    ranked = ranking.relevant(_candidates(*rows, neighbours=[(1, -1, 0)]), "", lexical_weight=0.0)
+    assert {entry.candidate.id: entry.neighbours for entry in ranked} == pytest.approx(
+        {"a": 0.4 * weight, "b": 0.75 * weight}
+    )
 
 
 def test_a_memory_that_repeats_a_better_one_moves_down() -> None:
@@ -232,6 +265,6 @@ def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their
 
 
 def test_a_weight_changes_the_ranking() -> None:
-    candidates = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
+    candidates = _candidates(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4, speaker="Ada"))
     ranked = ranking.relevant(candidates, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
     assert ranked[0].speaker == 0.05

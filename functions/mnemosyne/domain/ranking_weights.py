@@ -1,0 +1,59 @@
+"""Weights of the ranking: all numbers that `mnemosyne.domain.ranking` uses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
+
+    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of
+    points that the part adds.
+    """
+
+    second_previous: float = 0.25
+    """Fraction of a memory's score that is added to the score of the memory two places later in the session."""
+    previous: float = 0.45
+    """Fraction of the previous memory's score in the session that is added to a memory's score. The previous memory
+    often contains the question that the memory answers."""
+    following: float = 0.1
+    second_following: float = 0.05
+    session_best: float = 0.3
+    """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
+    topic."""
+    long_content: float = 440
+    """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
+    informative on its own, so it gets only a share of its context: `context_share`."""
+    mean_context: float = 0.25
+    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0,
+    long abstracts would rank too low."""
+    lexical_by_share: float = 2.5
+    """Relative change of the lexical weight per point of `best_share`. If no memory contains most of the query's words,
+    the words are weak evidence."""
+    usual_share: float = 0.35
+    """`best_share` at which the lexical weight is the embedder's `lexical_weight`."""
+    lexical_change: float = 0.6
+    """Largest relative change of the lexical weight, in both directions."""
+    context_by_share: float = 1.0
+    """Relative decrease of the context per point of `best_share` above `sufficient_share`. If a memory contains most of
+    the query's words, the memories around it add little."""
+    sufficient_share: float = 0.45
+    best_passage: float = 0.5
+    """Fraction of a long memory's lexical score that comes from its best passage; the rest comes from the whole text. A
+    long memory has several topics, and words of the query close to each other are better evidence than scattered
+    ones."""
+    preferred_time: float = 0.2
+    """Bonus for a memory from a time that the query names."""
+    speaker: float = 0.2
+    """Bonus for a memory that begins with a name from the query and a colon."""
+    redundancy: float = 1 / 9
+    """Penalty per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
+
+    @property
+    def by_offset(self) -> Mapping[int, float]:
+        """The weights of a memory's neighbours, by their offset in the session."""
+        return {-2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following}
+
+
+DEFAULT_WEIGHTS = Weights()
