@@ -1,6 +1,6 @@
--- The expiry of memories. An expired memory is invisible from the moment of its expiry. The policy of row-level
--- security on `memories` hides the memory. SQL functions with SECURITY DEFINER bypass this policy, so they compare
--- `expires_at` themselves.
+-- The expiry of memories. A memory becomes invisible at the moment of its expiry, because the policy of row-level
+-- security on `memories` hides expired memories. SQL functions with SECURITY DEFINER bypass this policy, so they
+-- compare `expires_at` themselves.
 --
 -- The row of an expired memory is removed later: by remove_expired, or by remove_expired_for when the same content is
 -- sent again.
@@ -31,8 +31,8 @@ BEGIN
 END
 $$;
 
--- Return p_expires_at, the expiry that a change gives to a memory. Raise an error if this time has passed, because the
--- changed memory would be invisible to the caller.
+-- Return the expiry p_expires_at unchanged, or raise an error if it is in the past. Functions that change a memory call
+-- this function with the new expiry, because a memory that expires at once would be invisible to their caller.
 CREATE OR REPLACE FUNCTION require_future(p_expires_at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE
 AS $$
@@ -71,10 +71,9 @@ BEGIN
 END
 $$;
 
--- Remove the rows of expired memories that would be in the way of the requests: expired memories with the content of a
--- request, and expired memories that are the current version of a record named in a request. Without these rows, the
--- content can be stored as a new memory. An expired memory under a legal hold loses its expiry instead of being
--- removed.
+-- Remove the rows of expired memories that would be in the way of the requests, so that a request can store its content
+-- as a new memory. These are expired memories with the content of a request, and expired memories that are the current
+-- version of a record named in a request. An expired memory under a legal hold is kept, and its expiry is cleared.
 CREATE OR REPLACE FUNCTION remove_expired_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

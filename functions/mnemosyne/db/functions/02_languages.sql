@@ -100,9 +100,9 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- Return the table language_evidence() as a JSON object that maps each function word to an array of languages. The
--- array contains a language once if the column `maybe` of the language has the word, and twice if the column `sure` has
--- the word.
+-- Return the rows of language_evidence() as a JSON object that maps each function word or letter to an array of
+-- languages. A language is in the array twice if its column `sure` has the word, and once if its column `maybe` has the
+-- word.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -115,19 +115,18 @@ RETURN (
     ) AS counted
 );
 
--- Return a JSON object with function words as keys. If p_english is true, these are the words that indicate English,
--- alone or together with other languages. If p_english is false, these are the words that indicate only other
--- languages.
+-- Return a JSON object whose keys are function words. If p_english is true, the keys are the words that indicate
+-- English, including words that also indicate other languages. If p_english is false, the keys are all other words.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- Return the language in p_languages for which the text has the most function words. A word from the column `sure` of
--- language_evidence() counts as two.
+-- Return the language in p_languages with the highest count in a text. The count of a language is the number of its
+-- function words and special letters in the text. A word in the column `sure` of language_evidence() counts twice.
 --
--- The result is English if the text has function words of English and no other language has more than 1.5 times as
--- many. The result is null if the text has fewer than two function words of the best language. The result is 'und'
--- (undetermined) if the two best languages have the same number of function words.
+-- The result is English if the count of English is not zero and the highest count is at most 1.5 times the count of
+-- English. Otherwise the result is null if the highest count is below 2, and 'und' (undetermined) if two languages have
+-- the highest count.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -156,8 +155,9 @@ $$;
 
 -- Return the language of a text as an ISO 639-1 code, detected from the first 1,000 characters.
 --
--- The result is 'und' (undetermined) if the text is not English and two languages are equally likely. The result is
--- null if the text has too little evidence, for example if it has only names, code or a few words.
+-- The result is 'und' (undetermined) if two languages other than English are equally likely, or if the letters belong
+-- to a language that the function does not know. The result is null if the text has too little evidence, for example if
+-- it has only names, code or a few words.
 CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

@@ -1,5 +1,6 @@
--- Return the quality of a memory, from 0 to 1. Quality is the mean of the ratings, scaled to the range from 0 to 1, and
--- of two additional neutral ratings of 0.5 (additive smoothing, https://en.wikipedia.org/wiki/Additive_smoothing).
+-- Return the quality of a memory, from 0 to 1. Ratings from -1 to 1 are first scaled to the range from 0 to 1. The
+-- quality is the mean of the scaled ratings and two additional ratings of 0.5 (additive smoothing,
+-- https://en.wikipedia.org/wiki/Additive_smoothing).
 --
 -- The number of reads does not count. Otherwise a memory that is read often would rank higher in searches and would
 -- therefore be read even more often.

@@ -112,11 +112,12 @@ RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_acc
 -- Return the words of a text in the language p_language: `words`, by which a search finds the text, and `forms`, which
 -- only add to the score of an English text.
 --
--- The words are the stemmed words without accents, the words with accents, and each compound as a whole. If the
--- language is known and not English, they also have the unstemmed words. A query for an unstemmed word then finds the
--- text even if the query is too short for detecting its language.
+-- `words` contains the stemmed words without accents, the words with accents, and each compound as a whole. If the
+-- language is known and not English, `words` also contains the unstemmed words. A query for an unstemmed word then
+-- finds the text even if the query is too short for detecting its language.
 --
--- The forms of an English text are its unstemmed words without accents. The forms of any other text are empty.
+-- `forms` contains the unstemmed words of an English text, without accents. For a text in another language, `forms` is
+-- empty.
 CREATE OR REPLACE FUNCTION words_and_forms(p_text text, p_language text, OUT words tsvector, OUT forms tsvector)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -177,9 +178,9 @@ $$;
 -- form (see term_key). The weight is (k1 + 1) n / (n + k1), where n is the number of occurrences. A compound as a whole,
 -- such as "inc-4821", has no positions, so n is 1. A form that equals a word has no second weight.
 --
--- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of
--- 100,000 characters may have more distinct words. If words and forms together exceed this limit, the forms get no
--- weight, and only the 16,000 most frequent words get one. A search still finds the memory by the other words, because
+-- A sparsevec has at most 16,000 elements (https://github.com/pgvector/pgvector#sparsevec-type), but a text of 100,000
+-- characters may have more distinct words. If words and forms together exceed this limit, only the 16,000 most frequent
+-- words get a weight, and the forms get none. A search still finds the memory by the other words, because
 -- memory_words.keys contains the keys of all words.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector, p_forms tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -198,29 +199,30 @@ BEGIN
 END
 $$;
 
--- Return the text in which a search by words looks for a memory's words: the title and the content. If the content
--- contains the title, the result is only the content.
+-- Return the title and the content of a memory as one text, in which a search by words looks for the query's words. If
+-- the content contains the title, the result is only the content.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
 
--- Return the text of the function above, followed by the tags.
+-- Return the text in which a search by words looks for a memory's words, with the tags: searched_text(p_title,
+-- p_content), followed by the tags.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- Return the word weights of each passage of a text. A passage is at most 100 words that follow each other; in scripts
--- without spaces between words, 100 characters. The passages of a text have equal lengths. A text of more than 16,000
--- words has 160 longer passages. The result is null if the text is one passage. A text without spaces is one passage,
--- too.
+-- Return the word weights of each passage of a text. A passage consists of at most 100 consecutive words, or of 100
+-- characters in scripts without spaces between words. All passages of a text have about the same length. A text of more
+-- than 16,000 words is divided into 160 longer passages. The result is null if the text has only one passage, for
+-- example because it has no spaces.
 --
 -- A long memory usually has several topics. A passage with most words of a query is better evidence than the same words
 -- scattered over the whole memory. Passages have only stems without accents, and the forms of English words, because
 -- these have the largest weights in a query. A match by a word with accents, an unstemmed word of another language or a
 -- whole compound counts only in the score of the whole memory.
 --
--- The positions of a tsvector cannot tell the passage of a word, because a tsvector has no position above 16,383, and at
--- most 255 positions of a word.
+-- The function splits the text itself. It cannot read the passage of a word from the positions in a tsvector, because a
+-- tsvector has no position above 16,383, and at most 255 positions for each word.
 CREATE OR REPLACE FUNCTION passage_weights(p_namespace text, p_text text, p_language text) RETURNS sparsevec[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

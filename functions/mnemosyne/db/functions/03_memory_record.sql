@@ -51,8 +51,9 @@ END
 $$;
 
 -- Return a hash that is equal for near-duplicate memories. Near-duplicates have the same wording (the digest in the
--- column `wording`), title, tags and metadata, and either all or none are superseded. A title that was derived from the
--- content is not part of the hash. The result is null if the wording is null; such a memory has no near-duplicates.
+-- column `wording`), title, tags and metadata, and either all of them or none of them are superseded. A title that was
+-- derived from the content is not part of the hash. If the wording is null, the memory has no near-duplicates and the
+-- result is null.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

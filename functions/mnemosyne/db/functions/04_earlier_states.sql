@@ -2,14 +2,15 @@
 -- these SQL functions.
 --
 -- Before each change of a memory, the trigger keep_earlier_state writes the title, tags, metadata, timestamp and
--- successor of the memory to the table earlier_states. These values are an earlier state of the memory. A change counts
--- from the start of its transaction. The content of a memory never changes.
+-- successor of the memory to the table earlier_states. These values are an earlier state of the memory. The time of a
+-- change is the start of its transaction. The content of a memory never changes.
 --
--- Nothing is kept of a memory that was deleted or has expired. Therefore a search with `as_of` is refused for each time
--- at which such a memory was still visible. The table incomplete_periods has these times for each namespace.
+-- When a memory is deleted or its expired row is removed, its earlier states are removed, too. Therefore a search with
+-- `as_of` is refused for each time at which such a memory was visible. The table incomplete_periods has these times for
+-- each namespace.
 
--- Raise the error for a time p_at for which a search with `as_of` is refused. p_known_from is the end of the period of
--- refused times; the message recommends it.
+-- Raise the error of a search with `as_of` that is refused. p_at is the time in `as_of`. p_known_from is the earliest
+-- later time that is not refused; the message recommends it.
 CREATE OR REPLACE FUNCTION raise_incomplete(p_at timestamptz, p_known_from timestamptz) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -46,8 +47,8 @@ BEGIN
 END
 $$;
 
--- Raise an error if a search of the namespace with `as_of` p_at must be refused. This is so in two cases: p_at is in a
--- period of incomplete_periods, or a memory that was visible at p_at has expired since and its row has not been removed
+-- Raise an error if a search of the namespace as of the time p_at must be refused. There are two cases: p_at is in a
+-- period of incomplete_periods, or a memory was visible at p_at and has expired since, but its row has not been removed
 -- yet.
 CREATE OR REPLACE FUNCTION require_complete(p_namespace text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
@@ -101,8 +102,8 @@ BEGIN
 END
 $$;
 
--- Whether a memory was visible at the time of the filter `as_of`, and matched the other filters then. The memory has
--- changed since that time.
+-- Whether a memory was visible at the time of the filter `as_of`, and matched the other filters at that time.
+-- matches_filters calls this function only for a memory that has changed since that time.
 CREATE OR REPLACE FUNCTION matched_then(m memories, f memory_filters) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$
@@ -123,7 +124,7 @@ CREATE OR REPLACE FUNCTION metadata_then(m memories, p_at timestamptz) RETURNS j
 LANGUAGE sql STABLE
 RETURN CASE WHEN (m).changed_at > p_at THEN (memory_then(m, p_at)).metadata ELSE (m).metadata END;
 
--- Return the statement_key that the memory m had at the time p_at. If p_at is null, return the present key.
+-- Return the statement_key of the memory m as it was at the time p_at. If p_at is null, return the present key.
 -- Near-duplicate memories have an equal statement_key.
 CREATE OR REPLACE FUNCTION statement_then(m memories, p_at timestamptz) RETURNS uuid
 LANGUAGE sql STABLE
@@ -178,8 +179,8 @@ $$;
 
 -- Trigger function: write the state of a memory before a change to earlier_states.
 --
--- At most 200 earlier states of a memory are kept. If the oldest state is removed, its period is recorded in
--- incomplete_periods.
+-- A memory keeps at most 200 earlier states. The trigger removes the oldest state if there are more, and records the
+-- period in which this state was valid in incomplete_periods.
 CREATE OR REPLACE FUNCTION keep_earlier_state() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -198,8 +199,8 @@ BEGIN
         NEW.changed_at := at;
         RETURN NEW;
     END IF;
-    -- A change may give a visible memory an expiry in the past, for example when a hold is released. The memory was
-    -- visible until now, so its expiry becomes now().
+    -- A change may give a visible memory an expiry in the past, for example when a hold is released. Replace this
+    -- expiry by now(), because the memory was visible until now.
     IF is_unexpired(OLD.expires_at) AND NEW.expires_at < now() THEN
         NEW.expires_at := now();
     END IF;
@@ -244,8 +245,8 @@ BEGIN
 END
 $$;
 
--- Trigger function: after a removal of memories, record the time in which the memories were visible in
--- incomplete_periods, because searches with `as_of` can no longer find these memories.
+-- Trigger function: when memories are removed, write the period in which they were visible to incomplete_periods.
+-- Searches as of a time in this period can no longer find these memories.
 CREATE OR REPLACE FUNCTION note_missing_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

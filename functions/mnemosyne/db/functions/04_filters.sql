@@ -28,9 +28,9 @@ RETURN CASE WHEN (f).as_of IS NULL THEN matches_conditions(m, f)
 
 -- Return the filters in the JSON object p_filters. Unknown names are ignored. A missing filter matches all memories.
 --
--- Tags and metadata terms are converted to index keys, which include the namespace of the database session. A memory
--- with more than 500 metadata keys has only the key 'metadata' in the index, which all such memories share. Every filter by metadata includes this common key, so that the
--- index also finds these memories.
+-- Tags and metadata terms are converted to index keys, which include the namespace of the database session. All
+-- memories with more than 500 metadata keys have a single common key in the index, the key of the word 'metadata'.
+-- Every filter by metadata includes this common key, so that the index also finds these memories.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -53,8 +53,8 @@ BEGIN
 END
 $$;
 
--- Raise insufficient_privilege if p_namespace is not the session's namespace, which is in the setting
--- mnemosyne.namespace.
+-- Raise insufficient_privilege if p_namespace is not the namespace of the database session. The setting
+-- mnemosyne.namespace has the session's namespace.
 --
 -- An SQL function with SECURITY DEFINER runs with the rights of the tables' owner, to whom row-level security does not
 -- apply. Therefore each such function with the parameter p_namespace calls this check. Searches use functions with

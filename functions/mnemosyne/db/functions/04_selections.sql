@@ -2,7 +2,7 @@
 -- keeps (see 05_holds.sql). A selection is {"ids": [memory id, …]}, {"all": true}, or {"filters": {…}} with the fields
 -- of the type `memory_filters`. Superseded and expired memories can be selected, too.
 
--- Return the filters of a selection that has no ids, for memories of the namespace.
+-- Return the filters of a selection for memories of the namespace. The selection must not be a list of ids.
 CREATE OR REPLACE FUNCTION selection_filters(p_selection jsonb, p_namespace text) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$
@@ -17,7 +17,8 @@ BEGIN
 END
 $$;
 
--- Whether a selection selects the memory m. The selection belongs to the namespace of the memory.
+-- Whether a selection selects the memory m. The function does not compare namespaces, so the caller must pass a
+-- selection of the memory's namespace.
 CREATE OR REPLACE FUNCTION selects(p_selection jsonb, m memories) RETURNS boolean
 LANGUAGE plpgsql STABLE
 AS $$

@@ -2,8 +2,8 @@
 -- only memories with one of these ids. The page begins after the cursor and is ordered by timestamp, then by content
 -- hash.
 --
--- A page has at most p_limit memories, and it ends when the lengths of its contents add up to p_bytes. The lengths are
--- added up before any content is read.
+-- A page ends after p_limit memories, or earlier when the lengths of its contents add up to p_bytes. The function adds
+-- up the lengths first, and then reads only the contents of the page.
 CREATE OR REPLACE FUNCTION export_memories(
     p_namespace text, p_filters jsonb, p_ids uuid[], p_cursor_timestamp timestamptz, p_cursor_hash text, p_limit integer,
     p_bytes bigint

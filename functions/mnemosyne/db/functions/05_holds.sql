@@ -1,8 +1,8 @@
--- Legal holds. A memory that a hold selects cannot be deleted and does not expire, and a change cannot remove it from
--- the hold. The triggers keep_held_rows, suspend_expiry and keep_held_labels on `memories` enforce this for every
--- statement. The error has the SQLSTATE MH001.
+-- Legal holds. If a hold selects a memory, the memory cannot be deleted and does not expire, and no change of its
+-- labels can leave it without a hold. The triggers keep_held_rows, suspend_expiry and keep_held_labels on `memories`
+-- enforce this for every statement. A refused statement raises an error with the SQLSTATE MH001.
 
--- Return the earliest hold that selects a memory, or null. For a namespace without holds, this costs one lookup in an
+-- Return the earliest hold that selects a memory, or null. In a namespace without holds, a call costs one lookup in an
 -- index.
 CREATE OR REPLACE FUNCTION hold_on(m memories) RETURNS holds
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
@@ -72,7 +72,7 @@ $$;
 CREATE OR REPLACE TRIGGER suspend_expiry BEFORE INSERT OR UPDATE OF expires_at ON memories
     FOR EACH ROW WHEN (NEW.expires_at IS NOT NULL) EXECUTE FUNCTION suspend_expiry();
 
--- Trigger function: raise the error MH001 if a hold selects the memory before the change, and no hold selects it after
+-- Trigger function: raise the error MH001 if a hold selects the memory before the change, but no hold selects it after
 -- the change.
 CREATE OR REPLACE FUNCTION keep_held_labels() RETURNS trigger
 LANGUAGE plpgsql

@@ -5,8 +5,8 @@
 --   memories    the number of counted memories
 --   complete    whether all matching memories were counted
 --
--- To bound the cost, only the newest p_counted matching memories are counted. If there are exactly p_counted,
--- `complete` is false.
+-- To bound the cost, only the newest p_counted matching memories are counted. `complete` is true if fewer than
+-- p_counted memories match.
 CREATE OR REPLACE FUNCTION memory_facets(
     p_namespace text, p_filters jsonb, p_prefix text, p_limit integer, p_counted integer
 ) RETURNS jsonb

@@ -1,6 +1,6 @@
--- Return the number of memories that match the filters in each day, week, month or year of a time zone. The newest
--- period is first, and the result has at most 1,000 rows. p_per is the unit: day, week, month or year. If p_per is
--- null, the function uses the smallest unit that gives at most 400 rows.
+-- Return the number of memories that match the filters in each period. A period is a day, week, month or year in the
+-- time zone p_timezone. p_per is the unit. If p_per is null, the function uses the smallest unit that gives at most 400
+-- rows. The newest period is first, and the result has at most 1,000 rows.
 --
 -- The conversion of a timestamp to the time zone may give a date outside the years 1 to 9999. Such a date is replaced
 -- by the first or last day of these years.

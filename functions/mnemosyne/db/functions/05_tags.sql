@@ -1,6 +1,6 @@
--- Return the tags of a memory after a change. The tags with the keys p_removed_keys are removed, then the tags p_added
--- are appended. A key is a case-folded tag. If the memory already has an added tag, the tag keeps its present spelling
--- and place.
+-- Return the tags of a memory after a change: without the tags that have the keys p_removed_keys, and with the tags
+-- p_added at the end. A key is a case-folded tag. If the memory already has an added tag, the tag keeps its present
+-- spelling and place.
 CREATE OR REPLACE FUNCTION changed_tags(
     p_tags text[], p_keys text[], p_added text[], p_added_keys text[], p_removed_keys text[]
 ) RETURNS TABLE (tags text[], tag_keys text[])

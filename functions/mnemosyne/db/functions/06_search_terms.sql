@@ -6,7 +6,7 @@
 -- query often cannot be detected.
 --
 -- A stemmed word has the factor 1. An unstemmed word, a word with accents and a whole compound have the factor 0.25,
--- because the stems of the same words already count with the factor 1.
+-- because the stems of the same word also count.
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (word text, factor double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -30,8 +30,8 @@ BEGIN
 END
 $$;
 
--- Return the forms of the stemmed words of an English query, with the share of the word's weight that each form gets.
--- The forms of a word get half of its weight together. A form that equals its stem is left out.
+-- Return the forms of an English query's words. A form is a word as it is written, if it differs from its stem. `share`
+-- is the part of the stem's weight that the form gets. The forms of one stem get half of its weight together.
 CREATE OR REPLACE FUNCTION query_forms(p_namespace text, p_query text)
 RETURNS TABLE (stem_key integer, form_key integer, share double precision)
 LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
@@ -61,9 +61,9 @@ $$;
 -- the share of a word that occurs in one sampled memory. If there is no sample, the share is 1/1000. A share below
 -- 1/100,000 gives the same weight as 1/100,000.
 --
--- Words are stemmed. Stop words and question words are left out. A word with accents, and a compound as a whole, are
--- further words with a quarter of the weight, because their stems count already. If the query and the memories of the
--- namespace are in English, the forms of a stemmed word get half of its weight.
+-- Words are stemmed. Stop words and question words are left out. A word with accents and a whole compound are
+-- additional words with a quarter of the weight, because their stems also count. If the query and the memories of the
+-- namespace are in English, a stemmed word passes half of its weight on to its forms.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision, word_weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
@@ -78,8 +78,8 @@ DECLARE
     factors double precision[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
-    -- Use only languages in which at least 1% of the sampled memories are. A rarer language was often detected by
-    -- mistake, and stemming in these languages would double the cost of this function.
+    -- Leave out languages that fewer than 1% of the sampled memories have. A rare language was often detected by
+    -- mistake, and stemming in all rare languages would double the cost of this function.
     languages := ARRAY(
         SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled
     );
@@ -118,9 +118,9 @@ BEGIN
 END
 $$;
 
--- Return the weights of a query's words as a vector. The inner product of this vector and the vector of a memory's word
--- weights is the score of the memory before length normalization (see lexical_score). If a key occurs twice, because two
--- words have the same hash, its weights are added.
+-- Return the weights of a query's words as a vector. The inner product of this vector and a memory's vector of word
+-- weights is the score of the memory before length normalization (see lexical_score). If two words have the same key,
+-- because their hashes are equal, their weights are added.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -151,8 +151,8 @@ RETURN - ((w).weights <#> p_terms) * 2.2
 -- Return the share of a query's words that a memory contains, with length normalization, at most 1. p_share is the share
 -- without length normalization; null counts as 0. p_length is the number of distinct words of the memory.
 --
--- Unlike a lexical score, the share does not depend on how often a word occurs, and the length of a memory matters twice
--- as much: a long memory contains many words by chance.
+-- Unlike a lexical score, the share does not depend on how often a word occurs. The length of a memory matters twice as
+-- much as in a lexical score, because a long memory contains many words by chance.
 CREATE OR REPLACE FUNCTION share_by_length(p_share double precision, p_length integer, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE

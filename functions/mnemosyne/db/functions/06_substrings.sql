@@ -52,9 +52,10 @@ $$;
 -- number of memories that match the filters.
 --
 -- The function chooses between three searches:
---   newest_memories    compares every matching memory. Used if at most 1,000 memories match the filters, or if the
---                      text has fewer than three bytes and therefore no trigrams.
---   newest_containing  compares the newest 1,000 memories. Used otherwise; this is enough for a frequent text.
+--   newest_memories    compares every memory that matches the filters. Used if at most 1,000 memories match the
+--                      filters, or if the text has fewer than three bytes and therefore no trigrams.
+--   newest_containing  compares the newest 1,000 memories. Used in all other cases, because it is enough for a frequent
+--                      text.
 --   all_containing     uses the trigram index. Used if newest_containing gives fewer than p_limit memories.
 CREATE OR REPLACE FUNCTION match_substring(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint

@@ -1,6 +1,7 @@
--- Find the candidates of a search: memories that may be among its results. Each function that returns candidates takes
--- memories of the namespace that match the filters, and returns their ids with a score. Memories with equal scores are
--- ordered by timestamp, newest first. The functions that compare vectors are in 07_nearest.sql.
+-- Find the candidates of a search: memories that may be among its results. Each function that returns candidates
+-- considers the memories of the namespace that match the filters, and returns the ids and scores of the best of them.
+-- Memories with equal scores are ordered by timestamp, newest first. The functions that compare vectors are in
+-- 07_nearest.sql.
 --
 -- PostgreSQL caches a generic plan for a query, or makes a custom plan for the values at each call. If the best plan of
 -- a query depends on the filters, the function forces a custom plan. The other functions force a generic plan, which
@@ -9,9 +10,10 @@
 -- Whether the filters contain tags or metadata that a GIN index can look up. The indexes have only the present tags and
 -- metadata, so the result is false for a search with `as_of`.
 --
--- The keys in these indexes include a hash of the namespace. If this function returns true, a query compares `namespace
--- || ''` instead of the column `namespace`. If the query compared the column, the planner would treat the namespace and
--- the keys as independent conditions, and would also scan the whole index of the namespace.
+-- The keys in these indexes include a hash of the namespace. If this function returns true, its caller compares
+-- `namespace || ''` instead of the column `namespace`, so that the planner uses only the index of keys. If the query
+-- compared the column, the planner would treat the namespace and the keys as independent conditions, and would also
+-- scan all entries of the namespace in another index.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -37,12 +39,12 @@ BEGIN
 END
 $$;
 
--- Whether the index certainly has more than p_rows memories with any of the tags in the filters. The result may be false
--- although there are more.
+-- Whether more than p_rows memories have any of the tags in the filters, according to a quick check of the index. If
+-- the result is true, there are more. If the result is false, there may still be more.
 --
--- The setting gin_fuzzy_search_limit makes the index return about 1,000 random rows if a tag has more. So the function
--- takes about the same time for all tags. Without this setting, the index would collect all rows of a frequent tag before
--- the query reads the first row.
+-- The setting gin_fuzzy_search_limit limits the cost of frequent tags: if a tag has more than 1,000 rows, the index
+-- returns about 1,000 of them at random. Without this setting, the index would collect all rows of the tag before the
+-- query reads the first row.
 CREATE OR REPLACE FUNCTION has_many_tagged(filters memory_filters, p_rows integer) RETURNS boolean
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET gin_fuzzy_search_limit = 1000
 AS $$
@@ -56,9 +58,9 @@ $$;
 -- Return the share of the namespace's memories that match the filters, estimated from 400 of them. If the share is a
 -- tenth, the standard error of the estimate is .015.
 --
--- The sample is the memories with the lowest content hashes. A content hash is a SHA-256, so it does not depend on the
--- tags, times and metadata of a memory. Bitmap scans and sorting are disabled, so that the planner reads the unique
--- index of content hashes in order.
+-- The sample consists of the memories with the lowest content hashes. A content hash is a SHA-256, so it does not
+-- depend on the tags, times and metadata of a memory. Bitmap scans and sorting are disabled, so that the planner reads
+-- the unique index of content hashes in order.
 CREATE OR REPLACE FUNCTION estimate_share(p_namespace text, filters memory_filters) RETURNS double precision
 LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -73,8 +75,8 @@ BEGIN
 END
 $$;
 
--- Return the number of memories that match the filters, if it is known that more than p_few match. The result is an
--- estimate. But if it is less than p_exactly, it is exact.
+-- Estimate the number of memories that match the filters. The caller has found that more than p_few memories match. The
+-- function counts up to p_exactly memories if the estimate is low, so a result of at most p_exactly is exact.
 CREATE OR REPLACE FUNCTION estimate_matching(
     p_namespace text, filters memory_filters, p_memories bigint, p_few integer, p_exactly integer
 ) RETURNS bigint
@@ -93,8 +95,9 @@ END
 $$;
 
 -- Return the memories that contain any of the words with the keys p_keys, with their lexical scores. The result has at
--- most p_rows memories, so that the query stays cheap if the word statistics are outdated. Plain index scans are
--- disabled, so that the planner uses the GIN index memory_words_keys even if the planner's estimates are wrong.
+-- most p_rows memories, so that the query stays cheap even if outdated word statistics take a frequent word for a rare
+-- one. Plain index scans are disabled, so that the planner uses the GIN index memory_words_keys even if the planner's
+-- estimates are wrong.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan

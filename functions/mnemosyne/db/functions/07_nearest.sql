@@ -1,13 +1,13 @@
 -- Find the candidates of a search by vector. 07_candidates.sql describes candidates and the planner settings of these
 -- functions.
 
--- Return the memories nearest to a vector, among the memories that match the filters, and the number of these memories.
--- The filters must contain tags, and a memory needs only one of them. The result is exact: the vectors of all these
--- memories are compared. But if more than p_rows memories match, the result is only a part of them, and p_rows + 1 is
--- returned as their number.
+-- Return the memories nearest to a vector, among the memories that match the filters. `matching` is the number of
+-- memories that match. The filters must contain `any_tags`, and a memory needs only one of these tags. The result is
+-- exact, because the vectors of all matching memories are compared. If more than p_rows memories match, the function
+-- compares only p_rows + 1 of them, and `matching` is p_rows + 1.
 --
--- This function has a generic plan, because planning takes as long as comparing fifty vectors. But it also compares the
--- tags of each row, so it is slower than knn_exact for many memories.
+-- This function has a generic plan, because making a custom plan takes as long as comparing fifty vectors. For many
+-- memories it is slower than knn_exact, because it also compares the tags of each row.
 CREATE OR REPLACE FUNCTION knn_few_tagged(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid, vector_score double precision, matching bigint)
@@ -62,9 +62,9 @@ CREATE OR REPLACE FUNCTION own_index_name(p_namespace text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN 'memories_embedding_' || md5(p_namespace);
 
--- Return the statement that creates an HNSW index of the namespace's own memories. The owner of the schema runs it for a
--- large namespace among many other memories: see "A large namespace" in docs/operations.md. CREATE INDEX CONCURRENTLY
--- cannot run in a function.
+-- Return the statement that creates an HNSW index of the namespace's own memories. The owner of the schema runs the
+-- statement for a large namespace, see "A large namespace" in docs/operations.md. The function only returns the
+-- statement, because CREATE INDEX CONCURRENTLY cannot run in a function.
 CREATE OR REPLACE FUNCTION own_index_statement(p_namespace text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN format('CREATE INDEX CONCURRENTLY %I ON memories USING hnsw (embedding halfvec_cosine_ops) '
@@ -149,8 +149,8 @@ BEGIN
 END
 $$;
 
--- Return the long memories with the chunks nearest to a vector. All namespaces share the HNSW index of chunks, so the
--- function compares all chunks of the namespace if it has at most 4,000, which costs less than a search in the index.
+-- Return the long memories with the chunks nearest to a vector. If the namespace has at most 4,000 chunks, the function
+-- compares all of them. This costs less than a search in the HNSW index of chunks, which all namespaces share.
 CREATE OR REPLACE FUNCTION knn_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)

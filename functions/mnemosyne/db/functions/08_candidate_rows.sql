@@ -38,8 +38,8 @@ $$;
 --   neighbours  three arrays: `head`, `place` and `row`. Entry i of each array says that the memory in row row[i] is at
 --               place place[i] relative to the memory in row head[i].
 --
--- The column `words_share` is the share of the query's words that the memory contains. p_word_keys are the keys of these
--- words, and p_word_shares their shares of the weight of all of them.
+-- The column `words_share` is the share of the query's words that the memory contains. p_word_keys has the keys of the
+-- query's words. p_word_shares has the weight of each of these words as a share of their total weight.
 --
 -- The column `eligible` is false for a neighbour that does not match the filters. Such a neighbour adds to the scores
 -- of other memories, but is not itself a result. The column `statement_key` is computed only for memories that have the
@@ -122,11 +122,10 @@ BEGIN
 END
 $$;
 
--- Return candidates as JSON in the form of candidate_rows, for a search with one list of candidates, by vector or by
--- words. The search reads no neighbours of the candidates in their sessions, so the field `neighbours` is an empty
--- array, and the arrays for session and speaker in the field `columns` contain only nulls. The array of the other list's
--- score also contains only nulls: in a search by vector, the lexical score. This function takes half the time of
--- candidate_rows.
+-- Return candidates as JSON in the form of candidate_rows, for a search with one list of candidates, either by vector
+-- or by words. Such a search uses no neighbours, so the field `neighbours` is an empty array, and the columns for
+-- session and speaker contain only nulls. The column for the score that the search does not have contains only nulls,
+-- too: in a search by vector, this is the lexical score. This function takes half the time of candidate_rows.
 CREATE OR REPLACE FUNCTION list_rows(
     p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_terms sparsevec,
     p_word_keys integer[], p_word_shares double precision[], p_mean_length double precision, p_statements boolean,

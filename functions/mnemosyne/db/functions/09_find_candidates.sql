@@ -10,7 +10,7 @@
 -- candidates, and p_limit is the number of results that the search will show.
 --
 -- In the result, `full` is true if there may be more candidates than returned. With the filter `as_of`, the candidates
--- are the memories as they were at that time, but they are found by their present words and vectors.
+-- are found by their present words and vectors, and returned as they were at that time.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
@@ -31,15 +31,15 @@ DECLARE
     -- VACUUM or ANALYZE.
     all_memories double precision := CASE WHEN has_own_index(p_namespace) THEN own_memories ELSE (
         SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass)) END;
-    -- Whether filters exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
-    -- memories, so they do not count here.
+    -- Whether filters may exclude many memories. The filters `not_session`, `folded` and `shown` exclude only a few
+    -- memories, so they do not count.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
     -- Whether PostgreSQL stores vectors out of line. A vector of more than 1,000 dimensions makes a row larger than
     -- 2,000 bytes, and PostgreSQL stores the vector of such a row out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
-    -- The maximum number of memories that the HNSW index returns. With filters, the search reads up to
-    -- all_memories / matching rows of the index for each of them, so fewer are enough.
+    -- The maximum number of memories that the search takes from the HNSW index. With filters, the number is lower,
+    -- because the search must read about all_memories / matching rows of the index to find one memory that matches.
     nearest integer := CASE WHEN filtered THEN least(p_candidates, greatest(60, 3 * p_limit)) ELSE p_candidates END;
     -- Up to this number of matching memories, the search compares all vectors, because this is exact and as fast as the
     -- HNSW index.
@@ -51,21 +51,21 @@ DECLARE
     -- comparisons (3,072 dimensions: 42 to 104 microseconds for one row, 7.4 microseconds for one comparison).
     exact_up_to integer := greatest(2000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END, sqrt(nearest * all_memories
         * CASE WHEN out_of_line THEN 8.0 WHEN filtered AND narrows_by_keys(filters) THEN 16.0 ELSE 36.0 END)));
-    -- Up to this number of matching memories, the search counts them. Above, it estimates their number.
+    -- The search counts matching memories up to this number. If more memories match, the search estimates their number.
     few CONSTANT integer := 200;
     -- If the words of the query match more memories than this number, only the rarest words are looked up to find
     -- memories. The other words only add to the scores of the memories found.
     lexical_rows CONSTANT integer := 2000;
-    -- Neighbours are read for this number of candidates at the beginning of each list.
+    -- The search reads neighbours only for this number of candidates at the beginning of each list.
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
-    tagged boolean := filters.own_any IS NOT NULL AND filters.as_of IS NULL;  -- whether the index of tags can be used
+    tagged boolean := filters.own_any IS NOT NULL AND filters.as_of IS NULL;  -- whether the search can use the index of tags
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
-    word_keys integer[];  -- of the query's eight rarest words: no memory contains most words of a long prompt
-    word_shares double precision[];  -- the share of each of these words of the weight of all of them
+    word_keys integer[];  -- of the query's eight rarest words; a memory contains few words of a long prompt
+    word_shares double precision[];  -- the weight of each of these words, as a share of their total weight
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
@@ -88,7 +88,8 @@ BEGIN
         IF tagged AND has_many_tagged(filters, few) THEN
             matching := few + 1;
         ELSIF tagged AND query_vector IS NOT NULL AND p_mode <> 'exact' THEN
-            -- Read the few memories with a rare tag only once: this counts them and compares their vectors.
+            -- A rare tag has only a few memories. Count these memories and compare their vectors in one query, so that
+            -- they are read only once.
             SELECT array_agg(t.id), array_agg(t.vector_score), coalesce(max(t.matching), 0)
             INTO ids, vector_scores, matching
             FROM knn_few_tagged(p_namespace, filters, query_vector, p_candidates, few) AS t;
@@ -111,17 +112,18 @@ BEGIN
         strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
-        -- The index first returns hnsw.ef_search rows, and then as many again until enough of them match. A higher value
-        -- gives better recall at a higher cost. With 410,000 memories, the recall of the ten nearest was 0.97 with the
-        -- value 200, and 0.985 to 0.99 with the value 400, at 1.5 times the cost. If only a share of the rows match, the
-        -- value is 1.2 times the expected number of rows, so that the first rows are usually enough.
+        -- The index returns its rows in steps of hnsw.ef_search rows, until enough of them match the filters. A higher
+        -- value gives better recall at a higher cost. With 410,000 memories, the recall of the ten nearest was 0.97
+        -- with the value 200, and 0.985 to 0.99 with the value 400, at 1.5 times the cost. If only a part of the rows
+        -- match the filters, the value is 1.2 times the expected number of rows to read, so that the first step is
+        -- usually enough.
         PERFORM set_config('hnsw.ef_search', CAST(CAST(least(1000, greatest(
             CASE WHEN all_memories < 50000 THEN 200 WHEN all_memories < 500000 THEN 400 ELSE 600 END,
             1.2 * nearest * all_memories / matching)) AS integer) AS text), true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
         FROM knn_hnsw(p_namespace, filters, query_vector, nearest) AS w;
-        -- If the index returns fewer rows than `nearest`, the index scan has ended early, because too many memories
-        -- of other namespaces are nearer. In this case compare all vectors.
+        -- Compare all vectors if the index returns fewer rows than `nearest`. The index scan has then ended early,
+        -- because too many memories of other namespaces are nearer.
         IF row_count < nearest THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN

@@ -12,8 +12,8 @@ BEGIN
 END
 $$;
 
--- Return the texts beginning_of() of up to p_rows memories whose contents have all trigrams of the text p_text. Plain
--- index scans are disabled, so that the planner uses the trigram index even if the planner's estimates are wrong.
+-- Return beginning_of(m) for up to p_rows memories m whose contents have all trigrams of the text p_text. Plain index
+-- scans are disabled, so that the planner uses the trigram index even if the planner's estimates are wrong.
 CREATE OR REPLACE FUNCTION beginnings_by_trigrams(p_namespace text, filters memory_filters, p_text text, p_rows integer)
 RETURNS TABLE (beginning text)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -32,9 +32,9 @@ $$;
 -- Return up to p_limit words that begin with the text p_start, the most frequent first, in lower case and without
 -- accents. The text p_start itself is not in the result.
 --
--- The function looks for words in the texts beginning_of() of the newest memories. If few of these memories have such a
--- word, the function also looks in memories that the trigram index finds. This index cannot look up a text of fewer
--- than three bytes.
+-- The function looks for such words in beginning_of(m) of the newest 300 memories. If fewer than 20 of these memories
+-- have such a word, the function also looks in memories that the trigram index finds. The index cannot look up a text
+-- of fewer than three bytes.
 CREATE OR REPLACE FUNCTION complete_word(p_namespace text, p_filters jsonb, p_start text, p_limit integer) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan

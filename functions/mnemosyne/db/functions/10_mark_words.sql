@@ -1,8 +1,8 @@
--- Return p_text with marked words: a word whose stem is in p_lexemes has the character U+E000 before it and U+E001
--- after it. Some separators are replaced by spaces.
+-- Return p_text with marks around each word whose stem is in p_lexemes. The mark before the word is U+E000, and the
+-- mark after it is U+E001. Some separators are replaced by spaces.
 --
--- Without these two characters, the result has the same length as p_text. Therefore the caller can compute the position
--- of a marked word in p_text.
+-- Apart from the marks, the result has the same length as p_text. Therefore the caller can compute the position of a
+-- marked word in p_text.
 CREATE OR REPLACE FUNCTION mark_words(p_lexemes tsvector, p_stemmer regconfig, p_text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -21,8 +21,8 @@ $$;
 -- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
 -- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- For each text, the result has an array with the marked text. The array has a second marked copy without accents if
--- removing the accents keeps the length of the text.
+-- The result has one array for each text. The array contains the marked text and, if removing accents does not change
+-- the length of the text, a marked copy without accents.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.

@@ -3,11 +3,12 @@ CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
--- Return a snippet of a content: 240 characters around the first occurrence of the longest query word that occurs. The
--- result is null if this occurrence is within the first p_shown characters, which the caller shows anyway.
+-- Return a snippet of a content: 240 characters around the first occurrence of a query word. If the content contains
+-- several query words, the longest word is used. The result is null if the occurrence is within the first p_shown
+-- characters, which the caller shows anyway.
 --
--- A query word occurs at each word that begins with the stem of the query word. A final i of the stem also matches y.
--- Accents are ignored if removing them from the content keeps the position of every character.
+-- Each word of the content that begins with the stem of a query word is an occurrence of the query word. A final i of
+-- the stem also matches y. Accents are ignored if removing them does not change the length of the content.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -53,12 +54,13 @@ BEGIN
 END
 $$;
 
--- Return the shortened fields of a memory whose content and p_metadata together have more than p_share characters. For any
--- other memory, return an empty object. p_metadata are the present metadata of the memory, or those of an earlier time.
+-- Return the shortened fields of a memory, so that its content and metadata together have at most p_share characters.
+-- The result is an empty object if they are already short enough. p_metadata are the present metadata of the memory, or
+-- its metadata at an earlier time.
 --
--- If the metadata are longer than half of p_share, they are replaced by null. The content is cut at its end. If at
--- least 500 characters remain for the content, up to 240 of these are used for a snippet around a query word in the part
--- that is cut off.
+-- If the metadata are longer than half of p_share, they are replaced by null. The end of the content is cut off. If at
+-- least 500 characters remain for the content, up to 240 of them are used for a snippet around a query word in the end
+-- that was cut off.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_metadata jsonb, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -82,11 +84,11 @@ BEGIN
 END
 $$;
 
--- Return the number of characters to which each memory must be cut, so that all memories together have at most
--- p_characters characters. The result is null if no memory needs to be cut.
+-- Return the maximum number of characters for each memory, so that all memories together have at most p_characters
+-- characters. The result is null if no memory needs to be cut.
 --
--- A memory shorter than this number is not cut. The longer memories share the remaining characters equally. If p_as_of is
--- not null, the metadata count as they were at that time.
+-- Memories shorter than this maximum are not cut. The longer memories share the remaining characters equally. If
+-- p_as_of is not null, the length of a memory includes its metadata at that time, not its present metadata.
 CREATE OR REPLACE FUNCTION characters_each(
     p_namespace text, p_ids uuid[], p_characters integer, p_as_of timestamptz
 ) RETURNS integer

@@ -6,8 +6,9 @@ RETURN octet_length(content) + octet_length(title) + octet_length(array_to_strin
 
 -- Add numbers to the usage of a namespace: memories, bytes, and texts embedded today (UTC). A number may be negative.
 --
--- `day` is the day for which the row counts embedded texts. `day` never goes back. A transaction that began before
--- midnight may run this function after a transaction that began after midnight. Its texts then count for the new day.
+-- The column `day` is the day for which the row counts embedded texts, and never goes back to an earlier day. A
+-- transaction that began before midnight may call this function after a transaction that began after midnight. The
+-- texts of the earlier transaction then count for the new day.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -20,13 +21,12 @@ BEGIN
 END
 $$;
 
--- Compute the word statistics of a namespace (namespace_words) again, if the number of memories has changed by at least
--- a tenth since the last computation. Every insert of memories calls this function.
+-- Compute the word statistics of a namespace (the table namespace_words) again if the number of its memories has
+-- changed by at least a tenth since the last computation. A trigger calls this function at each insert of memories.
 --
 -- The statistics come from a sample: the newest 3,000 memories, or fewer if the hashes of their words take more than
--- two megabytes. They have the 5,000 most frequent words of the sample. While a namespace grows to 3,000 memories, each
--- memory is read about ten times on average. A word leaves the statistics at the next computation in which no sampled
--- memory contains the word.
+-- two megabytes. The statistics have only the 5,000 most frequent words of the sample. While a namespace grows to 3,000
+-- memories, each memory is read about ten times on average.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -105,7 +105,7 @@ BEGIN
 END
 $$;
 
--- Trigger function: add the difference in size of an updated memory to the usage of its namespace.
+-- Trigger function: when an update changes the size of a memory, add the difference to the usage of its namespace.
 CREATE OR REPLACE FUNCTION count_updated() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -125,8 +125,8 @@ BEGIN ATOMIC
 END;
 
 -- Return the limit that applies to a namespace: own_limit, or default_limit if own_limit is null. A null result means
--- that there is no limit. The largest bigint as own_limit means that the namespace has no limit, whatever the default
--- limit is.
+-- that there is no limit. If own_limit is the largest bigint, the namespace has no limit, whatever the default limit
+-- is.
 CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
@@ -153,8 +153,9 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
--- Return the size of the sample of the namespace's memories, the number of sampled memories in each language, and the
--- language of p_text, `text_in`.
+-- Return the languages of a namespace's sampled memories, and the language of a text. `sampled` is the number of
+-- sampled memories, `languages` maps each language to its number of sampled memories, and `text_in` is the language of
+-- p_text.
 CREATE OR REPLACE FUNCTION memory_languages(
     p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
 )
@@ -167,8 +168,8 @@ BEGIN
 END
 $$;
 
--- Return the number of memories in each language among the sampled memories of all namespaces, and the size of these
--- samples. Only operators may call this function.
+-- Return the languages of the sampled memories of all namespaces. `sampled` is the number of sampled memories, and
+-- `languages` maps each language to its number of sampled memories. Only operators may call this function.
 CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -7,17 +7,17 @@
 --   {"busy": [request_id, …], "already_final": [{request_id, state, memory_id, attempts, error, note}, …],
 --    "conflicting": [request_id, …]}
 --
---   busy           requests that another delivery has locked
+--   busy           requests that another delivery has locked or has just stored
 --   already_final  requests that have a final state, and requests whose outcome this call has recorded
---   conflicting    requests under whose id another content was stored
+--   conflicting    requests whose id was used earlier for another content
 --
 -- This function records the outcome of three kinds of requests, because they need no storing: a duplicate of a stored
 -- content, a version that a deletion of the record covers, and a refused change of an immutable record. A request that
 -- has failed or was dead-lettered is tried again.
 --
--- The function locks request ids, record keys and contents. With these locks, two deliveries cannot store two contents
--- under one request id, two versions of one record at the same time, or one content twice. The function does not wait
--- for a lock, because a waiting delivery would keep a pooled connection from others.
+-- The function locks request ids, record keys and contents. The locks ensure that two deliveries do not store two
+-- contents under one request id, two versions of one record at the same time, or one content twice. The function does
+-- not wait for a lock, because a waiting delivery would keep a pooled connection from others.
 --
 -- If p_to_store is true, the locks belong to the session. The caller embeds the texts, stores the memories in another
 -- transaction, and then releases the locks. No transaction is open while the texts are embedded, because an open
@@ -137,11 +137,11 @@ BEGIN
 END
 $$;
 
--- Call claim_requests, and return its result. If p_to_store is true, the usage, the quota and the forgettings of the
--- namespace are added to the result.
+-- Call claim_requests, and return its result. If p_to_store is true, add the usage, the quota and the forgettings of
+-- the namespace to the result.
 --
--- If p_forget is true, the function then deletes some old requests (forget_requests). A delivery that will look up
--- further requests passes false, because one of these requests could be deleted.
+-- If p_forget is true, the function then calls forget_requests, which deletes some old requests. A delivery that will
+-- look up further requests passes false, because forget_requests could delete one of them.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

@@ -125,12 +125,13 @@ BEGIN
 END
 $$;
 
--- Whether the final request p_request is the request that the other arguments describe. A final request is stored,
--- duplicate or deleted.
+-- Whether p_request, a request in a final state, is the same request as a delivered request. p_content_hash, p_source
+-- and p_key describe the delivered request.
 --
--- If p_content_hash is not empty, the request must have this content hash. If p_content_hash is empty, the request must
--- be the deletion of the record p_source, p_key. If p_content_hash is null, the content could not be read; the result
--- is then true.
+-- There are three cases:
+--   * The delivered request stores a content: p_request must have the content hash p_content_hash.
+--   * The delivered request deletes a record (p_content_hash is empty): p_request must be a deletion of the same record.
+--   * The content could not be read (p_content_hash is null): the result is true.
 CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,5 +1,5 @@
--- Delete up to 100 ingest requests of the namespace that have not changed for 90 days, the oldest first. The function
--- returns nothing. It deletes only requests with their outcomes, no memories.
+-- Delete up to 100 ingest requests of the namespace that have not changed for 90 days, the oldest first. The outcomes
+-- of the requests are deleted with them. Memories are not deleted.
 --
 -- Two kinds of requests are never deleted:
 --   * requests with source and key, because they are the versions of a record;

@@ -1,9 +1,11 @@
--- Whether the operator has blocked a person. p_subject is the subject of the person, and p_addresses are the person's
--- addresses. The table oauth_blocked_people has the blocks.
+-- Whether the operator has blocked a person. p_subject is the person's subject at the identity provider, and
+-- p_addresses are the person's e-mail addresses. The table oauth_blocked_people has one row for each block.
 --
--- A person is blocked if one of three conditions is true: the block names the subject; the block names one of the
--- addresses, in upper or lower case; or the block names an address, and a grant with this address had the subject when
--- the address was blocked.
+-- A block applies to the person in three cases:
+--   * The block names the person's subject.
+--   * The block names one of the person's addresses, in upper or lower case.
+--   * The block names an address that a grant of this person had when the operator blocked the address. The column
+--     `subjects` has the subjects of these grants.
 CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC

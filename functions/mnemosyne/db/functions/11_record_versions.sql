@@ -26,8 +26,8 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels (title, tags, metadata, timestamp) that have other values in p_labels than in the
--- memory.
+-- Return the names of the labels (title, tags, metadata, timestamp) whose value in p_labels differs from the value in
+-- the memory.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -46,8 +46,9 @@ BEGIN
 END
 $$;
 
--- Return the note for the outcome of a duplicate. p_superseded_by is the memory's successor, and p_differing has the
--- labels of the request that the memory did not take. The result is null if there is nothing to report.
+-- Return the note for the outcome of a duplicate. p_superseded_by is the successor of the stored memory. p_differing
+-- has the names of the labels that differ between the request and the memory and were not changed in the memory. The
+-- result is null if there is nothing to report.
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -95,8 +96,9 @@ $$;
 -- Record the outcome of each version in ingest_requests, and update the current version of each record. Return the
 -- outcomes in the form of already_final in claim_requests.
 --
--- p_versions has the form of the result of settled_versions. The field `event` may also be `stored`: this transaction
--- has stored the memory of the version. The caller must hold the locks of the record keys that claim_requests takes.
+-- p_versions has the form of the result of settled_versions. In addition, the field `event` may be `stored`, which
+-- means that this transaction has stored the memory of the version. The caller must hold the locks of the record keys,
+-- which claim_requests takes.
 --
 -- If the memory of a version has been deleted since the caller looked it up, the result does not contain the version.
 -- If this transaction stored the memory of a version, and a deletion that covers the version (see is_covered) was
@@ -146,8 +148,9 @@ BEGIN
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
         -- The INSERT changes no row in one case: the change of an immutable record is refused (event `failed`), and the
-        -- request is dead_lettered already. The request keeps that state. It must still be in the result: claim_requests
-        -- returns the result in already_final, and its caller stores every request that is missing there.
+        -- request is already dead_lettered. The request keeps the state dead_lettered. The result must contain this
+        -- request, because claim_requests returns the result in already_final, and its caller stores every request that
+        -- is not in already_final.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -159,8 +162,8 @@ END
 $$;
 
 -- Compare one version with the current version of its record. If the version is newer, make it the current version.
--- Mark the memory of the older of the two versions as superseded by the memory of the newer. If the version is newer
--- and a duplicate, the existing memory takes the labels of the version.
+-- Mark the memory of the older version as superseded by the memory of the newer version. If the version is newer and
+-- its content is already stored, the stored memory takes the labels of the version.
 --
 -- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted or failed.
 -- The result has the event that record_versions must record (`event`), with the memory and the error or note. `event`
@@ -241,8 +244,8 @@ BEGIN
 END
 $$;
 
--- Mark the memory p_older as superseded by the memory p_newer. Do nothing if p_older is superseded already or is the
--- current version of a record. Return a note for the publisher, or null if nothing was changed.
+-- Mark the memory p_older as superseded by the memory p_newer, and return a note for the publisher. If p_older is
+-- already superseded or is the current version of a record, change nothing and return null.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -29,8 +29,9 @@ END;
 --
 -- The reported state differs from the stored state in two cases:
 --   * A request whose memory was deleted is reported as deleted.
---   * A redriven request without a recorded attempt for 24 hours is reported as dead_lettered. In this case the redrive
---     crashed before it published the message, and the dead letter may be redriven again (see dead_letter_due).
+--   * A request that was redriven at least 24 hours ago and has had no attempt since is reported as dead_lettered. In
+--     this case the redrive crashed before it published the message, and the dead letter may be redriven again (see
+--     dead_letter_due).
 --
 -- The function returns a set, because the planner inlines a function in FROM only if the function returns a set.
 CREATE OR REPLACE FUNCTION reported_outcome(
@@ -48,8 +49,9 @@ SELECT CASE
         ELSE p_error END
 $$;
 
--- Return the provenance to store for a request that now has a memory: p_new or, if p_new is null, p_old without the
--- fields first_words and dead_letter. These two fields describe only a request without a memory.
+-- Return the provenance to store for a request that now has a memory. The result is p_new, or p_old if p_new is null.
+-- The result omits the fields first_words and dead_letter of p_old, because they describe only a request without a
+-- memory.
 CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);

@@ -1,9 +1,10 @@
 -- Trigger function: when the state of an ingest request changes, set its column changed_in to the id of the
 -- transaction.
 --
--- Readers of outcomes need this id. A reader remembers the database snapshot of its last read. At the next read, each
--- request with a changed_in that was not visible in this snapshot has changed since. The column updated_at cannot show
--- this: a transaction that commits after the last read may have set updated_at to a time before the last read.
+-- By this id, a reader of outcomes finds the requests that have changed since its last read. The reader remembers the
+-- database snapshot of its last read. A request has changed since if the transaction in changed_in was not visible in
+-- this snapshot. The column updated_at cannot show this, because a transaction that commits after the last read may
+-- have set updated_at to a time before the last read.
 CREATE OR REPLACE FUNCTION note_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN

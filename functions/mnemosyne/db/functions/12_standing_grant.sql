@@ -1,5 +1,6 @@
 -- Return the grant with the id p_id if it is valid: neither revoked nor expired, and neither the person nor the client
--- is blocked. The role of the service `mcp` has no right to read the tables of the authorization server.
+-- is blocked. The service `mcp` calls this function, because its role has no right to read the tables of the
+-- authorization server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (
     subject text, namespace text, client_id text, client_name text, scopes text[], expires_at timestamptz,

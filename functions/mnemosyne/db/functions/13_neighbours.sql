@@ -1,5 +1,5 @@
--- Return the stop words and adverbs of a text that may reverse its meaning, such as "not" or "before". Two similar
--- memories must have the same of these words.
+-- Return the words of a text that may reverse its meaning, such as "not" or "before". Two memories are similar only if
+-- they have the same polarity words.
 CREATE OR REPLACE FUNCTION polarity_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
@@ -15,25 +15,25 @@ CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS t
 LANGUAGE sql IMMUTABLE
 RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
 
--- Return the symbols of a text in their order, without punctuation. Symbols distinguish "A+" from "A-", and "over $5"
--- from "over 5".
+-- Return the symbols of a text in their order, without letters, digits and punctuation. Symbols distinguish "A+" from
+-- "A-", and "over $5" from "over 5".
 CREATE OR REPLACE FUNCTION symbols_of(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN regexp_replace(regexp_replace(p_text, '[!?]+(\s|$)', '\1', 'g'), '[[:alnum:][:space:].,;:''"()…‘’“”]', '', 'g');
 
--- Return the memory p_id itself, then its neighbours: the forty nearest memories, by embedding, that are not
--- superseded, the nearest first.
+-- Return the memory p_id itself and then its neighbours, the nearest first. The neighbours are the forty memories with
+-- the nearest embeddings that are not superseded.
 --
--- `is_similar` is true for a neighbour that makes nearly the same statement as the memory, for at most three
--- neighbours. A similar neighbour is one of the eight nearest. It has the same polarity words and the same symbols as
--- the memory. Its content words are a subset or a superset of the memory's content words. The smaller of the two sets
--- has at least three words, and at least three quarters as many words as the larger set. A neighbour that differs by
--- one replaced word ("on Monday", "on Friday") is not similar.
+-- `is_similar` is true for at most three neighbours that make nearly the same statement as the memory. A similar
+-- neighbour is one of the eight nearest. It has the same polarity words and the same symbols as the memory. Its content
+-- words are a subset or a superset of the memory's content words. The smaller of the two sets has at least three words,
+-- and at least three quarters as many words as the larger set. A neighbour that differs by one replaced word ("on
+-- Monday", "on Friday") is not similar.
 --
--- `content` is returned for the memory itself (the first 20,000 characters), and for those of its nearest memories that
--- have an earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the
--- contents. The contents of these neighbours are returned, the nearest first, up to a total of 64,000 bytes. For all
--- other neighbours `content` is null.
+-- `content` has the first 20,000 characters of the memory itself, and the complete content of each neighbour with an
+-- earlier timestamp. An earlier memory may state another value of the same fact, so the caller compares the contents.
+-- The contents of neighbours are limited to a total of 64,000 bytes, the nearest first. `content` is null for all other
+-- neighbours.
 CREATE OR REPLACE FUNCTION neighbours(p_namespace text, p_id uuid)
 RETURNS TABLE (
     id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, is_similar boolean, content text

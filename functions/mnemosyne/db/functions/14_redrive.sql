@@ -4,9 +4,10 @@
 -- The row of a dead letter is kept while its message is published again. From mark_redriven until the message has an
 -- outcome or fails again, the dead letter is in flight, and its column `redriven_at` is set.
 --
--- The republished message carries the `letter_id` of the dead letter. By this id, the subscriber deletes the dead
--- letter when every request of the message has an outcome, and updates the dead letter when the message fails again.
--- The id is random and is only in the message, so that other publishers cannot delete a dead letter.
+-- The republished message carries the `letter_id` of the dead letter. With this id, the subscriber finds the dead
+-- letter: it deletes the dead letter when every request of the message has an outcome, and updates the dead letter when
+-- the message fails again. The id is random and is only in the message, so that other publishers cannot delete a dead
+-- letter.
 
 -- Return the time from which a dead letter may be redriven.
 --
@@ -26,8 +27,8 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
--- Return the cause of a dead letter with each id and number replaced by #. Dead letters with the same result form a
--- group.
+-- Return the cause of a dead letter with each id and number replaced by #. Dead letters for which this text is equal
+-- form a group.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
@@ -163,8 +164,8 @@ $$;
 -- Record that the republished message of a dead letter has failed again, and return the dead letter. The result has no
 -- row if the dead letter does not exist. p_namespace is empty if the namespace of the message could not be read.
 --
--- The first failure after a redrive ends the flight of the dead letter and counts as one more failure. If the failed
--- message is delivered a second time, only the cause changes, because the dead letter is no longer in flight.
+-- After the first failure that follows a redrive, the dead letter is no longer in flight, and its number of failures is
+-- one higher. If the failed message is delivered a second time, only the cause changes.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,6 +1,6 @@
--- A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters. The row in
--- `forgettings` is its progress, and the table forgotten_memories has the ids of its memories. Messages that were
--- published before a forgetting began do not store these memories again.
+-- A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters. The table
+-- `forgettings` has one row for each forgetting, with its progress. The table forgotten_memories has the ids of its
+-- memories. Messages that were published before a forgetting began cannot store these memories again.
 --
 -- A forgetting consists of many transactions, so it can be interrupted and continued:
 --   1. begin_forgetting writes the rows of `forgettings` and forgotten_memories. From then on, the set of memories does
@@ -58,8 +58,8 @@ $$;
 -- an earlier call of preview_forgetting.
 --
 -- The function raises MF001 if the selection no longer matches the same memories as in that call. It raises MH001 if a
--- hold keeps one of the memories. A selection of all memories of the namespace also raises MH001 if the namespace has
--- any hold, because the hold may keep memories in messages that are not stored yet.
+-- hold keeps one of the memories. If the selection is all memories of the namespace, the function raises MH001 for any
+-- hold of the namespace, because the hold may also keep memories in messages that are not stored yet.
 CREATE OR REPLACE FUNCTION begin_forgetting(
     p_namespace text, p_id uuid, p_selection jsonb, p_token text, p_requested_by text
 ) RETURNS bigint
@@ -109,8 +109,8 @@ BEGIN ATOMIC
     WHERE f.namespace = p_namespace AND f.id = p_id;
 END;
 
--- Clear the texts of requests (error, note and the beginning of the content), set the state of requests without a final
--- state to deleted, and return the number of requests.
+-- Clear the texts of requests: the error, the note and the beginning of the content. Change the state of each request
+-- that is not final to deleted. Return the number of requests.
 CREATE OR REPLACE FUNCTION forget_texts(p_namespace text, p_request_ids uuid[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -126,9 +126,9 @@ BEGIN
 END
 $$;
 
--- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests that
--- have the same contents (p_hashes), have no memory, and were created before this forgetting began. Add the numbers of
--- removed rows to the counts of this forgetting.
+-- Delete the memories p_ids of a forgetting, with all rows that depend on them. Also clear the texts of requests
+-- without a memory that have one of the contents p_hashes and were created before this forgetting began. Add the
+-- numbers of removed rows to the counts of this forgetting.
 CREATE OR REPLACE FUNCTION forget_rows(p_namespace text, p_id uuid, p_ids uuid[], p_hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -196,9 +196,9 @@ BEGIN
 END
 $$;
 
--- Record the position of a forgetting in the dead letters: the last dead letter that it has checked. p_at is
--- dead_lettered_at of this dead letter, and p_message_id is its message_id. A forgetting that is continued after an
--- interruption continues with the dead letters after this position.
+-- Record the last dead letter that a forgetting has checked. p_at is dead_lettered_at of this dead letter, and
+-- p_message_id is its message_id. After an interruption, the forgetting continues with the dead letters after this
+-- position.
 CREATE OR REPLACE FUNCTION letters_looked_at(p_namespace text, p_id uuid, p_at timestamptz, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -283,7 +283,8 @@ BEGIN
 END
 $$;
 
--- Return at most p_limit ids of the memories of a forgetting that are greater than p_after, in ascending order.
+-- Return one page of the ids of a forgetting's memories, in ascending order: at most p_limit ids that are greater than
+-- p_after.
 CREATE OR REPLACE FUNCTION forgotten_ids(p_namespace text, p_id uuid, p_after uuid, p_limit integer) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

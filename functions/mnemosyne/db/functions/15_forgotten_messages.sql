@@ -1,6 +1,6 @@
--- Keep forgotten memories out of messages. A forgetting deletes the memories that a selection matches, see
--- 15_forgetting.sql. A message that was published before the forgetting began may contain the same memories, and may be
--- delivered later or be a dead letter. These SQL functions find such memories, so that they are not stored again.
+-- Prevent messages from storing forgotten memories again. A forgetting deletes the memories that a selection matches
+-- (see 15_forgetting.sql). A message that was published before the forgetting began may contain the same memories, and
+-- may be delivered later or be a dead letter. These SQL functions find the memories of such messages.
 
 -- Return the key of the advisory lock of forgettings.
 --
@@ -35,11 +35,11 @@ BEGIN
 END
 $$;
 
--- Delete each memory that an unfinished forgetting will delete and that has the content of one of the requests. A
--- memory under a legal hold is kept.
+-- Delete each memory of an unfinished forgetting that has the content of one of the requests. A memory under a legal
+-- hold is kept.
 --
--- A request that was published after the forgetting began must store its content. Without this function, the request
--- would become a duplicate of a memory that is about to be deleted.
+-- A request that was published after the forgetting began must store its content again. Without this function, the
+-- request would become a duplicate of a memory that the forgetting is about to delete.
 CREATE OR REPLACE FUNCTION forget_for(p_namespace text, p_requests jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -71,10 +71,12 @@ RETURN 'its memory was forgotten: ingest it again, a record with a later timesta
 
 -- Return the ids of the requests in p_records that must not be stored because a forgetting covers them.
 --
--- A forgetting covers a request if the request was published before the forgetting began, and the request has the
--- content of a forgotten memory or matches the selection of the forgetting. If a legal hold that was placed before the
--- forgetting began selects the request, the request is not covered. If p_id is not null, only the forgetting p_id is
--- considered.
+-- A forgetting covers a request if all these conditions are true:
+--   * The request was published before the forgetting began.
+--   * The request has the content of a forgotten memory, or matches the selection of the forgetting.
+--   * No legal hold that was placed before the forgetting began selects the request.
+--
+-- If p_id is not null, only the forgetting p_id is considered.
 --
 -- p_records is [{"request_id": …, "published": …, "content_hash": …, "timestamp": …, "tag_keys": …, "metadata": …,
 -- "session": …}, …].

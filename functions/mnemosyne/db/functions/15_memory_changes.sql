@@ -1,11 +1,10 @@
--- The change feed. If the feed of a namespace is on, the triggers in this file write a row to the table
+-- Record the change feed. If the feed of a namespace is on, the triggers in this file write a row to the table
 -- `memory_changes` for each memory that a transaction changed. Such a row is an event. If a transaction changes a
 -- memory several times, one event has the result of all these changes.
 --
 -- The column `sequence` gives the order of the changes of one memory: the event of a later change has a higher
--- sequence. This is so because a transaction takes the next sequence while it holds the lock of the memory's row.
--- Transactions that change different memories do not wait for each other, so `sequence` says nothing about the order of
--- their commits.
+-- sequence, because a transaction takes the next sequence while it holds the lock of the memory's row. Transactions
+-- that change different memories do not wait for each other, so `sequence` does not give the order of their commits.
 --
 -- The trigger functions have SECURITY DEFINER: they run with the rights of the owner of the table. Therefore the roles
 -- of the services need no right to write events.
@@ -17,8 +16,8 @@ RETURN coalesce((
     SELECT f.enabled FROM change_feeds f WHERE f.namespace IN (p_namespace, '') ORDER BY f.namespace DESC LIMIT 1
 ), false);
 
--- Return the kind of the event for two changes of a memory in one transaction. p_earlier and p_later are the kinds of
--- the two changes. p_superseded_by is the memory's successor after both changes.
+-- Return the kind of the one event that records two changes of a memory in one transaction. p_earlier and p_later are
+-- the kinds of the two changes. p_superseded_by is the memory's successor after both changes.
 CREATE OR REPLACE FUNCTION merged_kind(p_earlier text, p_later text, p_superseded_by uuid) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -76,9 +75,10 @@ $$;
 
 -- Trigger function: record removed memories in the change feed.
 --
--- The kind of the event is `forgotten` if the setting mnemosyne.removal has this value; forget_rows sets it for a
--- forgetting. Otherwise the kind is `expired` if the expiry of the memory has passed, whichever statement removes the
--- row, and `deleted` if not.
+-- The kind of the event is:
+--   forgotten  if the setting mnemosyne.removal is 'forgotten'; forget_rows sets it for a forgetting
+--   expired    if the expiry of the memory has passed, whichever statement removes the row
+--   deleted    in all other cases
 CREATE OR REPLACE FUNCTION note_removed_memories() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -121,8 +121,8 @@ END
 $$;
 
 -- Trigger function: record a new, changed or removed rating of a memory in the change feed. When a memory is removed,
--- its ratings are removed in the same transaction. The memory then has one event, with the kind of the removal (see
--- merged_kind).
+-- its ratings are removed in the same transaction. merged_kind then gives the memory one event, with the kind of the
+-- removal.
 CREATE OR REPLACE FUNCTION note_rated_memory() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -35,8 +35,8 @@ GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, ra
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- The services `ingest` and `dead_letter` store memories. They may read only the columns that show whether a content is
--- stored.
+-- The services `ingest` and `dead_letter` store memories. Of a stored memory, they may read only the columns that show
+-- whether a content is stored, not the content.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at, expires_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
