@@ -15,7 +15,7 @@ log = EventLog(__name__)
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
-"""Letters and digits. 43 random characters of these 62 have 256 bits."""
+"""Number of letters and digits of a secret. Each is one of 62 characters, so 43 of them have 256 random bits."""
 REPLACE_KEY = (
     "create a key with the same scopes with `mnemosyne keys create --name NAME --namespace NAMESPACE "
     "--project MY-PROJECT`, give it to the owner, then run `mnemosyne keys revoke ID --project MY-PROJECT`"
@@ -42,7 +42,7 @@ def new_key(
 
 
 def hash_secret(secret: str) -> bytes:
-    """Hash a secret with SHA-256, which is enough for 256 random bits."""
+    """Hash a secret with SHA-256. A slow hash is not needed, because the secret has 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 

@@ -23,20 +23,21 @@ from mnemosyne.service.api_keys import hash_secret, log_expiry, split_token
 log = EventLog(__name__)
 
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
-"""If a request has this header and Authorization, Cloud Run reads only this header:
+"""Cloud Run reads this header instead of Authorization if a request has both:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
 NAME_LENGTH = 200
 """Maximum number of characters of a namespace or subject."""
 FRESH_SECONDS = 30.0
-"""Seconds for which a looked-up key is cached. A revoked key is refused after this time at the latest."""
+"""Seconds for which the result of looking up a key is cached. A revoked key is refused after this time at the
+latest."""
 OUTAGE_SECONDS = 600.0
 """Seconds for which a valid key stays cached while the database does not respond (stale-if-error)."""
 PAUSE_SECONDS = 5.0
-"""Seconds without a new look-up after the database was unavailable, so that callers do not wait in vain."""
+"""Seconds without look-ups after a look-up has failed because the database was unavailable. Callers then get the error
+at once."""
 KEYS_REMEMBERED = 10_000
 EXPIRES_SOON = timedelta(days=7)
-"""Time before the expiry of a key. From then on, each instance logs once that the key, which is in use, expires
-soon."""
+"""Time before the expiry of a key in which each instance logs once that the key is in use and expires soon."""
 SUBJECT_NAMESPACE = "user:"
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -46,7 +47,7 @@ class Authenticator(Protocol):
 
     @property
     def credential(self) -> str:
-        """Description of the required credential. It is shown to people who look for a log-in page."""
+        """Description of the required credential. People who look for a log-in page read it."""
 
     @property
     def only_authorization(self) -> bool:
@@ -90,8 +91,8 @@ class _CachedKey:
 class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
 
-    `find` looks up a key by its id. The result is cached for 30 seconds. While the database is unavailable, an existing
-    key stays cached for 10 minutes.
+    `find` looks up a key by its id. The result is cached for 30 seconds, and a valid key for 10 minutes while the
+    database is unavailable.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
@@ -123,8 +124,8 @@ class ApiKeyAuthenticator:
         return self._principal(cached.key, secret)
 
     def _principal(self, key: ApiKey | None, secret: str) -> Principal:
-        # Compare in constant time, and compare also if there is no such key. The duration then reveals nothing about
-        # keys.
+        # Compare in constant time, and compare with a dummy hash if the key does not exist. Otherwise the duration
+        # would reveal whether a key exists.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
             raise Unauthorized("the key is not known, expired or revoked")
@@ -210,14 +211,14 @@ class OidcAuthenticator:
 
 
 class CloudRunIamAuthenticator:
-    """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token, whose e-mail address is the namespace.
+    """`AUTH_MODE=iam`: the e-mail address in an identity token, which Cloud Run has checked, is the namespace.
 
     Cloud Run removes the signature after the check, so it cannot be verified here. This mode is safe only if the
     service rejects unauthenticated requests, as Terraform configures it.
     """
 
-    # If a request has both headers, Cloud Run checks X-Serverless-Authorization, and passes Authorization on without a
-    # check.
+    # Reject X-Serverless-Authorization, because Cloud Run would check only this header and pass Authorization on
+    # without a check.
     credential = "a Google identity token of somebody whom Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 

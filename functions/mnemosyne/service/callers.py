@@ -1,4 +1,5 @@
-"""Identify callers that do not use the tools: Pub/Sub subscriptions, uptime checks, the local delivery and operators.
+"""Identify callers other than the users of the tools: Pub/Sub subscriptions, uptime checks, the local delivery and
+operators.
 
 Errors never say which part of a credential is wrong.
 """
@@ -25,7 +26,7 @@ class PushIdentity:
         self._emails = emails
 
     def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the token is not of one of the accounts, and Unavailable if it cannot be checked."""
+        """Raise Unauthorized if the token belongs to none of the accounts, and Unavailable if it cannot be checked."""
         claims = self._verifier.verify(bearer(authorization))
         email = claims.get("email")
         if email not in self._emails or claims.get("email_verified") is not True:
@@ -42,9 +43,10 @@ class OperatorIdentity:
     def caller(self, token: str) -> str:
         """Return the principal of the token. Without a token, return `google:not proven`.
 
-        Some accounts have no identity token, for example the accounts of workload identity federation. In this case IAM
-        has admitted the caller to the workflow, and Cloud Audit Logs have the caller's name. Raises Unauthorized if the
-        token is not valid, and Unavailable if it cannot be checked.
+        Some accounts have no identity token, for example the accounts of workload identity federation. Such a caller
+        was admitted to the workflow by IAM, and Cloud Audit Logs have the caller's name.
+
+        Raises Unauthorized if the token is not valid, and Unavailable if it cannot be checked.
         """
         if not token:
             return "google:not proven"

@@ -21,12 +21,12 @@ log = EventLog(__name__)
 
 NAMESPACE = "mnemosyne-canary"
 WAIT_SECONDS = 40.0
-"""Seconds in which the memory must be stored. The uptime check waits for 60 seconds in all."""
+"""Seconds within which the memory must be stored. The uptime check waits for at most 60 seconds."""
 PAUSE_SECONDS = 0.5
 OLD = timedelta(minutes=10)
 LEFT_OVER = 100
-"""Maximum number of canary memories older than OLD that a check deletes. An earlier check that failed after publishing
-a memory leaves such a memory."""
+"""Maximum number of old canary memories that a check deletes. A check that fails after publishing its memory leaves
+this memory behind; the next checks delete it when it is older than OLD."""
 
 
 _READ_INGEST = "read the log of ingest: push_postponed, push_crashed or a refused push has the cause"

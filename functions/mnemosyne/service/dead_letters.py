@@ -27,17 +27,17 @@ from mnemosyne.service.rejection import INVALID_RECORD, reject
 log = EventLog(__name__)
 
 BEYOND_QUOTA_KEPT = 200
-"""Number of dead letters of a namespace from which on messages over quota are no longer kept as dead letters."""
+"""Maximum number of dead letters of a namespace. At this number, a message that exceeds the quota is not kept as a dead
+letter."""
 MOST_UNAVAILABLE = 5
-"""Number of dead letters in a row after which a run ends, if each fails because the queue or the database is
-unavailable."""
+"""Maximum number of consecutive failures because the queue or the database is unavailable. The run then ends."""
 
 
 def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Store a message as a dead letter, under its message id.
 
-    The caller has found that a part of the message has no other outcome. The namespace '' has the dead letters of
-    messages that name no namespace.
+    The caller has found that at least one part of the message has no outcome except the dead letter. Dead letters of
+    messages that name no namespace are stored in the namespace ''.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if remaining and memories.store_dead_letter(remaining, forgettings=forgettings):
@@ -65,9 +65,9 @@ def _log(dead_letter: DeadLetter, namespace: str) -> None:
 def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Store a message that exceeded the quota as a dead letter.
 
-    The operator can redrive the dead letter when the namespace has room. Dead letters need space too, so a namespace
-    with BEYOND_QUOTA_KEPT dead letters gets no further one. In any case, the requests have failed and report the
-    reason.
+    The operator can redrive the dead letter when the namespace has room. Dead letters need space, too: if the namespace
+    has BEYOND_QUOTA_KEPT dead letters, the message is not stored. In both cases the requests have the state `failed`
+    and report the reason.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     newly = bool(remaining and memories.store_dead_letter(remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
@@ -75,10 +75,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
-    """Store a message that was given up as a dead letter, and record its requests as dead-lettered.
+    """Store an undeliverable message as a dead letter, and record its requests as dead-lettered.
 
-    Returns the dead letter. Requests that can never be stored are recorded as failed. If all other requests are already
-    stored with the same content, no dead letter is stored, and the result is None.
+    Invalid requests are recorded as failed. Returns the dead letter, or None if no dead letter is necessary because all
+    other requests are already stored with the same content.
     """
     if not message.retry_reason:
         reject(message.rejected, memories=memories, cause=INVALID_RECORD)
@@ -116,7 +116,7 @@ class Redrive:
 
     @classmethod
     def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
-        """Prepare a dead letter for a redrive into its namespace or, if it has none, into the namespace `into`.
+        """Prepare a dead letter for a redrive. `into` is the namespace for a message that names none.
 
         Raises InvalidRequest, with the reason, if the message cannot be published again.
         """
@@ -160,7 +160,7 @@ class Redrive:
             raise _refusal(message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except BaseException:  # after Ctrl-C too: a dead letter that stays marked cannot be redriven for 24 hours
+        except BaseException:  # also after Ctrl-C: a dead letter that stays marked cannot be redriven for 24 hours
             try:
                 memories.unmark_redriven(letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -192,7 +192,8 @@ def _not_found(message_id: str) -> NotFound:
 def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
     """Publish the message of one dead letter again, and return the ids of its requests.
 
-    The dead letter need not wait after a failed redrive. Raises NotFound, and the errors of Redrive.
+    The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
+    of Redrive.
     """
     letter = memories.dead_letter(message_id)
     if letter is None:
@@ -226,9 +227,9 @@ def redrive_chosen(
 ) -> Iterator[Redriven]:
     """Publish the messages of the chosen dead letters again, each at most once, the oldest first.
 
-    A dead letter that cannot be redriven does not stop the run. The run ends if MOST_UNAVAILABLE dead letters in a row
-    fail because the queue or the database is unavailable. If dead letters are chosen by message id, the results include
-    the dead letters that cannot be redriven.
+    A dead letter that cannot be redriven does not stop the run. The run ends after MOST_UNAVAILABLE consecutive
+    failures because the queue or the database is unavailable. If the choice names message ids, there is a result for
+    each of them, including dead letters that cannot be redriven.
     """
     ids = memories.dead_letter_ids(choice)
     redrivable = set(ids)

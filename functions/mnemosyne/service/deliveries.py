@@ -21,8 +21,8 @@ SOURCE_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
 """Attribute that Pub/Sub adds to a message in a dead-letter topic:
 https://cloud.google.com/pubsub/docs/handling-failures."""
 LAST_DAY = timedelta(days=1)
-"""Time before Pub/Sub deletes a message. In this time, a message that cannot be stored becomes a dead letter, so that
-it is not lost."""
+"""Last part of the time for which Pub/Sub keeps a message. A message that cannot be stored in this time becomes a dead
+letter, so that it is not lost."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Push:
     message: Published
     attempt: int
     allowed_namespace: str | None = None
-    """Namespace of the subscription. A publisher to this subscription may write to no other namespace."""
+    """Namespace of the subscription; its publishers may write only to this namespace. None if every namespace is
+    allowed."""
     of_bucket: bool = False
     """Whether the messages of the subscription are notifications about the objects of a bucket."""
     subscription: str = ""
@@ -98,10 +99,12 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 def give_up(push: Push, services: SubscriberServices) -> None:
     """Handle a push to the service `dead_letter`: store the memories of a message that `ingest` could not store.
 
-    If the message cannot be stored here either, it may become a dead letter. This happens in two cases: the message
-    itself is the cause of two failures in a row, or Pub/Sub would delete the message within LAST_DAY. If another
-    service fails, the message is delivered again, so that an outage makes no dead letters. After an internal error the
-    message becomes a dead letter, because no other service handles the message afterwards.
+    If the message cannot be stored here either, the result depends on the cause:
+
+    - The message itself has caused two failures in a row: the message becomes a dead letter.
+    - Another service fails: the message is delivered again, so that an outage makes no dead letters.
+    - Pub/Sub will delete the message within LAST_DAY: the message becomes a dead letter.
+    - An internal error occurs: the message becomes a dead letter, because no other service handles it afterwards.
     """
     cause, kind, earlier = "", DeadLetterKind.EXPIRED, set[str | None]()
     if not push.expires_soon:
@@ -157,8 +160,7 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str, kind: Dea
 def import_object(push: Push, services: ImportServices) -> None:
     """Handle a push to the service `import_object`: import the object of a notification into the bucket's namespace.
 
-    A message that is not a notification becomes a dead letter, and so does a message of a subscription without a
-    namespace.
+    A message becomes a dead letter if it is not a notification or if its subscription has no namespace.
     """
     try:
         stored_object = StoredObject.of(push.message.attributes)

@@ -1,4 +1,4 @@
-"""Forget memories: delete them and their texts, so that no message published earlier stores them again.
+"""Forget memories: delete them and their texts, and prevent earlier messages from storing them again.
 
 A forgetting deletes the memories that a selection matches, and their texts in requests and dead letters.
 """
@@ -22,7 +22,8 @@ from mnemosyne.ports.memories import MemoryStore
 log = EventLog(__name__)
 
 LETTERS_AT_ONCE = 10
-"""Number of dead letters that are read at a time. A message can have 10 MB."""
+"""Number of dead letters that are read at a time. The number is low, because the message of a dead letter can have 10
+MB."""
 
 
 def begin(selection: Selection, token: str, requested_by: str, *, memories: MemoryStore) -> UUID:
@@ -38,10 +39,10 @@ def begin(selection: Selection, token: str, requested_by: str, *, memories: Memo
 
 
 def proceed(forgetting_id: UUID, *, memories: MemoryStore, deadline: float) -> Forgetting:
-    """Continue a forgetting until it is finished or the time is over, and return its state.
+    """Continue a forgetting until it is finished or the deadline has passed, and return its state.
 
-    `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold keeps one of the memories
-    meanwhile.
+    `deadline` is a time of `time.monotonic`. Raises NotFound, and Conflict if a legal hold that was placed after the
+    begin keeps one of the memories.
     """
     forgetting = read(forgetting_id, memories=memories)
     if forgetting.finished_at is None and _proceed(forgetting, memories, deadline):
@@ -85,12 +86,12 @@ def _forget_in(letter: DeadLetter | None, forgetting_id: UUID, memories: MemoryS
 
 @dataclass(frozen=True)
 class _ForgottenIn:
-    """What the forgettings of a namespace remove from a dead letter."""
+    """Result of applying forgettings to a dead letter."""
 
     data: bytes | None
     """The data of the dead letter without the forgotten memories; None if nothing is left."""
     requests: Sequence[Reading]
-    """The forgotten requests. Left out are requests whose id another request of the dead letter still has."""
+    """The forgotten requests, except requests whose id also belongs to a request that is kept."""
     forgettings: int
     """The number of forgettings of the namespace."""
     any_forgotten: bool
@@ -105,7 +106,7 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
-    # Several memories of a message may have the same request id, so the position of a memory is used as its id here.
+    # Use the position of each memory in the message as its request id, because several memories may have the same id.
     readings = [
         replace(reading, request_id=UUID(int=index))
         for index, (_, reading) in enumerate(entries)
@@ -145,8 +146,12 @@ def without_forgotten(letter: DeadLetter, *, memories: MemoryStore) -> tuple[Dea
 def without_old_texts(
     requests: Sequence[FailedRequest], published: datetime | None, latest: datetime | None
 ) -> Sequence[FailedRequest]:
-    """Return the requests. If the message was published before the latest forgetting, remove `first_words` (the
-    beginning of the content) from each request."""
+    """Remove `first_words`, the beginning of the content, from requests that were published before the latest
+    forgetting.
+
+    `published` is the time at which the message of the requests was first published, and `latest` is the time of the
+    latest forgetting. Other requests are returned as they are.
+    """
     return list(map(without_text, requests)) if is_before(published, latest) else requests
 
 

@@ -1,8 +1,8 @@
 """Divide messages into slices, and store the small slices of several messages together.
 
-While one transaction stores a slice, further small slices are collected and stored together next. Databases write their
-logs in the same way: https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY. If no transaction is
-in progress, a slice is stored at once.
+If no transaction is in progress, a slice is stored at once. While a transaction is in progress, further small slices
+are collected, and the next transaction stores them together. Databases write their logs in the same way (group commit):
+https://www.postgresql.org/docs/17/runtime-config-wal.html#GUC-COMMIT-DELAY.
 """
 
 import threading
@@ -16,10 +16,10 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import ItemUnavailable, ServiceError
 
 SLICE_CHUNKS = 100
-"""Maximum number of chunks of a slice, as estimated. A memory with more chunks is a separate slice. The embedder takes
-100 texts in one call."""
+"""Maximum estimated number of chunks of a slice. A memory with more chunks is a slice by its own. The number is 100,
+because the embedder takes 100 texts in one call."""
 DELIVERY_SECONDS = 60.0
-"""Seconds after which a delivery begins no further slice: half of the time that Terraform gives the service."""
+"""Seconds after which a delivery does not begin another slice. This is half of the service's timeout in Terraform."""
 
 
 @dataclass
@@ -51,20 +51,24 @@ def slices(requests: Sequence[IngestRequest], limit: ChunkLimit) -> Iterator[Sli
 ResultT = TypeVar("ResultT")
 
 SMALL = 10
-"""Maximum number of chunks of a slice that joins a group. A larger slice would gain nothing, and the other slices would
-wait for it."""
+"""Maximum number of chunks of a slice that joins a group. A larger slice would gain nothing from a group, and would
+delay the other slices."""
 
 
 @dataclass(eq=False)
 class _Waiting(Generic[ResultT]):
-    """A slice that waits for a transaction. When its thread wakes up, it leads the next group, has a result, or runs
-    alone."""
+    """A slice that waits for a transaction.
+
+    When the waiting thread wakes up, there are three cases: the slice has a result or an error, the thread must store
+    the slice alone (`alone`), or the thread must store the next group.
+    """
 
     slice: Slice
     turn: threading.Event = field(default_factory=threading.Event)
     result: ResultT | None = None
     fault: ServiceError | None = None
-    """The service error with which the whole group failed. Another attempt at this moment would fail too."""
+    """Service error with which the whole group failed. The slice is not tried alone, because it would fail with the
+    same error."""
     alone: bool = False
 
 
@@ -80,8 +84,9 @@ class GroupCommit(Generic[ResultT]):
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
         """Call `work` for the slice, alone or in a group with other slices, and return the result.
 
-        If a service fails, each slice of the group gets this error. Another error may have only one item as its cause.
-        In this case `work` is called for each slice alone, so that a slice fails only because of an item in this slice.
+        If a service fails, `store` raises this error for each slice of the group. Any other error may be caused by a
+        single item. `work` is then called again for each slice alone, so that a slice fails only because of its own
+        items.
         """
         if part.chunks > SMALL:
             return work(part.requests)

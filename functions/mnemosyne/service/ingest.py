@@ -1,4 +1,4 @@
-"""Accept memories, store each once even if it is delivered repeatedly, and report the outcomes."""
+"""Accept requests, and store their memories: each memory once, even if it is delivered repeatedly."""
 
 import math
 import time
@@ -25,10 +25,9 @@ log = EventLog(__name__)
 
 
 def accept(namespace: str, readings: Sequence[Reading], services: Services, by: Publisher | None = None) -> None:
-    """Publish requests: either all or none.
+    """Publish all requests or, if there is an error, none.
 
-    Raises Unavailable if they could not be published, and OverQuota if they exceed the quota. If an error is raised,
-    nothing was accepted.
+    Raises Unavailable if the requests could not be published, and OverQuota if they exceed the quota.
     """
     takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
     quota = services.known_quota(namespace)
@@ -44,17 +43,18 @@ class Stored:
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: set[UUID] = field(default_factory=set)
-    """Requests that must wait, because another delivery is storing the same id, key or content."""
+    """Requests that must wait, because another delivery is storing a request with the same id, key or content."""
     conflicting: list[UUID] = field(default_factory=list)
     """Requests whose id already belongs to different content."""
     undeleted: Sequence[UUID] = ()
-    """Deletions that were not carried out, because another request with the same id has an outcome."""
+    """Deletions that were not carried out, because their request id already belongs to another request with an
+    outcome."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
     """Requests that exceeded the quota, each with the reason. They may fit later."""
     postponed: dict[UUID, str] = field(default_factory=dict)
-    """Requests that could not be stored now although others could, each with the reason."""
+    """Requests that could not be stored now, although other requests could, each with the reason."""
     progress: bool = False
-    """Whether this delivery has stored a memory. A delivery that has stored nothing continues after its deadline."""
+    """Whether this delivery has stored a memory. Before that, a delivery continues even after its deadline."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
@@ -84,13 +84,13 @@ class Stored:
     def dead_letter_reason(self) -> str:
         """The reason why the message must be kept as a dead letter; empty if it need not be kept.
 
-        A part of such a message has no other outcome, so only the dead letter reports its failure.
+        At least one part of such a message has no recorded outcome, so only the dead letter can report its failure.
         """
 
         def name(ids: Sequence[UUID]) -> str:
             return f"(request {ids[0]}" + (f" and {len(ids) - 1} more)" if len(ids) > 1 else ")")
 
-        conflicts = []  # ids come last, so that equal causes can be grouped
+        conflicts = []  # the ids are at the end of the text, so that equal causes can be grouped
         if ids := self.conflicting:
             conflicts.append(f"another content has this request's id: publish it under a new key or id {name(ids)}")
         if ids := list(self.undeleted):
@@ -117,7 +117,7 @@ def store(
     - A request cannot be stored now.
     - Another delivery of the same content is in progress.
     - The message has a newer format than this reader knows.
-    - The time `deadline` of `time.monotonic` is over, and slices are left.
+    - The time `deadline` (of `time.monotonic`) has passed, and slices are left.
     """
     if message.namespace != memories.namespace:
         raise ValueError(f"a message for {message.namespace!r} must not be stored in {memories.namespace!r}")
@@ -174,7 +174,7 @@ def _store_all(
 
 @dataclass
 class _Storing:
-    """Stores requests of a namespace together. If one request makes this fail, stores them in smaller parts."""
+    """Stores requests of a namespace together or, if one of them makes this fail, in smaller parts."""
 
     memories: MemoryStore
     embedder: Embedder
@@ -189,7 +189,7 @@ class _Storing:
         except (InvalidRequest, ItemUnavailable) as exc:
             if len(requests) == 1:
                 return self._unstored(requests[0], exc)
-        # One request is the cause, but the error does not say which. Store each half alone.
+        # Store each half separately. One request has caused the error, but the error does not say which.
         result, middle = Stored(), len(requests) // 2
         for half in (requests[:middle], requests[middle:]):
             if result.progress and time.monotonic() >= self.deadline:
@@ -252,7 +252,7 @@ class _Storing:
 def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
     """Record the invalid requests of a message as failed.
 
-    If all memories of the namespace were forgotten after the message was published, record them as deleted.
+    If all memories of the namespace were forgotten after the message was published, record the requests as deleted.
     """
     if not message.rejected:
         return
@@ -265,7 +265,7 @@ def _reject_invalid(message: IngestMessage, memories: MemoryStore) -> None:
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
-    """Record why the requests of a message are still queued, if the database responds."""
+    """Record the reason why the requests of a message are still queued. Do nothing if the database does not respond."""
     try:
         latest = memories.standing([]).latest
         memories.record_attempt(without_old_texts(message.waiting(error), message.published, latest))

@@ -23,8 +23,8 @@ JWT_TYPE = "at+jwt"
 """Type of an access token in the header of a JWT. Other tokens of the same issuer have another type:
 https://www.rfc-editor.org/rfc/rfc9068#section-4."""
 FRESH_SECONDS = 25.0
-"""Seconds for which the result of checking a token is cached. With the duration of the check, a revoked grant is
-refused within 30 seconds."""
+"""Seconds for which the result of checking a token is cached. The time is so short that a revoked grant is refused
+within 30 seconds, even if the check itself is slow."""
 REMEMBERED = 10_000
 
 
@@ -74,8 +74,8 @@ class OAuthAuthenticator:
     def _standing(self, grant_id: UUID) -> StandingGrant | None:
         """Return a valid grant, or None.
 
-        While the database does not respond, return the grant if it was looked up in the last ten minutes, and otherwise
-        raise Unavailable.
+        While the database does not respond, return the grant from a look-up in the last ten minutes. Raises Unavailable
+        if there was no such look-up.
         """
         believed = self._stood.get(grant_id)
         if time.monotonic() < self._circuit_open_until:  # a look-up has just failed: do not wait for another

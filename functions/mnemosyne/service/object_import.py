@@ -34,14 +34,14 @@ from mnemosyne.service.rejection import INVALID_RECORD, reject
 log = EventLog(__name__)
 
 BUCKET = "bucket"
-"""Client name in the requests that come from the object of a bucket."""
+"""Client name of the requests that an import of an object publishes."""
 BUDGET_SECONDS = 480.0
 """Seconds that one delivery may take. Pub/Sub waits ten minutes for an answer; the next delivery continues the
 import."""
 BATCH_BYTES = 3_000_000
 RECORD_SECONDS = 2.0
-"""Seconds between two recordings of the progress. After a crash, the records published since the last recording are
-published again under the same ids."""
+"""Seconds after which the progress is recorded again. After a crash, the records that were published since the last
+recording are published a second time, under the same ids."""
 POLL_SECONDS = 1.0
 LEFT_OUT_NAMES = 100
 PAGE = 1000
@@ -58,9 +58,11 @@ def import_object(
 ) -> None:
     """Continue the import of an object until its report is written.
 
-    Each record becomes a separate request. The id of a record without source and key is computed from the generation of
-    the object and the line, so that reading the object again gives the same request. Raises Unavailable, so that the
-    message is delivered again, if `budget` (in seconds) is used up or a service is unavailable.
+    Each record becomes a separate request. A record without source and key gets an id that is computed from the
+    generation of the object and the line, so that reading the object again gives the same request.
+
+    Raises Unavailable if `budget` (in seconds) is used up or a service is unavailable. The message is then delivered
+    again.
     """
     deadline = time.monotonic() + budget
     imports = services.imports_of(namespace)
@@ -69,7 +71,7 @@ def import_object(
         imports.forget_lines(stored_object.source)
         return
     if not progress.is_read:
-        imports.record(progress, {})  # record the start of the import before any of its records is stored
+        imports.record(progress, {})  # record the start of the import before its first record is published
         progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
     counts = _wait(progress, imports, deadline, pause)
     services.objects.write_report(stored_object, _report(progress, imports, counts))
@@ -152,15 +154,15 @@ class _Reading:
             self._publish()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count unknown fields by name. After LEFT_OUT_NAMES names, further names are counted together as `…`."""
+        """Count unknown fields by name. Names after the first LEFT_OUT_NAMES are counted together as `…`."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
             self.left_out[name if is_known or room else "…"] += 1
 
     def _fail(self) -> None:
-        """Record refused records as failed, and announce these outcomes. The service `ingest` never receives these
-        records."""
+        """Record refused records as failed, and announce these outcomes, because the service `ingest` never receives
+        these records."""
         reject(self.failed, memories=self.services.memories_of(self.namespace), cause=INVALID_RECORD)
         if self.services.outcome_topic:
             outcomes.announce(

@@ -25,9 +25,9 @@ _SEE_STATUS: Final = (
 
 
 def reject(failed: Sequence[FailedRequest], *, memories: MemoryStore, cause: str) -> None:
-    """Record that requests can never be stored, each with its error.
+    """Record requests that can never be stored as failed, each with its error.
 
-    `cause` is logged, so it must not quote a content.
+    `cause` is logged, so it must not quote the contents of requests.
     """
     if not failed:
         return

@@ -13,16 +13,16 @@ from mnemosyne.ports.services import Clock
 CLOCK_SKEW = timedelta(minutes=1)
 """Maximum difference between the clocks of two machines."""
 RETENTION = timedelta(days=7)
-"""Time for which the topic keeps an undelivered message. A request that is older and was not delivered will not arrive
-any more."""
+"""Time for which the topic keeps an undelivered message. An older request that was not delivered will never be
+delivered."""
 
 
 def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
     """Return the status of each request, in the order of the ids.
 
-    If the database does not know a request, its state is `queued` in one case: its id was issued for this namespace,
-    and the topic may still have its message. An id is issued only for a request that is then published. Otherwise the
-    state is `unknown`.
+    The database does not know a request before its first delivery. The state of such a request is `queued` if its id
+    was issued for this namespace so recently that the topic may still have its message. Otherwise the state is
+    `unknown`.
     """
     statuses = memories.statuses(request_ids)
     now = clock()
@@ -34,7 +34,8 @@ def status(request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) 
 
 
 def neighbours(status: IngestStatus, *, memories: MemoryStore) -> Neighbours:
-    """Return the memories nearest to a newly stored memory. The result is empty if the request has another outcome."""
+    """Return the memories nearest to the memory that a request has stored. The result is empty if the request has
+    another outcome than `stored`."""
     if status.state is not IngestState.STORED or status.memory_id is None:
         return NO_NEIGHBOURS
     return memories.neighbours(status.memory_id)

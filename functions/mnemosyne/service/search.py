@@ -20,14 +20,15 @@ log = EventLog(__name__)
 WAIT_FOR_EMBEDDER = "wait for the service; if it cannot be reached, check the way out of the network (vpc_egress)"
 WAIT_FOR_RERANKER = 'wait for the service, or set reranking_model = "" and run `make deploy`'
 CANDIDATES = 100
-"""Minimum number of candidates by vector, and of candidates by words. If three times the limit of the query is more,
-that number is used."""
+"""Minimum length of each list of candidates, by vector and by words. A list is longer if three times the limit of the
+query is more than this."""
 COMPLETIONS = 8
 """Maximum number of words that complete the last word of a query."""
 RERANKED = 50
-"""Minimum number of hits that the reranker reads. The reranker may move a low-ranked hit to the top."""
+"""Minimum number of hits that the reranker reads. The number is higher than the usual limit, because the reranker may
+move a low-ranked hit to the top."""
 RERANKED_CHARACTERS = 2_000
-"""Average number of characters of each text that the reranker reads. The models read 512 or 1,024 tokens, and cut the
+"""Average number of characters of a text for the reranker. The models read 512 or 1,024 tokens of a text and ignore the
 rest."""
 
 
@@ -42,11 +43,11 @@ class SearchResult:
     considered: int
     """Number of candidates."""
     left_out: int = 0
-    """Number of hits that the minimum confidence of the query has removed."""
+    """Number of hits that were removed, because their confidence is below the minimum of the query."""
     degraded: str | None = None
-    """The reason why the search did less than the query asks for, for example that the embedder failed."""
+    """The reason why the search is degraded, for example a failure of the embedder. None if the search is complete."""
     completions: Sequence[str] = ()
-    """Words that begin with the last word of a query that is still being typed."""
+    """Words that complete the last word of a query that is still being typed."""
     embed_ms: float = 0.0
     database_ms: float = 0.0
     rerank_ms: float | None = None
@@ -62,10 +63,12 @@ def search(
 ) -> SearchResult:
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
-    If the embedder fails, the search uses only words. If the reranker fails, the order stays as ranked. `degraded` in
-    the result names these failures. A query that is still being typed is not embedded; words that begin with its last
-    word are searched too. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
-    memories have moved to another embedding space.
+    If the embedder fails, the search uses only words. If the reranker fails, the search returns the hits in the order
+    of the ranking. `degraded` in the result names the failure. A query that is still being typed is not embedded, but
+    the search also looks for words that begin with its last word.
+
+    Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the memories have moved to another
+    embedding space.
     """
     started = time.perf_counter()
     completions = _completions(query, memories)
@@ -116,9 +119,9 @@ def rank(
 ) -> tuple[list[Ranked], Candidates]:
     """Rank the candidates of a query, best first, and return them with the candidates of the last look-up.
 
-    This takes one round trip to the database, and a second one if a candidate belongs to a session: the candidates are
-    then compared with each other. Near-duplicates are folded into one hit. If fewer than `limit` hits remain although
-    there are more candidates, the search is repeated without the folded memories.
+    The look-up of the candidates is one round trip to the database. A second round trip compares candidates with each
+    other, if one of them belongs to a session. Near-duplicates are folded into one hit. If fewer than `limit` hits
+    remain and the database has more candidates, the look-up is repeated without the folded memories.
     """
     by_words = query.query is not None and (
         query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)

@@ -32,7 +32,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 VAULT = "import_memories"
-"""The source of notes that are imported one by one. A note with the name of an earlier note is a new version of it."""
+"""Source of imported notes. A note with the same name as an earlier note is a new version of the same record."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Maximum number of characters of a page. A single memory may have more."""
@@ -47,18 +47,18 @@ class ReadItem:
     error: str | None = None
     content_hash: str | None = None
     superseded_by_hash: str | None = None
-    """Content hash of the memory that supersedes this one, from a Mnemosyne export. It is set when both memories are
-    stored."""
+    """Content hash of this memory's successor, from a Mnemosyne export. The importer sets the successor when both
+    memories are stored."""
     tags: tuple[str, ...] | None = None
-    """The exact tags of the memory, from a Mnemosyne export. They are set when the memory is stored, if the text names
-    other tags."""
+    """The exact tags of the memory, from a Mnemosyne export. If the stored memory has other tags, because its text
+    names some, the importer sets these tags afterwards."""
     left_out: tuple[str, ...] = ()
     """Names of the unknown fields of the record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePart:
-    """A part of a file: complete records, and the number of the line at which they begin."""
+    """A part of a file: complete records, and the number of the line at which the part begins."""
 
     name: str
     text: str
@@ -105,7 +105,7 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
 def _check_values(text: bytes, format_: str) -> None:
     """Raise InvalidRequest if a part of a file has more values than an HTTP request may have.
 
-    The check of the HTTP request counts the part as one value, because it is one string.
+    The check of the HTTP request does not see these values, because the part is one string in the request.
     """
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
@@ -127,9 +127,9 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
 
 
 def yaml_characters(text: str) -> int:
-    """Count the characters of front matter at the beginning of a part of a file.
+    """Count the characters of YAML front matter at the beginning of a part of a file.
 
-    The rate limit charges for them separately, because YAML is slow to parse.
+    The rate limit charges separately for these characters, because YAML is slow to parse.
     """
     return front_matter.yaml_characters(text)
 

@@ -60,7 +60,7 @@ DECLARE
     heads CONSTANT integer := 20;
     matching bigint := own_memories;
     strategy text;
-    tagged boolean := filters.own_any IS NOT NULL AND filters.as_of IS NULL;  -- whether the search can use the index of tags
+    tagged boolean := filters.own_any IS NOT NULL AND filters.as_of IS NULL;  -- whether the index of tags can be used
     compared boolean := false;  -- whether the vectors of all matching memories have been compared already
     keys integer[];
     terms sparsevec;
