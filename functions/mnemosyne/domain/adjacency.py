@@ -1,10 +1,10 @@
-"""Which candidates are next to each other in their sessions. Pure."""
+"""Find the candidates that are near each other in their sessions. Pure."""
 
 from collections.abc import Iterable
 
 
 def adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
-    """Return the rows at offsets -2 to 2 of each row, by row and offset."""
+    """Map each row to its neighbours in the session: the rows at the offsets -2, -1, 1 and 2, by offset."""
     runs: dict[int, dict[int, int]] = {}
     for head, offset, row in neighbours:
         runs.setdefault(head, {0: head})[offset] = row

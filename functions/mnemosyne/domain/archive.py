@@ -1,6 +1,6 @@
 """Parse the lines of a complete export, from which a namespace is restored exactly. Pure.
 
-A line is a memory, a request to ingest one, or a record: a source and key by which a publisher names a memory.
+A line is a memory, an ingest request, or a record, which has the source and key of a publisher's object.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import InvalidRequest
 
 EXTRAS: Final = "mnemosyne_export"
-"""Field of an exported line with the values that only a restoration needs. An ordinary import ignores it."""
+"""Field of an exported line with the values that only a restore needs. An ordinary import ignores this field."""
 NOTHING: Final = UUID(int=0)
 """An id that sorts before all others, to list rows from the first."""
 
@@ -28,7 +28,7 @@ class ArchivedMemory:
 
     id: UUID
     request: IngestRequest
-    """The memory's fields that an ordinary import stores, too."""
+    """The fields of the memory that an ordinary import also stores."""
     extras: Mapping[str, Any]
     """The memory's other values: created_at, last_seen_at, superseded_by and ratings."""
 

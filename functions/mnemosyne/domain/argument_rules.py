@@ -1,4 +1,4 @@
-"""Describe the rules of an argument (location, type, bounds) for errors, and suggest names for unknown ones. Pure."""
+"""Describe the location, type and bounds of an argument in errors, and suggest a name for an unknown argument. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -72,7 +72,10 @@ def between(model: type[BaseModel], location: Location, context: Mapping[str, An
 
 
 def _element(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
-    """Return the model at a location, or of the elements of an array there; None if the value is not a model."""
+    """Return the model of the value at a location or, if the value is an array, of its elements.
+
+    None if there is no model.
+    """
     names = [index for index, part in enumerate(location) if isinstance(part, str)]
     nested = model_at(model, location)
     return nested if names and nested is not model_at(model, location[: names[-1]]) else None

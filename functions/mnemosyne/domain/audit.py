@@ -1,4 +1,4 @@
-"""The audit trail: events that say who read or changed which memories and when, without contents. Pure."""
+"""The audit trail: events that record who read or changed which memories and when, without contents. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,20 +11,20 @@ from uuid import UUID
 from mnemosyne.domain.principal import Principal
 
 ACCESS: Final = "access"
-"""Name of the log event of an access. It is recorded in the audit trail, not logged: `tool_called` and `audit` are
-logged."""
+"""Name of the event of an access. The event is recorded in the audit trail only; the log has the events `tool_called`
+and `audit` instead."""
 IDS: Final = 100
 """Maximum ids that an event lists. Its `count` is the number of all ids."""
 
 
 @dataclass
 class Action:
-    """An action that is under way, for the store to record in the transaction of its change."""
+    """An action in progress. The store records the action in the transaction that changes memories."""
 
     principal: Principal
     name: str
     recorded: bool = field(default=False, compare=False)
-    """Whether a transaction of the action has recorded it."""
+    """Whether a transaction has recorded the action."""
 
     @property
     def columns(self) -> dict[str, str]:
@@ -47,7 +47,7 @@ def action(principal: Principal, name: str) -> Iterator[Action]:
 
 
 def current_action() -> Action | None:
-    """Return the action under way, or None outside of an audited call."""
+    """Return the action in progress, or None outside of an audited call."""
     return _current.get()
 
 
@@ -57,7 +57,7 @@ def caller(principal: Principal) -> dict[str, str]:
 
 
 def logged_caller(principal: Principal) -> dict[str, str]:
-    """Return the fields of `caller` for a log event, without those that are empty or repeat the principal."""
+    """Return the fields of `caller` for a log event. Empty fields and fields that repeat the principal are left out."""
     return {
         name: value
         for name, value in caller(principal).items()
@@ -130,4 +130,4 @@ class ListedEvent(AuditEvent):
     """Address of the person, or name of the API key; None if the credential has been deleted or has no name."""
     client_name: str | None
     memories: Sequence[UUID]
-    """The event's ids that are ids of memories which still exist."""
+    """The ids in the event that belong to memories that still exist."""

@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
     length: int = 0
     """Bytes of the content."""
     passage_score: float | None = None
-    """Lexical score of the best passage of 100 words; None if the memory is one passage, or was not searched
+    """Lexical score of the best passage of 100 words. None if the memory has only one passage, or if the search is not
     by words."""
     words_share: float | None = None
     """Share of the query's words that the memory contains, in any inflected form, at most 1. Rare words count more, and
@@ -40,9 +40,10 @@ class Candidate(NamedTuple):
 class Candidates:
     """The memories that one query of the database finds for a search.
 
-    `rows` starts with the `listed` memories, which match the search. The other rows are neighbours of these memories in
-    their sessions. Each element of `neighbours` is (head, offset, row): `head` and `row` are indexes of `rows`, and
-    `offset` is the distance from the head in the session. `full` tells whether further candidates may exist.
+    The first `listed` elements of `rows` are memories that match the search. The other rows are neighbours of these
+    memories in their sessions. Each element of `neighbours` is (head, offset, row): `head` and `row` are indexes of
+    `rows`, and `offset` is the distance of the row from the head in the session. `full` is true if further candidates
+    may exist.
     """
 
     rows: Sequence[Candidate]

@@ -35,7 +35,7 @@ class ChangeEvent:
 
     namespace: str
     sequence: int
-    """Number that increases from one change of a memory to the next. Some numbers may not occur."""
+    """Number that is higher for a later change of the same memory. Some numbers may not occur."""
     memory_id: UUID
     kind: ChangeKind
     fields: Sequence[str]
@@ -44,7 +44,8 @@ class ChangeEvent:
     """Id of the memory that supersedes (replaces) this one after the change; None if there is none."""
     at: datetime
     contents: Mapping[str, Any] | None = None
-    """Content, title, tags and metadata at the time of reading. None if the feed has no contents or the memory is gone.
+    """Content, title, tags and metadata of the memory when the event is read. None if the feed has no contents or the
+    memory no longer exists.
     """
 
     @property
@@ -56,8 +57,8 @@ class ChangeEvent:
     def ordering_key(self) -> str:
         """Pub/Sub's ordering key, the same for all events of a memory.
 
-        The key is the namespace and the last digit of the memory's id: 16 keys per namespace, because all messages of a
-        publish request must have the same key.
+        The key consists of the namespace and the last hexadecimal digit of the memory's id. A namespace has only 16
+        keys, because all messages of one publish request must have the same key.
         """
         return f"{self.namespace}/{str(self.memory_id)[-1]}"
 
@@ -94,7 +95,7 @@ class ChangeEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeCursor:
-    """Position in the change feed. Each pass returns the events that are new since the previous pass.
+    """Position of a reader in the change feed. Each pass returns the events that are new since the previous pass.
 
     A pass reads the events between two database snapshots, so it depends neither on clocks nor on commit order.
     """
@@ -131,7 +132,7 @@ class ChangeFeed:
     """Whether a namespace has a change feed, and whether its events have contents."""
 
     namespace: str
-    """Empty for all namespaces without a setting of their own."""
+    """Name of the namespace. Empty for the setting of all namespaces without their own setting."""
     enabled: bool
     contents: bool
     """Whether events have the content, title, tags and metadata of the memory."""

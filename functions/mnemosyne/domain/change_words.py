@@ -1,6 +1,7 @@
-"""Words of several languages that tell whether a sentence states a changed fact. Pure.
+"""Word lists of several languages that show whether a sentence states a changed fact. Pure.
 
-"We moved to Berlin" has such a word ("moved"). In other languages only numbers and names are compared.
+For example, "moved" in "We moved to Berlin" indicates a change. In languages without word lists, only numbers and names
+are compared.
 """
 
 import re
@@ -48,7 +49,8 @@ STATIVE: Final = COPULAS | _words("""
     custa mora
     kost woont heet
 """)
-"""Verbs of lasting states. A sentence without such a verb may describe one of several events."""
+"""Verbs of lasting states. A sentence without such a verb may describe a single event, which does not contradict
+another event."""
 
 COUNTING: Final = _words("has have had must may hat haben muss darf tiene tienen ha hanno heeft")
 """Verbs that state a lasting fact if a number follows: "has 24 nodes"."""
@@ -107,7 +109,8 @@ UNKNOWN_SUBJECTS: Final = _words("""
     maybe perhaps bitte kannst wenn falls si puedes peux
     yes ok okay ja nein sí oui
 """)
-"""First words of sentences whose subject is stated elsewhere, and of sentences that state nothing."""
+"""First words of sentences whose subject is named in another sentence, such as "it", and of sentences that state
+nothing."""
 
 PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)

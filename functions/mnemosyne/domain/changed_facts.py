@@ -1,13 +1,13 @@
 """Find earlier memories that state a different value of a fact than a new memory. Pure.
 
-A statement is a sentence or clause; its content words are its words without function words such as "the". The rules
+A statement is a sentence or clause. Its content words are all its words except function words such as "the". The rules
 compare statements, not whole memories (docs/decisions/0033), and report nothing in doubtful cases. A new statement
-states another value than an earlier one if
+states another value than an earlier statement if
 
 - it negates the earlier statement, or
 - it says that the earlier value is no longer true ("from 7 to 9", "no longer on 7"), or
-- the two differ in only one value (a number, a name, or a word that follows the subject), and the new one says that
-  something has changed ("now"), or both describe a lasting state ("is", "costs").
+- the two differ in only one value (a number, a name, or a word that follows the subject), and either the new statement
+  says that something has changed ("now"), or both describe a lasting state ("is", "costs").
 """
 
 import re
@@ -74,7 +74,7 @@ class _New:
 
 
 _MOST_DIFFERING = 2
-"""Maximum function words in which a statement and its negation may differ."""
+"""Maximum number of function words in which a statement and its negation may differ."""
 _START = 4
 """Number of first letters that the quick test compares, before a sentence is parsed."""
 _FIRST_OF_EAST_ASIA = "\u3040"
@@ -118,9 +118,10 @@ def _has_similar_name(new: Statement, old: Statement) -> bool:
 
 
 def _is_negation(new: Statement, old: Statement, only_new: Sequence[Word], only_old: Sequence[Word]) -> bool:
-    """Whether one statement contradicts the other, and all their other words are equal.
+    """Whether one statement is the negation of the other.
 
-    Either only one has a negation, or one has "on" ("up") where the other has "off" ("down").
+    All their content words are equal. Either only one statement has a negation, or one has "on" or "up" where the other
+    has "off" or "down".
     """
     if only_new or only_old or len([key for key in old.keys if not key.startswith(SPEAKER)]) < 2:
         return False
@@ -143,9 +144,9 @@ def _has_other_noun(new: Statement, old: Statement, shared: frozenset[str]) -> b
 
 
 def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
-    """Whether a noun that the statements do not share begins with this word.
+    """Whether this word begins a noun that only one of the statements has.
 
-    The word is not a name, and either comes first or follows a word like "the".
+    This is so if the word is not a name, and is the first word or follows a word like "the".
     """
     if word.kind is not Kind.WORD or word.key in shared:
         return False
@@ -153,7 +154,7 @@ def _begins_noun(word: Word, shared: Collection[str] = ()) -> bool:
 
 
 def _next(statement: Statement, word: Word) -> Word | None:
-    """Return the content word directly after this one; None if there is none or it is a name or number."""
+    """Return the content word directly after a word. None if a name, a number, a function word or nothing follows."""
     following = statement.words[word.place + 1 : word.place + 2]
     return following[0] if following and following[0].kind is Kind.WORD and not following[0].before else None
 
@@ -167,7 +168,7 @@ def _names_old_value(
     if not (value or new.is_negated) or not _shares_definite(shared, new, old):
         return False
     if any(span[-1] in new.keys for span in old.old):
-        return False  # the same fact in other words
+        return False  # the earlier statement states the same fact in other words
     values = [word for word in value if word.kind is not Kind.WORD] or value
     for key in {span[-1] for span in new.old} & shared:
         kind = old.by_key[key].kind
@@ -188,7 +189,8 @@ def _shares_definite(shared: frozenset[str], new: Statement, old: Statement) -> 
 
 
 def _is_value(words: Sequence[Word]) -> bool:
-    """Whether the words are one value: at most three adjacent words, all ordinary words or none."""
+    """Whether the words are one value: at most three adjacent words, either all of them ordinary words or none of
+    them."""
     kinds = {word.kind for word in words}
     if len(words) > 3 or (Kind.WORD in kinds and len(kinds) > 1):
         return False
@@ -196,7 +198,7 @@ def _is_value(words: Sequence[Word]) -> bool:
 
 
 def _ends(value: Sequence[Word], new: Statement, named: Collection[str], *, is_change: bool) -> bool:
-    """Whether the value comes after the subject, and the noun that it belongs to ends the statement."""
+    """Whether the value comes after the subject, and nothing but the rest of its noun comes after the value."""
     if value[0].place == 0:
         return False
     after = [word for word in new.words[value[-1].place + 1 :] if word.key not in named]
@@ -264,7 +266,8 @@ _SWITCHES = tuple(
 _SWITCH_WORDS = frozenset(("on", "off", "up", "down"))
 _STATIVE_KEYS = frozenset(map(key_of, lists.STATIVE))
 _SEVERAL = frozenset(["for", "of", "with", "about", "für", "von", "mit", "para", "con", "pour", "avec"])
-"""Words before a value of which a subject may have several at a time, as in "responsible for billing"."""
+"""Words that introduce one of several values. A subject can be "responsible for billing" and "responsible for support"
+at the same time, so these statements do not contradict each other."""
 
 
 def _is_definite(word: Word) -> bool:

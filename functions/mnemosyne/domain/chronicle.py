@@ -1,4 +1,4 @@
-"""Extract title and tags from a memory's content, which itself is stored unchanged. Pure.
+"""Extract title and tags from a memory's content. The content itself is stored unchanged. Pure.
 
 A content may be a chronicle: a block of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines.
 """
@@ -11,19 +11,22 @@ from mnemosyne.domain.visible import one_line
 
 TITLE_LENGTH = 50
 UNTITLED = "untitled"
-"""Title of a memory whose content begins with invisible characters only."""
+"""Title of a memory whose content begins with nothing but invisible characters."""
 TITLE_LIMIT = 500
 """Maximum characters of a title. A longer title in the content is cut."""
 TAG_LIMIT = 100
 """Maximum characters of a tag. A longer tag in the content is ignored."""
 TAG_COUNT = 50
-# The value is trimmed afterwards: a pattern that also trims needs quadratic time on a line of spaces.
+# The pattern does not trim the value, because it would then need quadratic time on a line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 
 
 def title_of(content: str) -> str:
-    """Return the text of the first `TITLE:` line, else the first 50 characters; control characters become spaces."""
+    """Return the text of the first `TITLE:` line or, without such a line, the first 50 characters.
+
+    Control characters become spaces.
+    """
     match = _TITLE_LINE.search(content)
     title = match[1].strip(" \t\r") if match else ""
     return one_line(title[:TITLE_LIMIT]) or one_line(content[:TITLE_LENGTH]) or UNTITLED

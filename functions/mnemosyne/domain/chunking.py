@@ -1,6 +1,7 @@
 """Split a long text into overlapping chunks that fit an embedding model. Pure.
 
-Embedding models truncate longer texts, often silently, so the end of a long memory could not be found.
+An embedding model truncates longer texts, often silently. Without chunks, a search could not find the end of a long
+memory.
 """
 
 import re
@@ -33,12 +34,13 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 def most_tokens(text: str) -> int:
     """Return an upper bound of the number of tokens, without the model's tokenizer.
 
-    It holds for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's models share:
+    The bound is valid for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which Gemini's
+    models also use:
 
     - With byte fallback, a text never has more tokens than UTF-8 bytes.
     - A letter of `_ALPHABETS` is at most one token, although it has two or three bytes.
     - A match of `_WORD` has at most half as many tokens as characters. This was measured on random letters, which need
-      more tokens than words of any language. Single words may exceed it: a text that repeats "gq lq vj" does.
+      more tokens than words of any language. Rare texts exceed this number, for example a text that repeats "gq lq vj".
 
     `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
     """
@@ -54,7 +56,8 @@ _WORD_END = re.compile(r"\s+")
 OVERLAP: Final = 1 / 8
 """Fraction of a chunk that repeats the end of the previous chunk."""
 SMALLEST_CHARACTERS: Final = 100
-"""Smallest chunk to try if the model rejects chunks as too long. Every model accepts this much."""
+"""Smallest size of chunks to try, in characters, if the model rejects chunks as too long. Every model accepts chunks of
+this size."""
 
 _V = TypeVar("_V")
 
@@ -90,9 +93,10 @@ class _Piece:
 def chunks(text: str, limit: ChunkLimit) -> list[str]:
     """Split the text into chunks that fit the limit.
 
-    A text that fits is returned unchanged as one chunk. Longer texts are split between sentences. A sentence that does
-    not fit is split between words, and a word that does not fit between characters. Up to an eighth of a chunk repeats
-    the end of the previous chunk. Only white space between chunks is dropped.
+    A text that fits is returned unchanged as one chunk. A longer text is split between sentences. A sentence that does
+    not fit is split between words, and a word that does not fit is split between characters. A chunk begins with a
+    repetition of the end of the previous chunk, up to an eighth of its size. Only white space between chunks is
+    dropped.
     """
     if limit.share(text) <= 1:
         return [text]
@@ -113,9 +117,9 @@ def chunks(text: str, limit: ChunkLimit) -> list[str]:
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
     """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    The model may reject a chunk as too long, because its length in tokens is only estimated. Then each text is embedded
-    separately, and the text with that chunk is split into chunks of half the size. Raises the errors of `embed`,
-    including TextTooLong if the model rejects even the smallest chunks.
+    The model may reject a chunk as too long, because its length in tokens is only estimated. In this case each text is
+    embedded separately, and a text with a rejected chunk is split again into chunks of half the size. Raises the errors
+    of `embed`, including TextTooLong if the model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:
@@ -131,7 +135,8 @@ def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[s
 
 
 def _pieces(text: str, limit: ChunkLimit) -> Iterator[_Piece]:
-    """Yield sentences. Split sentences that do not fit into words, and such words into runs of characters."""
+    """Yield the pieces of a text: sentences, the words of sentences that do not fit, and parts of words that do not
+    fit."""
     for sentence in _between(_SENTENCE_END, text, 0, len(text), limit):
         if sentence.share <= 1:
             yield sentence

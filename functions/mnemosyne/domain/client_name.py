@@ -34,7 +34,7 @@ def client_name(value: object) -> str:
 
 
 def _foreign(word: str) -> str:
-    """Return the script of a word that looks Latin but is not; else an empty string."""
+    """Return the script of a word that looks Latin but is in another script. The result is empty for other words."""
     letters = [character for character in word if character.isalpha()]
     scripts = {_script(letter) for letter in letters} - {""}
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
@@ -48,6 +48,9 @@ def _foreign(word: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """Return the first word of the letter's Unicode name, its script; empty for letters shared by scripts."""
+    """Return the script of a letter: the first word of its Unicode name.
+
+    The result is empty for letters that several scripts share.
+    """
     script = unicodedata.name(letter, "").partition(" ")[0]
     return "" if script in ("MODIFIER", "FEMININE", "MASCULINE", "MICRO", "KATAKANA-HIRAGANA", "") else script

@@ -1,9 +1,9 @@
 """Confidence of a search that a hit is about the query.
 
 The score only orders the hits of one search. The confidence can be compared between searches. It is computed from the
-sum of two numbers: the cosine to the query, and the share of the query's words, weighted by rarity, that the memory
-contains. The sum separates questions with an answer from questions without an answer better than either number:
-docs/benchmarks.md.
+sum of two numbers: the cosine to the query, and the share of the query's words that the memory contains, in which rare
+words count more. The sum separates questions with an answer from questions without an answer better than either number
+alone (docs/benchmarks.md).
 """
 
 from collections.abc import Mapping
@@ -42,37 +42,37 @@ class Thresholds:
 class Calibration:
     """Thresholds of one embedding space.
 
-    One pair is for the sum of cosine and share of words, the other for the cosine alone.
+    `both` is for the sum of the cosine and the share of words. `cosine` is for the cosine alone.
     """
 
     both: Thresholds
     cosine: Thresholds
     words: float = 1.0
-    """Weight of the share of words in the sum, for spaces in which all cosines are close to each other."""
+    """Weight of the share of words in the sum. It is low for spaces in which all cosines are close to each other."""
 
 
 WORDS = Thresholds(related=0.35, strong=0.6)
 """Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
 UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
-"""For models that were not measured, such as Gemini. The values let the share of words decide."""
+"""Thresholds for models that were not measured, such as Gemini. With these values, the share of words decides."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
         both=Thresholds(related=0.6, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
     ),
-    # Of 125 questions about the conversations, 96 % have a related first hit and 78 % a strong one; of 123 about
-    # something else, 36 % and 4 %. Unrelated texts have a cosine of .8.
+    # Measured: the first hit is at least related for 96 % of 125 questions about the conversations, and strong for 78
+    # %. For 123 questions about something else, these figures are 36 % and 4 %. Unrelated texts have a cosine of .8.
     "multilingual-e5-small-q4": Calibration(
         both=Thresholds(related=0.82, strong=0.86), cosine=Thresholds(related=0.82, strong=0.85), words=0.1
     ),
 }
-"""By model. `python -m infra.benchmarks.confidence` measures the error rates."""
+"""Thresholds by model. `python -m infra.benchmarks.confidence` measures the error rates."""
 
 
 def confidence(model: str, cosine: float | None, words: float | None) -> Confidence:
     """Return the confidence of a hit from its cosine and its share of words. None means not computed."""
     calibration = CALIBRATIONS.get(model, UNCALIBRATED)
     if cosine is None and words is None:
-        return Confidence.STRONG  # contains the query literally
+        return Confidence.STRONG  # an exact search: the memory contains the query literally
     if cosine is None:
         return WORDS.confidence(words or 0.0)
     if words is None:

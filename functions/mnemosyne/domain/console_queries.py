@@ -1,4 +1,4 @@
-"""Results of the queries that only the console makes: timeline, history, tags, requests and sessions. Pure."""
+"""Results of queries that only the console uses: timeline, history, tags, requests and sessions. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from mnemosyne.domain.preview import label
 from mnemosyne.domain.provenance import Provenance
 
 HISTORY_LIMIT = 50
-"""Maximum earlier versions, later versions and ratings in a history."""
+"""Maximum number of earlier versions, of later versions, and of ratings in a history."""
 
 
 class Per(StrEnum):
@@ -116,7 +116,7 @@ class Facet:
 
 @dataclass(frozen=True, kw_only=True)
 class Facets:
-    """The tags, most frequent first, and sessions, latest first, of the memories that match a filter.
+    """The tags and sessions of the memories that match a filter: the most frequent tags and the latest sessions first.
 
     Only the newest FACETED_MEMORIES memories are counted.
     """

@@ -16,7 +16,7 @@ class DeadLetterKind(StrEnum):
     UNREADABLE = "unreadable"
     """The message, or a part of it, could not be parsed."""
     CONFLICT = "conflict"
-    """A memory with other content was stored before under the same request id."""
+    """Another content was stored earlier under the same request id."""
     NOTIFICATION = "notification"
     """The notification of a bucket could not be read."""
     OVER_QUOTA = "over_quota"
@@ -99,7 +99,8 @@ class DeadLetterSummary:
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """When the message was published again; None if it is not in flight (published without an outcome yet)."""
+    """When the message was published again, while the dead letter is in flight (it has no outcome since). Otherwise
+    None."""
     due_at: datetime
     """Earliest time to publish the message again."""
 
@@ -122,12 +123,13 @@ class DeadLetterCause:
 
 
 class Redrivable(StrEnum):
-    """Which dead letters may be redriven, that is, published again."""
+    """Filter for dead letters that may be redriven, that is, published again."""
 
     DUE = "due"
-    """Letters that are neither in flight (published without an outcome yet) nor waiting for their next attempt."""
+    """Dead letters that are not in flight (published again, but without an outcome yet) and need not wait after a
+    failed redrive."""
     NOW = "now"
-    """Letters that are not in flight."""
+    """Dead letters that are not in flight, even if they should wait after a failed redrive."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +152,7 @@ ALL_DEAD_LETTERS = DeadLetterChoice()
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that failed or could not be read completely, unchanged, with the cause."""
+    """A message that failed or could not be read completely, with the cause. The message itself is unchanged."""
 
     message_id: str
     data: bytes
@@ -160,7 +162,7 @@ class DeadLetter:
     lost: bool = False
     """Whether a part of the message has no request, so that only the dead letter reports its failure."""
     letter_id: UUID | None = None
-    """The stored dead letter, if the message was redriven from it."""
+    """Id of the stored dead letter from which the message was redriven. None if the message was not redriven."""
     failures: int = 1
     redrives: int = 0
     last_failed_at: datetime | None = None
@@ -168,9 +170,9 @@ class DeadLetter:
     due_at: datetime | None = None
     """These fields are set for stored dead letters; see DeadLetterSummary."""
     kind: DeadLetterKind = field(default=DeadLetterKind.UNSTORABLE, compare=False)
-    """Logged when the dead letter is stored, and not stored itself."""
+    """Kind of the dead letter. The kind is logged when the dead letter is stored, but is not stored."""
     subscription: str = field(default="", compare=False)
-    """Subscription whose publisher sent the message; logged, and not stored itself."""
+    """Subscription that delivered the message. The name is logged, but not stored."""
 
     @property
     def cursor(self) -> KeysetCursor:

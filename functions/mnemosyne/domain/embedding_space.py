@@ -1,4 +1,4 @@
-"""Embedding spaces, providers of embeddings, and the languages that they know. Pure.
+"""Embedding spaces, and providers of embeddings with the languages that they know. Pure.
 
 Two embeddings can only be compared if they are in one space: from the same model of the same provider, with the same
 dimension.
@@ -56,7 +56,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def provider_of(model: str, otherwise: str) -> str:
-    """Return the provider whose prefix the model's name begins with; `otherwise` if there is none."""
+    """Return the provider of a model by the prefix of the model's name; `otherwise` if no prefix matches."""
     return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)
 
 
@@ -86,7 +86,7 @@ class Languages:
 
     sampled: int
     memories: Mapping[str, int]
-    """Number of the sampled memories by language, without those whose language is unknown."""
+    """Number of sampled memories in each language. Memories of unknown language are left out."""
     query: str | None = None
     """Language of the query; None if it is unknown."""
 

@@ -11,8 +11,7 @@ from mnemosyne.errors import InvalidRequest
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
 OFFSET: Final = r"[Zz]|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
-"""Pattern of offsets: those of RFC 3339, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`)
-export."""
+"""Pattern of UTC offsets in RFC 3339 and in exports of BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`)."""
 _TEXT = re.compile(f"({DATE})(?:[Tt ]({CLOCK})(?: ?({OFFSET}))?)?")
 BASIC_CLOCK: Final = r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?"
 _BASIC = re.compile(
@@ -32,14 +31,14 @@ BASIC_NUMBERS: Final = (
     (190_001_010_000, 209_912_312_359),
     (19_000_101_000_000, 20_991_231_235_959),
 )
-"""Smallest and largest number that is read as a date, per format: YYYYMMDD, YYYYMMDDhhmm, YYYYMMDDhhmmss."""
+"""Smallest and largest number that is parsed as a date, for each format: YYYYMMDD, YYYYMMDDhhmm, YYYYMMDDhhmmss."""
 
 _FORMS = "RFC 3339, or a date or local time, such as 2026-05-20T14:30:00Z, 2026-05-20T14:30 or 2026-05-20"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_time(value: object) -> datetime:
-    """Parse a time from text or a number. The result is in UTC if the text has an offset, else naive.
+    """Parse a time from text or a number. The result is in UTC if the text has an offset, and naive otherwise.
 
     A date means midnight. A number is a date from 1900 to 2099, with or without a time of day (20260711,
     202607111430), or a Unix time from 1980 to 2099 in seconds, milliseconds or microseconds. Raises ValueError for
@@ -63,7 +62,8 @@ def zone(name: str) -> tzinfo:
 def in_zone(moment: datetime, local: tzinfo) -> datetime:
     """Convert a time to UTC.
 
-    A naive time is in the zone `local`; if it occurs twice there, the first occurrence is meant.
+    A naive time is taken as a time in the zone `local`. If this time occurs twice in the zone, the first occurrence is
+    used.
 
     Raises ValueError if the result is outside the years 1 to 9999.
     """

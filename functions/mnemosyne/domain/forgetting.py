@@ -1,4 +1,4 @@
-"""Data types of forgetting: deleting selected memories for good, with all copies of their texts. Pure.
+"""Data types of forgetting: the permanent deletion of selected memories with all copies of their texts. Pure.
 
 A forgetting is one such deletion. A dry run shows which memories a selection would delete. A legal hold keeps memories
 from being deleted.
@@ -33,7 +33,7 @@ class Selection:
 
     @classmethod
     def of(cls, ids: Sequence[UUID] | None, filters: Filters, *, everything: bool) -> "Selection":
-        """Build a selection from exactly one of ids, filters and everything.
+        """Build a selection from one of the arguments: ids, filters or everything.
 
         Raises InvalidRequest if none or several of them are set.
         """
@@ -73,8 +73,8 @@ class SelectedMemory:
 class Preview:
     """The memories that a forgetting would delete.
 
-    The token confirms exactly this set of memories: a forgetting with the token is rejected if the set has changed
-    since.
+    The token identifies this set of memories. A forgetting with the token is rejected if the set has changed since the
+    preview.
     """
 
     token: str
@@ -114,7 +114,8 @@ class Standing:
     """Ids of the requests whose memories were forgotten: they must be neither stored as memories nor kept as dead
     letters."""
     forgettings: int = 0
-    """Number of the namespace's forgettings when this was read, to notice later ones."""
+    """Number of the namespace's forgettings at the time of reading. A later number that is higher shows a new
+    forgetting."""
     latest: datetime | None = None
     """When the latest forgetting began."""
     all_before: datetime | None = None
@@ -128,7 +129,7 @@ _REMAINS: Final = (
     ("transaction logs of Cloud SQL, for restores to a point in time", timedelta(days=7), "deleted by Cloud SQL"),
     ("backups of Cloud SQL", timedelta(days=14), "the last of 14 daily backups is deleted"),
 )
-"""Places where copies may remain, and for how long at most: see database.tf and pubsub.tf in
+"""Places where copies may remain, with the maximum time and the reason why they end: see database.tf and pubsub.tf in
 terraform/modules/mnemosyne."""
 _KEPT: Final = (
     "ids of requests and memories, and SHA-256 hashes of contents, in ingest_requests and forgotten_memories, so that "
@@ -143,7 +144,8 @@ _KEPT: Final = (
 
 
 def receipt_of(forgetting: Forgetting, ids_sha256: str) -> dict[str, Any]:
-    """Build the receipt of a finished forgetting as JSON: what it has removed, and where copies remain until when.
+    """Build the receipt of a finished forgetting as JSON: the removed rows, and the places and times of remaining
+    copies.
 
     `ids_sha256` is the SHA-256 of the ids of the forgotten memories in order, each followed by a line feed.
     """

@@ -7,11 +7,14 @@ from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
 NOW = timedelta(minutes=1)
-"""A timestamp this close to the time of publishing counts as a default."""
+"""Maximum difference to the time of publishing for which a timestamp counts as the default."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:
-    """Return the labels by name, without those derived from the content or the time of publishing."""
+    """Return the labels that the publisher chose, by name.
+
+    Labels derived from the content or the time of publishing are left out.
+    """
     published = request.published
     is_now = published is not None and abs(request.timestamp - published) <= NOW
     return {

@@ -47,14 +47,14 @@ def _seconds_of_iso(text: str) -> float | None:
 
 
 def truth(value: object) -> object:
-    """Convert the texts and numbers by which data warehouses export a truth value to a bool."""
+    """Convert the text or number that a data warehouse exports for a Boolean to a bool."""
     values = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     text = str(int(value)) if isinstance(value, int) else value
     return values.get(text.strip().lower(), value) if isinstance(text, str) else value
 
 
 def expiry(sent_at: datetime, ttl: timedelta) -> datetime:
-    """Return when a memory with a lifetime expires that was sent at this time.
+    """Return the expiry of a memory that was sent at `sent_at` with the lifetime `ttl`.
 
     Raises InvalidRequest if the expiry is after the year 9999.
     """

@@ -4,16 +4,18 @@ import re
 import unicodedata
 
 Span = tuple[int, int]
-"""A part of a text: the offsets of its first character and of the character after its last, in code points."""
+"""A part of a text: the offset of its first character, and the offset after its last character, in code points."""
 
 START, STOP = "\ue000", "\ue001"
-"""Private-use characters with which the database marks words. It first removes these characters from the text."""
+"""Private-use characters with which the database marks words. The database first removes these characters from the
+text."""
 # Thai to Khmer, kana and Han: scripts without spaces between words.
 _UNSEPARATED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
 SHORTEST_PART = 2
-"""Minimum adjacent characters that match in a script without spaces. A single character occurs in too many words."""
+"""Minimum number of adjacent characters that count as a match in a script without spaces, because a single character
+occurs in too many words."""
 
 
 def marked_spans(marked: str) -> list[Span]:
@@ -39,7 +41,10 @@ def literal_spans(query: str, text: str) -> list[Span]:
 
 
 def unseparated_spans(query: str, text: str) -> list[Span]:
-    """Return the parts of the query in scripts without spaces that occur in the text, the longest at each place."""
+    """Return the spans of the text that match the query in scripts without spaces between words.
+
+    Any SHORTEST_PART adjacent characters of the query match. Adjacent matches are merged.
+    """
     parts = {
         run[start : start + SHORTEST_PART]
         for run in _UNSEPARATED.findall(unicodedata.normalize("NFC", query))

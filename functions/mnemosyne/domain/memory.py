@@ -20,7 +20,7 @@ CONTENT_LIMIT = 100_000
 EXPORT_BYTES = 2_000_000
 """Bytes of content after which a page of an export ends, even if it has fewer memories than its limit."""
 FIRST_WORDS = 100
-"""Characters of a content that are stored with its request if the content itself is not stored as a memory."""
+"""Number of characters of a content that are stored with its request, while the content is not stored as a memory."""
 BATCH_LIMIT = 100
 """Maximum memories per message."""
 
@@ -62,9 +62,11 @@ class MemoryFields:
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
     session: str | None = None
-    """The conversation, document or run that contains the memory. Its neighbours there count in the ranking."""
+    """The conversation, document or run that contains the memory. The memory's neighbours in the session count in the
+    ranking."""
     expires_at: datetime | None = None
-    """Time at which the memory becomes invisible and is removed. In a request, what the publisher asks for."""
+    """Time from which the memory is invisible; its row is removed later. In a request, the time that the publisher
+    requests."""
     pinned: bool = False
     """Whether the memory is pinned: the namespace's default lifetime does not apply to it."""
 
@@ -85,17 +87,17 @@ class IngestRequest(MemoryFields):
     external_id: ExternalId | None = None
     provenance: Provenance | None = None
     published: datetime | None = None
-    """Time at which the message was first published. If two versions of a record have the same timestamp, the later one
-    wins."""
+    """Time at which the message was first published. Of two versions of a record with the same timestamp, the version
+    that was published later is current."""
 
     @cached_property
     def content_hash(self) -> str:
-        """The hash of content and session, which is equal for memories with the same content and session."""
+        """The hash of content and session, by which duplicates are recognised."""
         return content_hash(self.content, self.session)
 
     @property
     def embedded_text(self) -> str:
-        """See `embedded_text`."""
+        """The text to embed: content, tags and title (see the function `embedded_text`)."""
         return embedded_text(self.title, self.tags, self.content)
 
     @property
@@ -139,11 +141,11 @@ class Deletion:
     external_id: ExternalId
     provenance: Provenance | None = None
     timestamp: datetime
-    """Time of the deletion, by default that of publishing. Versions of the record with a later timestamp are not
-    deleted."""
+    """Time of the deletion; the default is the time of publishing. Versions of the record with a later timestamp are
+    not deleted."""
     published: datetime | None = None
-    """Versions published before this time are deleted whatever their timestamp, and are not stored if they arrive
-    later."""
+    """Time at which the message was first published. Versions that were published earlier are deleted whatever their
+    timestamp, and are not stored if they arrive later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +168,7 @@ Reading: TypeAlias = Request | FailedRequest
 
 
 class IngestState(StrEnum):
-    """State of an ingest request. The last five states are final, and are reported to the publisher as outcomes."""
+    """State of an ingest request. The last five states are outcomes, which are reported to the publisher."""
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
@@ -187,8 +189,8 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     note: str | None = None
-    """Note on the result: which memories the new memory supersedes (replaces), or, for a duplicate, which labels the
-    existing memory took over."""
+    """Note on the result: the memory that the new memory supersedes (replaces) or, for a duplicate, the labels that the
+    existing memory took from the request."""
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
 
@@ -244,7 +246,8 @@ class KeysetCursor:
 class ExportedMemory(MemoryFields):
     """A memory in an export.
 
-    The memory that supersedes (replaces) this one is named by its content hash, because ids differ between stores.
+    The export identifies the successor (the memory that replaces this one) by its content hash, because ids differ
+    between stores.
     """
 
     id: UUID

@@ -37,7 +37,7 @@ class MemoryChange:
 
     @property
     def changes_expiry(self) -> bool:
-        """Whether the expiry must be computed again."""
+        """Whether the change requires that the expiry is computed again."""
         return self.no_expiry or self.expires_at is not None or self.pinned is not None
 
 

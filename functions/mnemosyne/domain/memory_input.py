@@ -1,4 +1,4 @@
-"""Validate one record: the fields of a memory, or of the deletion of one. Pure.
+"""Validate one record: the fields of a memory or of a deletion. Pure.
 
 Tools, messages and imported files share these rules.
 """
@@ -59,19 +59,20 @@ class Defaults:
     new_id: Callable[[], UUID]
     """Function that makes the request id of a record that has neither a request id nor a key."""
     namespace: str | None = None
-    """The only namespace that a record may name. None on a client, because the server checks it."""
+    """The only namespace that a record may name. None on a client, where this is not checked, because the server checks
+    it."""
     source: str = ""
     """Source of a record without a source."""
     key: str = ""
     """Key of a record without a key."""
     place: ExternalId | None = None
-    """File and line of the record. They identify an invalid record without source and key."""
+    """File and line of the record, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
-    """Timestamp of a memory without a timestamp. None if the timestamp is required."""
+    """Timestamp of a memory that gives none. None if records must give a timestamp."""
     timezone: str = "UTC"
     """Time zone of local times in a record without `timezone`."""
     deleted_at: datetime | None = None
-    """Timestamp of a deletion without a timestamp."""
+    """Timestamp of a deletion that gives none."""
     published: datetime | None = None
     """Time at which the message was first published."""
 
@@ -105,7 +106,7 @@ def _text_of_number(value: object) -> object:
 
 
 def _tag_list(value: object) -> object:
-    """Convert tags to a list from a JSON array in text or from comma-separated text."""
+    """Convert tags in a text to a list. The text is a JSON array or has commas between the tags."""
     if not isinstance(value, str):
         return value
     listed = _json(value) if value.lstrip().startswith("[") else None
@@ -194,7 +195,7 @@ class MemoryInput(Input):
             return data
         fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            fields["content"] = ""  # keeps the error about its length, which is clearer than "is required"
+            fields["content"] = ""  # the error about its length is clearer than "is required"
         if _lower(fields.get("op")) == "delete":
             return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
         return fields
@@ -238,7 +239,7 @@ class MemoryInput(Input):
     def _expiry(self, defaults: Defaults) -> datetime | None:
         """Return the time at which the memory expires; None if it does not expire.
 
-        A ttl begins when the record was published, or now if that is unknown.
+        A ttl begins at the time of publishing or, if this is unknown, now.
         """
         if self.ttl is None:
             return None if self.expires_at is None else self._in_utc("expires_at", self.expires_at, defaults)
@@ -269,7 +270,7 @@ def read(record: object, defaults: Defaults) -> Reading:
 def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
     """Build the failed request of an invalid record.
 
-    Source and key identify the record; without them, its position.
+    The request is identified by the source and key of the record or, without these, by the record's position.
     """
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source

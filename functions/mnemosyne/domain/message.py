@@ -1,6 +1,6 @@
 """The versioned message from a publisher to `ingest`. Pure.
 
-`docs/ingestion.md` is the contract in words, `message_schema` its JSON Schema.
+`docs/ingestion.md` describes the message, and the module `message_schema` generates its JSON Schema.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ MESSAGE_BYTES = 9_000_000
 """Maximum bytes of a message's data. Pub/Sub's limit is 10,000,000 bytes; the rest is for attributes and the
 envelope."""
 MAX_OUTCOMES = 10_000
-"""Maximum memories of a message. A larger message becomes a dead letter, and its memories have no outcomes."""
+"""Maximum memories of a message. A larger message becomes a dead letter, and its memories get no outcomes."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """Field that the importer adds to an invalid record. Its value is the error, and the record's outcome is `failed`."""
@@ -40,8 +40,8 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 class IngestMessage:
     """A decoded message: its requests, and the reason to dead-letter or retry it.
 
-    A rejected request could not be read. A dead letter is a message that is stored apart because it could not be stored
-    as memories.
+    A rejected request is an invalid request. A dead letter is a message that is stored as it is, because its memories
+    could not be stored.
     """
 
     namespace: str
@@ -50,7 +50,7 @@ class IngestMessage:
     rejected: tuple[FailedRequest, ...] = ()
     """Requests that are invalid, so that a retry would not help."""
     dead_letter_reason: str = ""
-    """Reason to store the message as a dead letter; empty if each part of it has a request that reports its failure."""
+    """Reason to store the message as a dead letter. Empty if each of its parts has a request to report a failure."""
     retry_reason: str = ""
     """Reason to retry the message: its schema version is newer than this server. Empty if there is none."""
     deletions: tuple[Deletion, ...] = ()
@@ -71,7 +71,7 @@ class IngestMessage:
         return {request.request_id: request.content_hash for request in self.requests} | deletions
 
     def waiting(self, error: str) -> list[FailedRequest]:
-        """Return the requests to retry, each with the error of this attempt."""
+        """Return the requests to try again, each with the error of this attempt."""
         if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
@@ -83,8 +83,8 @@ def encode(
 ) -> tuple[bytes, dict[str, str]]:
     """Encode readings as a message, and return its data and attributes.
 
-    A reading is the result of parsing a record: a valid request, or a failed one with the error. Raises InvalidRequest
-    if the message would be larger than the topic accepts.
+    A reading is the result of parsing a record: a valid request, or a failed request with the error. Raises
+    InvalidRequest if the message would be larger than the topic accepts.
     """
     body = {"schema_version": SCHEMA_VERSION, "memories": list(map(_record, readings))}
     data = orjson.dumps(body, option=orjson.OPT_UTC_Z)
@@ -118,8 +118,8 @@ def _record(reading: Reading) -> dict[str, Any]:
 def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
     """Decode a message. An invalid memory does not affect the other memories.
 
-    `allowed_namespace` is the only namespace that the publisher may write to. Never raises: the result has each problem
-    and every request id in the message.
+    `allowed_namespace` is the only namespace that the publisher may write to. This function never raises an error.
+    Instead, the result has each problem and every request id in the message.
     """
     unwrapped = unwrap(message)
     namespace, wrong = unwrapped.destination(allowed_namespace)
@@ -157,7 +157,7 @@ def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Failed
 
 
 def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
-    """Return the memories of a batch, or the body as a single memory, and an error if the body is neither."""
+    """Return the memories in the body of a message, a batch or a single memory; or no memories and an error."""
     body = unwrapped.body
     if unwrapped.problem:
         return [], unwrapped.problem
@@ -202,7 +202,7 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
 
 
 def unstored(reading: Reading, error: str) -> FailedRequest:
-    """Return a failed request for a reading that cannot be stored, now or ever, with the error."""
+    """Return a failed request, with the error, for a request that cannot be stored now or can never be stored."""
     first_words = one_line(reading.content[:FIRST_WORDS]) if isinstance(reading, IngestRequest) else None
     return FailedRequest(
         request_id=reading.request_id,
@@ -215,9 +215,9 @@ def unstored(reading: Reading, error: str) -> FailedRequest:
 
 
 def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
-    """Return the memories of a message, each in two forms: as it is written there, and as a parsed request.
+    """Return the memories of a message, each in two forms: as in the message, and as a parsed request.
 
-    Several of them may have the same request id.
+    Several memories may have the same request id.
     """
     unwrapped = unwrap(message)
     items, _ = _items(unwrapped)
@@ -227,8 +227,9 @@ def read_each(message: Published, namespace: str) -> list[tuple[Any, Reading]]:
 def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int]) -> bytes | None:
     """Return the data of a message without the texts of its forgotten memories.
 
-    `entries` comes from `read_each`, and `forgotten` has the positions of the forgotten memories in it. Only their
-    request ids remain. The other memories keep their ids, names and positions. Returns None if there are no others.
+    `entries` is the result of `read_each`, and `forgotten` has the positions of forgotten memories in `entries`. Of a
+    forgotten memory, only the request id remains. The other memories keep their request ids, sources, keys and
+    positions. Returns None if all memories are forgotten.
     """
     if len(forgotten) == len(entries):
         return None

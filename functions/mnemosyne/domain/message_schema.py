@@ -14,8 +14,8 @@ from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
-# Invisible characters. Joiners and variation selectors are missing, because they are visible next to some characters
-# (see `domain.visible`) and a pattern cannot express that.
+# Invisible characters. The pattern leaves out joiners and variation selectors: they are visible next to some characters
+# (see `domain.visible`), which a pattern cannot express.
 _UNSEEN = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
@@ -85,7 +85,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         {"enum": [0, 1]},
     ],
     "tags": [
-        # Text that begins with a bracket is a JSON array, which a pattern cannot validate.
+        # A text that begins with a bracket is a JSON array. A pattern cannot validate an array, so the rule excludes
+        # such a text.
         {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
     "key": [{"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}],

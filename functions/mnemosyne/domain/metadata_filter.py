@@ -16,7 +16,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """How the value at a path is compared. EQUAL accepts several values and matches each of these."""
+    """Comparison of the value at a path. EQUAL accepts several values and matches any of them."""
 
     EQUAL = "="
     LESS = "<"
@@ -29,9 +29,11 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True)
 class MetadataCondition:
-    """A comparison of the metadata value at `path` with `values`. In an array, one element must match.
+    """A comparison of the metadata value at `path` with `values`.
 
-    Values are unchanged text. Text that is a number also matches that number.
+    If the metadata value is an array, one element must match.
+
+    `values` are texts as the caller gave them. A text that is a number also matches this number.
     """
 
     path: tuple[str, ...]

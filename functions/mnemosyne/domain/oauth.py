@@ -16,17 +16,19 @@ REQUEST_SECONDS = 600
 CODE_SECONDS = 60
 """Lifetime of an authorization code. Clients use it at once; RFC 6749, section 4.1.2, allows ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
-"""Default lifetime of an access token: long, because some clients do not refresh. Revoking the grant ends it sooner."""
+"""Default lifetime of an access token. It is long, because some clients do not refresh tokens. A token ends earlier if
+its grant is revoked."""
 REPEAT_SECONDS = 60
-"""Time in which a used refresh token may be sent again and returns the same new token. It is longer than clients wait
-before they retry, and shorter than the lifetime of any access token."""
+"""Time in which a used refresh token may be sent again and returns the same new token. This time is longer than the
+time after which clients retry, and shorter than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """Lifetime of a refresh token. A grant that is not used for this time expires with its last refresh token."""
 CLIENT_SECONDS = 90 * 24 * 3600
-"""How long a client's document is stored after its last use: longer than a refresh token."""
+"""Time for which a client's metadata document is stored after its last use. It is longer than the lifetime of a refresh
+token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
-"""Maximum pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large one (/24 or
-/48). A new request replaces the oldest."""
+"""Maximum number of pending authorization requests of a small network (an IPv4 address or IPv6 /64), and of a large
+network (/24 or /48). At the maximum, a new request replaces the oldest."""
 REDIRECT_URIS = 10
 CLIENT_ID_LENGTH = 1_000
 """Maximum characters of a client's id. With a subject of 190 four-byte characters, the id fits an index entry of at
@@ -52,7 +54,10 @@ class Client:
 
     @property
     def host(self) -> str:
-        """Host of the client's metadata document; empty for a client that registered itself, which anybody may do."""
+        """Host of the client's metadata document.
+
+        Empty for a client that registered itself, because anybody may register a client with any name.
+        """
         return urlsplit(self.id).netloc if self.id.startswith("https://") else ""
 
 
@@ -79,7 +84,8 @@ class Pending:
     attempts: int
     person: Person | None
     client: Client | None = None
-    """The client as it was at /authorize, with the requested redirect URI only. None for the account page."""
+    """The client as it was at /authorize, with only the requested redirect URI. None if the request comes from the
+    account page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +105,8 @@ class Grant:
     stands: bool = True
     """Whether the grant is neither revoked nor expired."""
     last_used_at: datetime | None = None
-    """Exact to a minute. None before the first use. Only the account page reads it."""
+    """Time of the last use, with an accuracy of a minute. None before the first use. Only the account page uses this
+    field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +162,7 @@ class PeopleRule:
     """An access rule: people who may log in, with their namespace and scopes. The first matching rule applies.
 
     `who` is an e-mail address, `@domain`, `claim:value`, or `*` for everybody with an account at the identity provider.
-    Without a namespace each person has a separate one.
+    If the rule has no namespace, each person has a separate namespace.
     """
 
     who: str
@@ -219,7 +226,9 @@ def _is_who(who: str) -> bool:
 
 
 def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
-    """Return the server's spelling of a resource that a client names; None if the server does not have it.
+    """Return the resource that a client names, in the server's spelling.
+
+    None if the server does not have this resource.
 
     Differences in the case of the host, the default port, a trailing slash and the query are ignored.
     """

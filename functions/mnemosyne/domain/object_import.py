@@ -32,8 +32,8 @@ class StoredObject:
         """Return the object of a notification; None if there is nothing to import.
 
         There is nothing to import if the content of the object is not new, or if the object is the report of an import.
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message is
-        not a notification.
+        Attributes: https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the
+        message is not a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
@@ -54,7 +54,7 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of the object's records without a source of their own. Their key is their line."""
+        """Source of records that give no source. The key of such a record is its line."""
         return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property

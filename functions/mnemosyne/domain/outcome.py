@@ -1,4 +1,4 @@
-"""Outcomes: the final states of ingest requests, and their encoding as CloudEvents. Pure."""
+"""Outcomes of ingest requests and dead-lettered messages, and their encoding as CloudEvents. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,9 @@ NO_REQUEST = UUID(int=0)
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeCursor:
-    """Position in the list of outcomes. Each pass returns the outcomes that are new since the previous pass.
+    """Position of a reader in the list of outcomes.
+
+    Each pass returns the outcomes that are new since the previous pass.
 
     A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on commit order.
     """
@@ -37,7 +39,7 @@ class OutcomeCursor:
     """Start time of the first pass, by the database's clock."""
     transaction: str = "0"
     request_id: UUID = NO_REQUEST
-    """Request id and transaction of the last outcome returned in this pass."""
+    """Request id of the last outcome returned in this pass; `transaction` is the transaction of that outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,4 +121,4 @@ class DeletedRecords:
     busy: frozenset[UUID] = frozenset()
     """Deletions whose request id another delivery has locked."""
     conflicting: tuple[UUID, ...] = ()
-    """Deletions that were not done, because another request has already an outcome under the same request id."""
+    """Deletions that were not carried out, because another request with the same request id already has an outcome."""

@@ -34,7 +34,8 @@ KEY_LIMIT = 300
 _SHOWN = 80
 PROBLEMS = 5
 """Maximum problems that one error lists."""
-# UUID() also accepts underscores and digits of other scripts, which are more likely mistakes.
+# The pattern is stricter than UUID(), which also accepts underscores and digits of other scripts. These are probably
+# mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
@@ -102,7 +103,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # Larger floats have no fraction, so the database would return them as integers.
+        # Larger floats have no fraction, so PostgreSQL would return such a float as an integer.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must hold what JSON has, got {excerpt(value)}")
@@ -212,7 +213,7 @@ def read_json(data: bytes, *, of: str) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        # Unlike orjson, this accepts lone surrogates, invalid UTF-8, NaN and a byte order mark.
+        # Use json, because orjson rejects lone surrogates, invalid UTF-8, NaN and a byte order mark.
         return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
     except RecursionError as exc:
         raise InvalidRequest(f"{of} must be JSON that is nested less deeply") from exc

@@ -14,7 +14,7 @@ _MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MU
 
 
 def is_given(title: str, beginning: str) -> bool:
-    """Return whether the publisher chose the title; False if it was taken from the content."""
+    """Whether the publisher chose the title. False if the title was taken from the content."""
     return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 CLIENT = "client"
 IMPORT_NAME = "import_name"
 IMPORT_LINES = "import_lines"
-"""Names of a message's attributes. The value of IMPORT_LINES has the first record's line, then the distance from each
-line to the next."""
+"""Name of the message attribute with the lines of the records: the line of the first record, then the distance from
+each line to the next."""
 NAME_CHARACTERS = 200
 ATTRIBUTE_BYTES = 1_024
 """https://cloud.google.com/pubsub/quotas#resource_limits"""

@@ -44,7 +44,8 @@ def _attribute_problem(name: str, value: str) -> str:
 
 NAMESPACE_CHARACTERS = 300
 PUBSUB_ATTRIBUTES = ("CloudPubSubDeadLetter", "goog")
-"""Prefixes of attributes that Pub/Sub adds: when it forwards to a dead-letter topic, and if a topic has a schema."""
+"""Prefixes of attributes that Pub/Sub adds to messages that it forwards to a dead-letter topic, and to messages of
+topics with a schema."""
 LETTER_ID = "dead_letter_id"
 """Attribute of a redriven message: the id of its dead letter."""
 _SOURCE_PUBLISH_TIME = "CloudPubSubDeadLetterSourceTopicPublishTime"
@@ -64,9 +65,9 @@ class Published:
 
     @property
     def first_published(self) -> str:
-        """Time at which the message was first published, in RFC 3339 to the millisecond.
+        """Time at which the message was first published, in RFC 3339 with milliseconds.
 
-        Forwarding to a dead-letter topic does not change it.
+        This time stays the same when Pub/Sub forwards the message to a dead-letter topic.
         """
         attributes = self.attributes
         time = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
@@ -97,7 +98,7 @@ class Published:
 
     @property
     def letter_id(self) -> UUID | None:
-        """Id of the dead letter from which the message was published again (redriven); None if it was not."""
+        """Id of the dead letter from which the message was published again (redriven). None for other messages."""
         try:
             return UUID(self.attributes.get(LETTER_ID, ""))
         except ValueError:
@@ -124,7 +125,7 @@ class Unwrapped:
     problem: str
     """Error if the body could not be parsed; else empty."""
     namespaces: tuple[object, ...]
-    """All namespaces that the message names; that of the attribute is first."""
+    """All namespaces that the message names. The namespace in the attribute is first."""
     version: object
     source: str
     key: str
@@ -171,7 +172,7 @@ def unwrap(message: Published) -> Unwrapped:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    batch = body if "memories" in body else {}  # a single memory's source and key are its own
+    batch = body if "memories" in body else {}  # the source and key of a single memory are not defaults for a batch
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     return Unwrapped(

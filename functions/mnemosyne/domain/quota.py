@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 EVERYBODY = ""
-"""Key of the default limits, which apply to namespaces without limits of their own."""
+"""Namespace of the default limits, which apply to all namespaces without their own limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
     """Usage and limits of a namespace. A limit of None means no limit.
 
-    Bytes count contents, titles, tags and metadata in UTF-8. Texts are those embedded since midnight UTC.
+    The bytes are the size of contents, titles, tags and metadata in UTF-8. The texts are the texts that were embedded
+    since midnight UTC.
     """
 
     memories: int = 0

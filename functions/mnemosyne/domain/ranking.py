@@ -40,7 +40,7 @@ def relevant(
     preferred: Collection[TimeWindow] = (),
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[Ranked]:
-    """Score candidates that have both a vector score and a lexical score; at most 1, the best first."""
+    """Score the candidates of a hybrid search, best first. Scores are at most 1."""
     rows = candidates.rows
     windows = [(_microseconds(window.after), _microseconds(window.before)) for window in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
@@ -87,7 +87,7 @@ def context_weight(share: float, weights: Weights = DEFAULT_WEIGHTS) -> float:
 def fuse(
     rows: Sequence[Candidate], listed: int, lexical_weight: float, weights: Weights = DEFAULT_WEIGHTS
 ) -> list[float]:
-    """Combine both scores of each row, scaled by the least and the largest score of the listed rows.
+    """Combine the vector score and the lexical score of each row, after scaling both by the scores of the listed rows.
 
     Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
     """
@@ -101,7 +101,7 @@ def fuse(
 
 
 def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the lexical score. For a memory of several passages, the best passage has a share of it: `best_passage`.
+    """Return the lexical score: the weighted mean of the whole text's score and the best passage's score.
 
     Callan 1994, "Passage-Level Evidence in Document Retrieval", https://doi.org/10.1007/978-1-4471-2099-5_31.
     """
@@ -113,9 +113,9 @@ def by_words(row: Candidate, weights: Weights = DEFAULT_WEIGHTS) -> float:
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
     """Scale scores so that the least listed score becomes 0 and the largest listed score becomes 1.
 
-    The first `listed` scores are the listed ones. A score below the least of them becomes 0 too. If all listed scores
-    are equal, each score becomes 1 or 0. With `flat`, a score above `flat` becomes 1, and any other score 0. Without
-    `flat`, a score below the listed scores becomes 0, and any other score 1.
+    The first `listed` scores are the listed scores. A score below the least of these becomes 0. If all listed scores
+    are equal, a score becomes 1 if it is above `flat` or, with `flat` = None, if it is not below the listed scores. All
+    other scores become 0.
     """
     if not listed:
         return [0.0] * len(scores)
@@ -153,10 +153,10 @@ def add_context(
 
 
 def context_share(length: int, adjacent: Sequence[int], weights: Weights = DEFAULT_WEIGHTS) -> float:
-    """Return the share of its context that a content of this length gets; `adjacent` are its neighbours' lengths.
+    """Return the share of its context that a content of this length gets. `adjacent` has the lengths of its neighbours.
 
-    A long answer between short requests gets little, because its own words name its topic. A long text among long
-    texts, such as a paragraph of a report, gets more.
+    A long answer between short requests gets a small share, because its own words name its topic. A long text among
+    long texts, such as a paragraph of a report, gets a larger share.
     """
     if length <= weights.long_content:
         return 1.0
@@ -175,8 +175,8 @@ def _joining(candidates: Candidates, own: Sequence[float], around: Mapping[int, 
 def plain(candidates: Candidates) -> list[Ranked]:
     """Score the candidates of a search that is not hybrid.
 
-    The relevance is the cosine, or the share of the largest score by words; 1 for a substring, 0 for the newest
-    memories.
+    The relevance depends on the search: by words, it is the score relative to the largest score; by vector, the cosine.
+    It is 1 if a memory contains the query as a substring, and 0 in a list of the newest memories.
     """
     rows = candidates.rows[: candidates.listed]
     largest = max((by_words(row) for row in rows), default=0.0) or 1.0
@@ -192,7 +192,7 @@ def plain(candidates: Candidates) -> list[Ranked]:
 
 
 def pool(ranked: Sequence[Ranked]) -> list[str]:
-    """Return the ids of the candidates for `diversify`; none if there are fewer than two or none has a session."""
+    """Return the ids of the candidates for `diversify`; empty if fewer than two, or if none has a session."""
     if len(ranked) < 2 or all(entry.candidate.session is None for entry in ranked):
         return []
     return [entry.candidate.id for entry in ranked[:POOL]]
@@ -204,8 +204,8 @@ def diversify(
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
     `cosines` is the matrix of cosines in the pool, with None for a memory deleted meanwhile. Candidates outside the
-    pool get the full penalty. A memory without a session gets none: similar abstracts are wanted, similar chat turns
-    are not.
+    pool get the full penalty. A memory without a session gets no penalty, because users want similar abstracts, but not
+    similar chat turns.
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
@@ -224,9 +224,9 @@ def diversify(
 
 
 def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
-    """Sort by score, best first, and keep only the best one of near-duplicates.
+    """Sort by score, best first, and keep only the best memory of each group of near-duplicates.
 
-    Candidates of equal score are ordered by cosine, then the newest first.
+    Candidates with equal scores are ordered by cosine, and then by time, newest first.
     """
     for entry in ranked:
         entry.score = (1 - quality_weight) * entry.relevance + quality_weight * entry.candidate.quality

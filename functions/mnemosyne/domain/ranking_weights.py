@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Weights:
     """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
 
-    Scores before normalisation are in [0, 1]. So the weight of a part that is added is also the largest number of
-    points that the part adds.
+    Scores before normalisation are in [0, 1]. Therefore the weight of an added part is also the most that the part can
+    add.
     """
 
     second_previous: float = 0.25
@@ -23,11 +23,11 @@ class Weights:
     """Fraction of the best score in the session that is added to a memory's score, because a session usually has one
     topic."""
     long_content: float = 440
-    """Bytes up to which a content gets its whole context, about 40 words without function words. A longer content is
-    informative on its own, so it gets only a share of its context: `context_share`."""
+    """Maximum number of bytes of a content that gets its whole context. This is about 40 words without function words.
+    A longer content is informative without context, so it gets only a share of its context (see `context_share`)."""
     mean_context: float = 0.25
-    """Fraction of the candidates' mean context that a long memory gets in place of the rest of its context. With 0,
-    long abstracts would rank too low."""
+    """Fraction of the mean context of all candidates that a long memory gets in place of the part of its own context
+    that it loses. With 0, long abstracts would rank too low."""
     lexical_by_share: float = 2.5
     """Relative change of the lexical weight per point of `best_share`. If no memory contains most of the query's words,
     the words are weak evidence."""
@@ -48,7 +48,7 @@ class Weights:
     speaker: float = 0.2
     """Bonus for a memory that begins with a name from the query and a colon."""
     redundancy: float = 1 / 9
-    """Penalty per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
+    """Penalty for a candidate, per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
 
     @property
     def by_offset(self) -> Mapping[int, float]:

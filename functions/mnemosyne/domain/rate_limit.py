@@ -1,8 +1,8 @@
 """Cost of requests in units, and the token bucket that limits units per minute. Pure.
 
 One unit is the cost of a minimal request. The costs reflect database time, CPU time, memory and money. For example, 600
-units per minute suffice for either 600 minimal requests, 9 MiB of request bodies, 1,400 short memories, 200 hybrid
-searches or 100 exact searches.
+units per minute are enough for 600 minimal requests, or 9 MiB of request bodies, or 1,400 short memories, or 200 hybrid
+searches, or 100 exact searches.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ TYPING: Final = 1.0
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories of a namespace."""
 FORGETTING: Final = 20.0
-"""Cost of a dry run or a step of a forgetting (a deletion of selected memories), which reads or deletes up to all
+"""Cost of a dry run or of a step of a forgetting (a deletion of selected memories). Each may read or delete all
 memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
 """Request bytes per unit."""
@@ -58,7 +58,7 @@ def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> f
     `otherwise` is the mode of a search that names none.
     """
     mode = arguments.get("mode", otherwise)
-    earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has the labels of an earlier time
+    earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has earlier labels, so all are read
     if not arguments.get("query"):
         return earlier
     cost = earlier + SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0)
@@ -66,7 +66,10 @@ def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> f
 
 
 def cost_of_changes(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of changing the memories in `ids`: each is indexed again, as if it were stored."""
+    """Return the additional cost of changing the memories in `ids`.
+
+    A changed memory costs as much as a stored memory, because it is indexed again.
+    """
     ids = arguments.get("ids")
     return MEMORY * len(ids) if isinstance(ids, list) else 0.0
 
@@ -95,9 +98,8 @@ class TokenBucket:
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        `paid` is the part of the request's cost that was taken earlier. A request whose total cost exceeds the capacity
-        needs a full bucket, and the remaining cost becomes a negative balance. If the caller retries too early, the
-        retry pays the full cost again.
+        `paid` is the part of the request's cost that was taken earlier; a retry pays it again. If the total cost of a
+        request exceeds the capacity, the request needs a full bucket, and the balance becomes negative.
         """
         tokens, full = self._refilled(now), float(self.per_minute)
         if tokens >= min(cost, max(0.0, full - paid)):

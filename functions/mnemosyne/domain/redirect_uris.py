@@ -6,8 +6,9 @@ from urllib.parse import SplitResult, urlsplit
 URI_LENGTH = 2_000
 """Maximum characters of a URI."""
 
-# Private-use URI schemes: reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) except those of
-# operating systems. Some MCP clients use other schemes.
+# Private-use URI schemes are reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1). Names of
+# operating systems are excluded. The schemes in _CLIENT_SCHEMES are not reverse domain names, but some MCP clients use
+# them.
 _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )
@@ -18,7 +19,7 @@ _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 
 def redirect_problem(uri: object) -> str:
-    """Return why a redirect URI is not allowed; empty if it is."""
+    """Return the reason why a redirect URI is not allowed; empty if it is allowed."""
     if not isinstance(uri, str) or len(uri) > URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return f"must be a URI of at most {URI_LENGTH} characters of ASCII"
     parts = split_uri(uri)
@@ -43,7 +44,10 @@ def redirect_host(uri: str) -> str:
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether the URI leads to a program on the device, which another one can impersonate (RFC 8252, section 8.6)."""
+    """Whether the URI leads to a program on the device.
+
+    Another program can impersonate this program (RFC 8252, section 8.6).
+    """
     return urlsplit(uri).scheme != "https"
 
 

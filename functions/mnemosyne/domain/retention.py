@@ -16,7 +16,7 @@ class Lifetimes:
     """
 
     default: timedelta | None = None
-    """Lifetime of memories that are not pinned and have no expiry of their own."""
+    """Lifetime of memories that are not pinned and whose publisher gave no expiry."""
     maximum: timedelta | None = None
     """Longest lifetime of all memories, pinned or not."""
 
@@ -26,7 +26,8 @@ class NamespaceRetention:
     """The lifetimes of a namespace, and how many of its memories expire."""
 
     namespace: str
-    """Name of the namespace; empty for the lifetimes that apply to all namespaces without lifetimes of their own."""
+    """Name of the namespace. Empty for the default lifetimes, which apply to all namespaces without their own
+    lifetimes."""
     lifetimes: Lifetimes
     expiring: int
     """Number of the namespace's memories that will expire."""
@@ -34,7 +35,7 @@ class NamespaceRetention:
 
 @dataclass(frozen=True)
 class RetentionCursor:
-    """Where a change of lifetimes continues: a namespace, and the last memory that was processed."""
+    """Position at which a change of lifetimes continues: a namespace, and the last memory that was processed."""
 
     namespace: str
     memory_id: UUID | None = None
@@ -56,7 +57,7 @@ class RetentionCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedRetention:
-    """The number of memories whose expiry has changed, and where to continue; None at the end."""
+    """The number of memories whose expiry has changed, and the position at which to continue; None at the end."""
 
     changed: int
     after: RetentionCursor | None = None

@@ -1,8 +1,9 @@
 """Encrypt the requests and answers between an operator's command and the `migrate` function. Pure.
 
-A workflow of Google's Workflows carries both, and Google keeps what it carries for 90 days. Each side makes a key pair
-per process. Neither the workflow nor its logs can derive the key that the two sides share: X25519
-(https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and AES-256-GCM.
+They pass through a workflow of Google Workflows, and Google keeps the inputs and results of a workflow for 90 days.
+Therefore each process makes a key pair, and the two processes derive a shared key, which neither the workflow nor its
+logs can derive. The encryption uses X25519 (https://www.rfc-editor.org/rfc/rfc7748), HKDF with SHA-256, and
+AES-256-GCM.
 """
 
 import os
@@ -18,7 +19,8 @@ from mnemosyne.errors import InvalidRequest
 
 NONCE_BYTES = 12
 REQUEST, ANSWER = b"request", b"answer"
-"""Whether a text is a request or an answer, so that nobody can send an answer back as a request."""
+"""Kind of an encrypted text. The kind is part of the encryption, so that nobody can send an answer back as a
+request."""
 
 
 class KeyPair:
@@ -29,7 +31,10 @@ class KeyPair:
         self.public = b64encode(self._private.public_key().public_bytes_raw()).decode()
 
     def channel(self, other: str) -> "Channel":
-        """Return the encryption for the owner of another public key. Raises InvalidRequest if it is no key."""
+        """Return the encrypted channel to the owner of the public key `other`.
+
+        Raises InvalidRequest if `other` is not a key.
+        """
         try:
             shared = self._private.exchange(X25519PublicKey.from_public_bytes(b64decode(other, validate=True)))
         except ValueError as exc:
@@ -45,12 +50,12 @@ class Channel:
         self._cipher = AESGCM(key)
 
     def seal(self, data: bytes, kind: bytes) -> str:
-        """Return the encrypted data as base64."""
+        """Encrypt data, and return the result as base64."""
         nonce = os.urandom(NONCE_BYTES)
         return b64encode(nonce + self._cipher.encrypt(nonce, data, kind)).decode()
 
     def open(self, sealed: str, kind: bytes) -> bytes:
-        """Return the data. Raises InvalidRequest if it was not encrypted with this key, or as another kind."""
+        """Decrypt data. Raises InvalidRequest if the data were encrypted with another key or as another kind."""
         try:
             data = b64decode(sealed, validate=True)
             return self._cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], kind)

@@ -47,8 +47,8 @@ class Filters:
     """Conditions on metadata. All must hold."""
     include_superseded: bool = False
     as_of: datetime | None = None
-    """Search the memories as they were at this time: those then stored, with the titles, tags, metadata and versions of
-    then."""
+    """Time of an earlier state. The search finds the memories that were stored at this time, with the titles, tags,
+    metadata and successors that they had."""
 
     @property
     def narrow(self) -> bool:
@@ -69,11 +69,11 @@ class SearchQuery:
     limit: int = 10
     quality_weight: float = 0.0
     preferred: tuple[TimeWindow, ...] = ()
-    """Times named in the query. Memories from these times get a bonus; other memories are not excluded."""
+    """Times that the query names. Memories from these times get a bonus. Other memories are not excluded."""
     characters: int | None = None
     """Maximum characters of all contents and metadata in the results. None means no limit."""
     min_confidence: Confidence | None = None
-    """Lowest confidence of a hit: hits that are less close to the query are left out."""
+    """Minimum confidence of a hit. Hits with a lower confidence are left out."""
     explain: bool = False
     """Whether each hit has its scores (`Why`)."""
     typing: bool = False
@@ -95,10 +95,10 @@ def last_word(query: str) -> str:
 class Why:
     """Parts of a hit's relevance, before normalisation to [0, 1]. None means not computed.
 
-    `vector_score` is the cosine similarity to the query, and `lexical_score` the BM25 score of the
-    memory and its best passage. `neighbours`, `time` and `speaker` are bonuses: for neighbours in the session, and for
-    a time or speaker named in the query. `redundancy` is the cosine similarity to a better hit; one ninth of it is
-    subtracted.
+    `vector_score` is the cosine similarity to the query. `lexical_score` is the BM25 score of the memory and its best
+    passage. `neighbours` is a bonus for neighbours in the session, and `time` and `speaker` are bonuses for a time and
+    a speaker that the query names. `redundancy` is the cosine similarity to a better hit; one ninth of it is subtracted
+    from the relevance.
     """
 
     matched_words: tuple[str, ...]
@@ -114,8 +114,8 @@ class Why:
 class Hit(MemoryFields):
     """A search result. `relevance` is None without a query.
 
-    `truncated` tells whether content was cut or metadata omitted to fit the requested size. If so, `snippet` is the
-    part of the content with the query's words.
+    `truncated` is true if content was cut or metadata were omitted to fit the requested size. In this case `snippet`
+    may have a part of the omitted content with words of the query.
     """
 
     id: UUID

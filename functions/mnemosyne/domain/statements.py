@@ -64,7 +64,8 @@ class Statement:
 
     words: tuple[Word, ...]
     others: frozenset[str]
-    """The statement's function words, negations, and markers (words that indicate a change, such as "now")."""
+    """The words of the statement that are not content words: function words, negations, and markers (words that
+    indicate a change, such as "now")."""
     old: tuple[tuple[str, ...], ...]
     """Keys of values that are no longer true: the words after an expression such as "no longer" or "from"."""
 
@@ -123,7 +124,7 @@ class Statement:
 def statements(text: str, is_wanted: Callable[[str], bool] = bool) -> list[Statement]:
     """Return the statements of a text: its sentences and their clauses, without questions.
 
-    `is_wanted` is a quick test whether to parse a sentence.
+    `is_wanted` is a quick test of a sentence. Sentences that fail the test are not parsed.
     """
     text = unicodedata.normalize("NFKC", text)
     speaker = match[1] if (match := _SPEAKER.match(text)) else None

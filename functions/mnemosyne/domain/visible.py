@@ -1,8 +1,8 @@
 """Find invisible characters in texts that are displayed on one line. Pure.
 
-Letters, marks, numbers, punctuation, symbols and spaces are visible, unless Unicode calls them default-ignorable. All
-other characters are invisible. Joiners, variation selectors and tags count as visible next to characters whose
-appearance they change.
+Letters, marks, numbers, punctuation, symbols and spaces are visible, unless they have Unicode's property
+Default_Ignorable_Code_Point. All other characters are invisible, with one exception: joiners, variation selectors and
+tags count as visible next to characters whose appearance they change.
 """
 
 import re
@@ -42,7 +42,7 @@ _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_seen(text: str, at: int) -> bool:
-    """Return whether the character at this index is visible or changes the appearance of the characters next to it."""
+    """Whether the character at this index is visible or changes the appearance of the characters next to it."""
     character = text[at]
     if not _NOT_PLAIN.match(character):
         category = unicodedata.category(character)
@@ -99,7 +99,7 @@ def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
 
 
 def _joins(text: str, at: int, after: str) -> bool:
-    """Return whether the joiner is between emoji, next to a virama, or after a connected letter."""
+    """Whether a joiner is between emoji, next to a virama, or after a connected letter."""
     before = text[at - 1 : at] if at else ""
     if _ccc(before) == _VIRAMA or (before.isalpha() and _ccc(after) == _VIRAMA):
         return True

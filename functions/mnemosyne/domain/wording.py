@@ -7,13 +7,13 @@ from typing import Final
 from uuid import UUID
 
 SHORT: Final = 4
-"""Minimum words of contents that are compared across sessions. Shorter contents are compared within a session only:
-"Yes, I did." has another meaning in another session."""
+"""Minimum number of words of contents that are compared across sessions. Shorter contents are compared only within
+their session, because a text such as "Yes, I did." has another meaning in another session."""
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FULL_STOPS = frozenset(".。．｡।۔։።។။")
-"""Full stops of several scripts, which are ignored at the end. Other final punctuation is compared, because it changes
-the meaning: 5! is not 5."""
+"""Full stops of several scripts, which are ignored at the end of a content. Other final punctuation is compared,
+because it changes the meaning: "5!" is not "5"."""
 _BEFORE_A_FULL_STOP = frozenset(")]}\"'’”»%")
 
 
@@ -28,7 +28,7 @@ def wording(content: str) -> str:
 
 
 def _ends_a_sentence(text: str) -> bool:
-    """Return whether the text ends with a full stop after a word. In "cd ." or "s/." the dot belongs to the sign."""
+    """Whether the text ends with a full stop after a word. In "cd ." and "s/." the dot does not end a sentence."""
     if len(text) < len("a.") or text[-1] not in _FULL_STOPS:
         return False
     before = text[-2]
@@ -36,7 +36,10 @@ def _ends_a_sentence(text: str) -> bool:
 
 
 def _joined(line: str) -> str:
-    """Collapse white space in a line, and prefix a space, or a line break and the indentation."""
+    """Collapse white space in a line.
+
+    Put a space before the line or, if the line is indented, a line break and the indentation.
+    """
     bare = line.lstrip()
     indentation = line[: len(line) - len(bare)]
     return (f"\n{indentation}" if indentation else " ") + _SPACES.sub(" ", bare)

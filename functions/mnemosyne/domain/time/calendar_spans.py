@@ -6,7 +6,8 @@ from typing import Literal
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
-# Parts of the day, in hours after midnight. Conventions differ; these parts leave no hour of the day uncovered.
+# Parts of the day, in hours after midnight. Conventions differ. With these hours, every hour of the day belongs to a
+# part.
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (21, 29)}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """First month of each meteorological season in the northern hemisphere."""
@@ -86,7 +87,7 @@ class Calendar:
     def clock_unit(self, unit: Unit, moment: datetime) -> Span:
         """Return the local minute or hour that contains an instant.
 
-        When clocks are set back, the repeated hour is distinct from the first.
+        When clocks are set back, an hour occurs twice. The result is the occurrence that contains the instant.
         """
         local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
         floored = local.replace(minute=0) if unit == "hour" else local
@@ -94,7 +95,10 @@ class Calendar:
         return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
 
     def back(self, unit: Unit, count: int) -> datetime:
-        """Return the local wall time `count` units ago. A day that does not exist in a month becomes its last day."""
+        """Return the local wall time `count` units ago.
+
+        If the month has no such day, the result is the last day of the month.
+        """
         if unit in ("minute", "hour"):
             step = timedelta(minutes=count) if unit == "minute" else timedelta(hours=count)
             return (self.now - step).astimezone(self.zone).replace(tzinfo=None)

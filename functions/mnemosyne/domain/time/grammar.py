@@ -1,6 +1,6 @@
 """Parse time expressions by rules. A rule must match the whole text of an expression. Pure.
 
-There are no rules for ambiguous expressions: an error is better than a wrong time.
+Ambiguous expressions have no rules, because an error is better than a wrong time.
 """
 
 import re
@@ -50,7 +50,7 @@ class TooManyReadingsError(ValueError):
 
 @dataclass
 class Readings:
-    """The number of texts that may still be matched against all rules. Each takes about 0.05 ms."""
+    """The number of texts that may still be matched against all rules. A text takes about 0.05 ms."""
 
     left: int
 
@@ -62,7 +62,8 @@ class Readings:
 
 
 class Grammar:
-    """Parses expressions relative to a moment. "March" is the latest that began by `horizon`, by default today."""
+    """Parses expressions relative to a moment. "March" means the latest March that began by the day `horizon`, by
+    default today."""
 
     def __init__(
         self, rules: Sequence[Rules], calendar: Calendar, readings: Readings, horizon: date | None = None
@@ -77,8 +78,8 @@ class Grammar:
     def span(self, text: str) -> Span | None:
         """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
 
-        Rules call this for parts of the text. Results are cached, because otherwise the time would double with each
-        word.
+        Rules call this function for parts of the text. Results are cached. Without the cache, the time would double
+        with each word.
         """
         if text not in self._spans:
             self._spans[text] = self._span(text)
@@ -93,7 +94,7 @@ class Grammar:
         return self.span(plain) if (plain := plain_form(text)) != text else None
 
     def day(self, text: str) -> date | None:
-        """Return the day that the text means; None if it means a longer or shorter span, or nothing."""
+        """Return the day that the text means. None if the text means a longer or shorter span, or is not a time."""
         span = self.span(text)
         return span.day if span else None
 
@@ -105,7 +106,7 @@ class Grammar:
     def years(self) -> Iterator[int]:
         """Yield the years in which a date without a year may be: the horizon's year and the eight before it.
 
-        29 February can be eight years apart.
+        Eight years are necessary, because 29 February can be eight years apart.
         """
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 

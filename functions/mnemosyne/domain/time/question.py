@@ -10,8 +10,9 @@ from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, W
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
 
-# Words that are a time expression on their own, and words that may begin a longer expression. Months, seasons and
-# weekdays do not count on their own, because "may", "march", "fall" and "sun" usually mean something else.
+# `_ALONE` has words that are a complete time expression, and `_CUES` has words that may begin a longer expression.
+# Months, seasons and weekdays are only in `_CUES`, because "may", "march", "fall" and "sun" alone usually mean
+# something else.
 _ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
 _CUES = {
     *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
@@ -30,7 +31,8 @@ _OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)
 _OF_ONE_TIME = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
-# In a question, "at five" and "at the end of the month" may refer to any day or month.
+# Expressions without a certain day or month: in a question, "at five" and "at the end of the month" may refer to any
+# day or month.
 _OF_ANY = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
@@ -39,12 +41,15 @@ _CLOCK_ALONE = re.compile(
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_READINGS = 200
-"""Maximum texts of a question that are matched against the rules. If more are needed, the question counts as naming no
-time. 1,356 real questions took at most 100."""
+"""Maximum number of texts of a question that are matched against the rules. A question that needs more is treated as a
+question without a time. 1,356 real questions needed at most 100."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
-    """Return the longest time expression in a question, and the rest of the question; None if there is none."""
+    """Return the longest time expression in a question, and the rest of the question.
+
+    None if the question names no time.
+    """
     match = _find(question, now, timezone, Readings(QUESTION_READINGS))
     return (match.expression, match.rest) if match else None
 
@@ -112,12 +117,12 @@ def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: R
 
 
 def _may_be_meant(expression: str) -> bool:
-    """Whether words that can be parsed as a time are probably meant as one."""
+    """Whether words that can be parsed as a time probably mean a time."""
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
     if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
-        return False  # may be half of a book
+        return False  # for example "the first half of a book"
     if _OF_ANY.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()

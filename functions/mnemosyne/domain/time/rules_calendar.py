@@ -130,7 +130,7 @@ def _is_leap(year: int) -> bool:
 def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
     first, second = int(match["one"]), int(match["two"])
     if (first <= 12 and second <= 12 and first != second) or max(first, second) > 31:
-        return None  # the day or the month first: two readings
+        return None  # ambiguous: the first number may be the day or the month
     return (
         grammar.span(f"{max(first, second)} {_MONTH_NAMES[min(first, second)]}")
         if min(first, second) in _MONTH_NAMES
@@ -142,7 +142,7 @@ def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
 def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
     first, second, year = int(match["one"]), int(match["two"]), int(match["year"])
     if first <= 12 and second <= 12 and first != second:
-        return None  # the day or the month first: two readings
+        return None  # ambiguous: the first number may be the day or the month
     return grammar.calendar.day(
         date(year, min(first, second), max(first, second)) if first <= 12 else date(year, second, first)
     )

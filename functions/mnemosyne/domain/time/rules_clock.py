@@ -18,7 +18,7 @@ _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})
 def _clock(grammar: Grammar, match: Match) -> Span | None:
     """Return the span of an hour or a minute.
 
-    Without am or pm, use the part of the day if one is named, else the 24-hour clock.
+    If the text has no am or pm, use the part of the day that it names or, without one, the 24-hour clock.
     """
     day, part = _day_and_half(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or part).replace(".", "")
@@ -45,7 +45,7 @@ def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
 def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     """Return the span between two times of a day.
 
-    If only the end has am or pm, the start is the last such time before the end.
+    If only the end has am or pm, the start is the last possible time before the end: "11-1pm" begins at 11 a.m.
     """
     day, half = _day_and_half(grammar, match["text"])
     first, last = (_hour(match[end], half) for end in ("first", "last"))

@@ -118,7 +118,10 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
 def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
-    """Return the date if it falls on the weekday, else None. Without a year, return the latest date that does."""
+    """Return the date if it falls on the weekday, otherwise None.
+
+    Without a year, return the latest such date on this weekday.
+    """
     weekday, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
     day = grammar.day(text)
     if day is not None and day.weekday() == weekday:

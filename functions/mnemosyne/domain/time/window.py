@@ -57,7 +57,7 @@ def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> T
 
 
 def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
-    """Return the past time in an argument, or None if it is omitted.
+    """Parse a past time in an argument. The result is None if the argument is omitted.
 
     The text is RFC 3339, or `YYYY-MM-DD` for the end of that day in `timezone`. Raises InvalidRequest, with the
     argument's name, for another format or a time after `now`.
@@ -66,7 +66,7 @@ def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -
     if text is None:
         return None
     end = _bound(name, text, local, end=True)
-    # _bound returns the first moment after the period.
+    # With end=True, _bound returns the first moment after the period.
     if end is None or (at := end - timedelta(microseconds=1)) > now:
         raise InvalidRequest(
             f"{name} must be a time in the past, got {text[:60]!r}: a date means the end of that day. Give a time of "
@@ -115,11 +115,12 @@ _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
 def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: Readings | None = None) -> TimeWindow:
-    """Return the window that a time expression in English means at `now` (aware) in `timezone`.
+    """Return the time window that an English time expression means at `now` (a time with an offset) in `timezone`.
 
-    Weeks start on Monday. Months, weekdays and holidays without a year mean the latest that have begun. Raises
-    InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
-    `readings` limits the attempts; by default, each call has its own limit.
+    Weeks start on Monday. A month, weekday or holiday without a year means the latest one that has begun. `readings`
+    limits the number of attempts; by default, each call has its own limit.
+
+    Raises InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
     """
     calendar = Calendar(now, zone(timezone))
     text = " ".join(expression.replace("’", "'").casefold().split())
@@ -159,7 +160,10 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
 
 
 def _edge(text: str, grammar: Grammar) -> Span | None:
-    """Return a span of no length at the beginning or end of a span."""
+    """Return a point in time: the beginning or end of a span, such as "the end of May".
+
+    None if the text is not such a point.
+    """
     match = _EDGE.fullmatch(text)
     if match is None or not (span := grammar.span(match["text"])):
         return None
@@ -168,7 +172,10 @@ def _edge(text: str, grammar: Grammar) -> Span | None:
 
 
 def _range(text: str, grammar: Grammar) -> Span | None:
-    """Return the span between two expressions. Without a year, the first is the latest before the end of the second."""
+    """Return the span between two expressions.
+
+    If the first has no year, it means the latest time before the end of the second.
+    """
     for separator in SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
         last = (_edge(start, grammar) or grammar.span(start)) and (_edge(end, grammar) or grammar.span(end))
