@@ -1,1 +1,1 @@
-"""PostgreSQL with pgvector: connections, migrations, and the ports that store data in it."""
+"""PostgreSQL with pgvector: connections, migrations, and the adapters of the ports that store data."""

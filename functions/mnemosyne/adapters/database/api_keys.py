@@ -1,6 +1,6 @@
 """API keys in PostgreSQL.
 
-A service can only look up a key by its id. The owner of the schema creates, blocks and revokes keys.
+The services can only look up keys by id. Only the owner of the schema can create, block and revoke keys.
 """
 
 from collections.abc import Sequence
@@ -80,15 +80,15 @@ class PostgresApiKeyStore(OwnerStore):
         return _key(rows[0])
 
     def block(self, key_id: str) -> bool:
-        """Block a key until it is unblocked; return whether it exists."""
+        """Block a key until it is unblocked, and return whether the key exists."""
         return bool(self._run(_BLOCK, id=key_id))
 
     def unblock(self, who: str) -> bool:
-        """Undo a lock-out; return whether there was one."""
+        """Unblock a key, and return whether it was blocked."""
         return bool(self._run(_UNBLOCK, id=who))
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
+        """Return the id (`who`) of each blocked key and the time of the block (`blocked_at`), the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_BLOCKED)]
 
 

@@ -1,6 +1,7 @@
-"""Read and restore the data of a namespace that a complete export has in addition to memories.
+"""Read and restore the data of a complete export that an ordinary export does not have.
 
-These are ratings, supersession, requests and records. Restoring them needs the rights of the schema's owner.
+These data are ratings, superseded memories, requests and records. Only the owner of the schema has the rights to
+restore them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.embedder import Embedder
 
-# The times are JSON text with microseconds. An export of restored rows therefore has the same text as the first export.
+# The times are JSON texts with microseconds, so that an export of restored rows has the same text as the first export.
 _EXTRAS: Final = """
 SELECT m.id, jsonb_strip_nulls(jsonb_build_object(
     'last_seen_at', m.last_seen_at,
@@ -118,13 +119,13 @@ class PostgresArchive:
         return {row["id"]: row["extras"] for row in rows}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the ingest requests that have an outcome (a final state), by id, after the given id."""
+        """Return ingest requests that have an outcome, in the order of their ids, beginning after the id `after`."""
         with self._transaction() as connection:
             rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
-        """Return the records, by id, after the given id."""
+        """Return records in the order of their ids, beginning after the id `after`."""
         with self._transaction() as connection:
             rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
         return [row["values"] for row in rows]
@@ -196,9 +197,9 @@ def _as_published(memory: ArchivedMemory) -> IngestRequest:
 def _without_forgotten_texts(
     connection: Connection, namespace: str, requests: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the requests, and clear the texts of each request that a forgetting covers.
+    """Return the requests to restore, without the texts of requests that a forgetting covers.
 
-    Such a request is about a memory that was forgotten after the export.
+    The memory of such a request was forgotten after the export.
     """
     records = [
         {

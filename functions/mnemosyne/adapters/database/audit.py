@@ -1,4 +1,5 @@
-"""The audit trail in PostgreSQL: events of the schema's owner, and events in the transaction of their change."""
+"""The audit trail in PostgreSQL: read events as the schema's owner, and record an event in the transaction of a
+change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -40,7 +41,7 @@ class PostgresAuditLog:
         self._connection = connection
 
     def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
-        """Return the events that match the filter, oldest first, after an event given by time and id."""
+        """Return events that match the filter, oldest first, beginning after the event with the time and id `after`."""
         credentials = [
             *([f"key:{chosen.key}"] if chosen.key else []),
             *([f"grant:{chosen.grant}"] if chosen.grant else []),
@@ -61,7 +62,7 @@ class PostgresAuditLog:
         return [AuditEvent(**row.named) for row in rows]
 
     def record(self, fields: Mapping[str, Any]) -> None:
-        """Record one event in the database before this method returns."""
+        """Record one event. The event is committed when this method returns."""
         with self._connection() as connection:
             event = audit_trail.row_of(fields, datetime.now(UTC).isoformat())
             connection.run(audit_trail.RECORD_ACCESSES, events=json_text([event]), used=json_text({}))
@@ -76,7 +77,10 @@ VALUES (:principal, :credential, :client, :namespace, :action, 'done', CAST(:ids
 def record_action(
     connection: Connection, namespace: str, action: Action | None, ids: Sequence[object], count: int
 ) -> None:
-    """Record the current action in the audit trail, in the transaction of its change. Without an action, do nothing."""
+    """Record an action in the audit trail, in the transaction that makes the change.
+
+    If `action` is None, do nothing.
+    """
     if action is None:
         return
     connection.run(_INSERT, **action.columns, namespace=namespace, ids=text_array([*map(str, ids[:IDS])]), count=count)

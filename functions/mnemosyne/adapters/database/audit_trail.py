@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 FLUSH_SECONDS = 1.0
-"""Seconds for which an event waits for other events, so that one statement records many events."""
+"""Seconds for which an event waits for further events, so that one statement records many events."""
 BATCH = 500
 WAITING = 10_000
-"""Maximum number of events that wait while the database does not respond. Further events are dropped, and the log
-reports each dropped event."""
+"""Maximum number of events that wait while the database does not respond. Further events are dropped and logged."""
 
 RECORD_ACCESSES: Final = "SELECT record_audit(CAST(:events AS jsonb), CAST(:used AS jsonb))"
 
@@ -49,7 +48,7 @@ class AuditTrail:
         self._thread: threading.Thread | None = None
 
     def follow(self) -> None:
-        """Record the events of this process from now on. When the process ends, record the events that still wait."""
+        """Start recording the events of this process. When the process ends, the waiting events are recorded."""
         listen(self.hear, self.flush)
 
     def hear(self, event: str, fields: Mapping[str, Any]) -> None:
@@ -137,8 +136,8 @@ def row_of(fields: Mapping[str, Any], at: str) -> dict[str, Any]:
 def _of_authorization(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the access that a log event of the authorization server describes.
 
-    The result is None if the event names neither a person nor a grant. Unauthenticated strangers can cause such events.
-    They are only logged, because they could fill the table.
+    The result is None if the event names neither a person nor a grant. Unauthenticated callers can cause any number of
+    such events, so these events are logged but not recorded in the table.
     """
     subject, grant = fields.get("subject"), fields.get("grant")
     if (not subject and not grant) or "principal" in fields:

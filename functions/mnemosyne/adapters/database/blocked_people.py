@@ -6,8 +6,8 @@ from typing import Any, Final
 from mnemosyne.adapters.database.owner_store import OwnerStore
 
 _LIST: Final = "SELECT who, subjects, blocked_at FROM oauth_blocked_people ORDER BY blocked_at, who"
-# Also store the subjects of all grants of this address. The person then stays blocked after a change of the address at
-# the identity provider.
+# Also store the subjects of all grants of this address, so that the person stays blocked after a change of the address
+# at the identity provider.
 _BLOCK: Final = """
 WITH known AS (
     SELECT subject FROM oauth_grants WHERE subject = CAST(:who AS text) OR lower(person) = lower(CAST(:who AS text))
@@ -53,15 +53,15 @@ class PostgresBlockedPeople(OwnerStore):
     """The PeopleStore on PostgreSQL; opens a connection for each operation."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
+        """Return each blocked person (`who`) and the time of the block (`blocked_at`), the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST)]
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by e-mail address or subject, or a client by id. Returns the ids of the revoked grants."""
+        """Block a person by e-mail address or subject, and return the ids of the revoked grants."""
         return [str(row["id"]) for row in self._run(_BLOCK, who=who)]
 
     def unblock(self, who: str) -> bool:
-        """Undo a lock-out; return whether there was one."""
+        """Unblock a person, and return whether the person was blocked."""
         return bool(self._run(_UNBLOCK, who=who))
 
 
@@ -69,13 +69,13 @@ class PostgresBlockedClients(OwnerStore):
     """The store of blocked clients; opens a connection for each operation."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """Return the name (`who`) and the time (`blocked_at`) of each lock-out, the earliest first."""
+        """Return the id of each blocked client (`who`) and the time of the block (`blocked_at`), the earliest first."""
         return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in self._run(_LIST_CLIENTS)]
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by e-mail address or subject, or a client by id. Returns the ids of the revoked grants."""
+        """Block a client by id, and return the ids of the revoked grants."""
         return [str(row["id"]) for row in self._run(_BLOCK_CLIENT, who=who)]
 
     def unblock(self, who: str) -> bool:
-        """Undo a lock-out; return whether there was one."""
+        """Unblock a client, and return whether the client was blocked."""
         return bool(self._run(_UNBLOCK_CLIENT, who=who))

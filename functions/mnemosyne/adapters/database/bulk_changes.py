@@ -14,8 +14,8 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota
 
 TAGGED_IN_A_STATEMENT = 10
-"""Number of memories whose tags one statement changes. Each changed memory is indexed again, which takes long for a
-long memory."""
+"""Number of memories whose tags one statement changes. The number is low, because each changed memory is indexed again,
+which takes long for a long memory."""
 
 
 class PostgresBulkChanges(NamespaceStore):
@@ -79,7 +79,7 @@ class PostgresBulkChanges(NamespaceStore):
 
 
 def check_growth(before: Quota, after: Quota) -> None:
-    """Raise OverQuota if the memories are larger than before and exceed the quota."""
+    """Raise OverQuota if a change has made the memories larger and they now exceed the quota."""
     grown = after.bytes - before.bytes
     if grown > 0 and before.exceeds_bytes(grown):
         raise OverQuota(f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed")

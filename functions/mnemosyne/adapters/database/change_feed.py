@@ -16,7 +16,7 @@ REMOVED_AT_ONCE: Final = 10_000
 CONTENT_BYTES: Final = 2_000_000
 """Size in bytes of the contents of one page of events. A page ends when it reaches this size."""
 _LOCK_KEY: Final = 4_242_001
-"""Key of the advisory lock that the process which publishes events holds."""
+"""Key of the advisory lock of the process that publishes events."""
 
 _LIST: Final = "SELECT namespace, enabled, contents FROM change_feeds ORDER BY namespace"
 _SET: Final = """
@@ -25,12 +25,11 @@ VALUES (:namespace, CAST(:enabled AS boolean), CAST(:contents AS boolean))
 ON CONFLICT (namespace) DO UPDATE SET enabled = EXCLUDED.enabled, contents = EXCLUDED.contents
 """
 
-# Return the database snapshot at which a pass ends, and the sequence before the first event of the pass. A pass reads
-# all events that became visible since the snapshot of the pass before it (:seen).
+# Begin a pass: return the database snapshot at which the pass ends, and the sequence before its first event. A pass
+# reads all events that became visible since the snapshot of the previous pass (:seen).
 #
-# An event of this pass belongs to a transaction that the earlier snapshot does not contain. Such an event may have a
-# lower sequence than events of the earlier pass. `+ 0` stops the planner from reading all events in the order of the
-# sequence.
+# An event of this pass may have a lower sequence than events of the previous pass, because transactions do not commit
+# in the order of their sequences. `+ 0` stops the planner from reading all events in the order of the sequence.
 _BEGIN: Final = """
 SELECT pass.until, pass.begin, coalesce(CASE
     WHEN CAST(:seen AS text) IS NOT NULL THEN (
@@ -50,8 +49,8 @@ FROM (
 
 # Return one page of a pass, in the order of the sequence.
 #
-# The events of a memory are in order within a pass and across passes, for two reasons. If two transactions change the
-# same memory, the second gets the higher sequence. And a snapshot that shows the second transaction also shows the
+# The events of one memory are in order, within a pass and across passes. If two transactions change the same memory,
+# the second transaction gets the higher sequence, and a snapshot that shows the second transaction also shows the
 # first.
 #
 # A dump from another server may contain transaction ids above all ids of this server. The first pass includes events
@@ -105,8 +104,8 @@ ORDER BY sequence
 _MARK: Final = """
 UPDATE memory_changes SET announced_at = now() WHERE sequence = ANY (CAST(:sequences AS bigint[]))
 """
-# The oldest events have the lowest sequences. Therefore this statement reads the events that it removes and at most one
-# page of other events.
+# Read events in the order of the sequence, because the oldest events have the lowest sequences. In this way the
+# statement reads few events that it does not remove.
 _REMOVE: Final = """
 WITH oldest AS MATERIALIZED (
     SELECT sequence, at FROM memory_changes ORDER BY sequence LIMIT CAST(:limit AS integer)
@@ -158,7 +157,7 @@ class PostgresChangeFeeds(OwnerStore):
 
     @contextmanager
     def announcer(self) -> Iterator["Announcer | None"]:
-        """Yield the right to publish events until the context ends; None if another process has the right."""
+        """Yield an Announcer, or None if another process has one. The Announcer ends with the context."""
         with closing(self._open()) as connection:
             if not connection.one(_LOCK, key=_LOCK_KEY)["locked"]:
                 yield None
@@ -166,8 +165,8 @@ class PostgresChangeFeeds(OwnerStore):
             try:
                 yield Announcer(connection)
             finally:
-                # The lock ends with the connection too, even if this process is killed, but the server may notice the
-                # end of a connection later than the next announcer asks for the lock.
+                # Release the lock now. It would also end with the connection, but the server may notice the end of a
+                # connection only after the next process has tried to take the lock.
                 with suppress(ServiceError):
                     connection.run(_UNLOCK, key=_LOCK_KEY)
 

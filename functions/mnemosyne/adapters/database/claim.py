@@ -1,4 +1,4 @@
-"""Claim ingest requests: one database session locks the requests until their memories are stored."""
+"""Claim ingest requests: lock them in a database session until their memories are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -48,8 +48,8 @@ def claim_requests(
         encoded = rows.requests_json(batch, immutable_sources)
         return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
 
-    # If further requests will be looked up, do not delete old outcomes now: the outcome of one of these requests could
-    # be deleted.
+    # Delete old outcomes only with the last look-up. An earlier deletion could delete the outcome of a request that is
+    # looked up later.
     result = look_up(cached, to_store=False, forget=len(cached) == len(requests)) if cached else _LookUp()
     while unfinished := [request for request in requests if request.request_id not in result.already_final]:
         _prepare(connection)
@@ -83,7 +83,7 @@ class _LookUp:
     quota: Quota = field(default_factory=Quota)
     """Usage and limits of the namespace. Only set if the claim stores memories."""
     forgettings: int = 0
-    """Number of the forgettings of the namespace. Only set if the claim stores memories."""
+    """Number of forgettings of the namespace. Only set if the claim stores memories."""
     forgotten_before: datetime | None = None
     """Time at which the latest forgetting of the namespace began."""
 
@@ -97,7 +97,7 @@ def _prepare(connection: Connection) -> None:
 
 
 def _release(connection: Connection) -> None:
-    """Release the locks of the claim. A broken connection is closed by the pool, which releases the locks too."""
+    """Release the locks of the claim. The pool closes a broken connection, which also releases its locks."""
     if not connection.broken:
         try:
             connection.script(ingest_sql.RELEASE)
@@ -124,10 +124,10 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
 
 
 def check_forgettings(connection: Connection, namespace: str, forgettings: int) -> None:
-    """Enter the namespace in a transaction. No forgetting can begin until this transaction ends.
+    """Set the namespace of a transaction, and prevent forgettings from beginning until the transaction ends.
 
-    `forgettings` is the number of forgettings that the caller knows. Raises Unavailable if the namespace has another
-    number: a forgetting has begun meanwhile. For a message without a namespace, nothing is checked.
+    `forgettings` is the number of forgettings that the caller has read earlier. Raises Unavailable if the namespace now
+    has more, because the caller has not considered the new forgetting. If the namespace is empty, nothing is checked.
     """
     if not namespace:
         return
@@ -199,8 +199,8 @@ class PostgresClaim:
         """Store the memories of requests that fit the quota, and commit them together with the outcomes.
 
         If several requests have the same content, the memory of the first request is stored, and the other requests are
-        recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause. To
-        find out, the method tries to store another memory.
+        recorded as duplicates. Raises InvalidRequest or ItemUnavailable only if one of these memories is the cause of
+        the error. To find out, the method tries to store an unrelated memory.
         """
         try:
             return self._store(fitting, embeddings, model)
@@ -214,9 +214,10 @@ class PostgresClaim:
             ) from exc
 
     def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
-        """Find out whether an error concerns only this item: store another memory, and roll it back.
+        """Find out whether an error concerns only this memory: store an unrelated memory, and roll back.
 
-        Raises Unavailable or Broken if the other memory cannot be stored either. Otherwise the caller raises the error.
+        Raises Unavailable or Broken if the unrelated memory cannot be stored either. Otherwise the caller raises the
+        original error.
         """
         memory_id = new_id()
         request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 15.0
-"""Timeout in seconds of one attempt to open a connection: certificate, TLS handshake and log-in."""
+"""Timeout in seconds of one attempt to open a connection, which includes the certificate, the TLS handshake and the
+log-in."""
 FIRST_CONNECTION_SECONDS = 75.0
 """Timeout in seconds of all attempts to open the first connection of an instance. Over Direct VPC egress, the first
-connection may take a minute or more (https://cloud.google.com/run/docs/configuring/vpc-direct-vpc). A request may take
-two minutes."""
+connection may take a minute or more (https://cloud.google.com/run/docs/configuring/vpc-direct-vpc). The timeout is
+shorter than the two minutes that a request may take."""
 PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
 """Timeout in seconds of one read from the socket while a connection is opened."""
@@ -121,7 +122,7 @@ class CloudSql:
             if connecting.done():  # the attempt has ended at the timeout of its socket, so no thread hangs
                 raise Unavailable("the database cannot be reached") from exc
             connecting.cancel()
-            # Some call in the only thread of the Connector may hang forever, so use a new Connector.
+            # Use a new Connector, because a call in the only thread of this Connector may hang forever.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
         except Exception as exc:  # raised by the Connector, aiohttp, google-auth or the driver
@@ -145,8 +146,10 @@ class CloudSql:
             return self._connector
 
     def _renew_token(self) -> None:
-        """Expire the token, so that the next attempt gets a new one. The Connector renews the certificate after any
-        error."""
+        """Expire the token, so that the next attempt gets a new token.
+
+        The Connector itself renews the certificate after any error.
+        """
         with self._lock:
             if self._connector is not None:
                 # Expire the token instead of removing it, because another thread may be sending it.
@@ -183,13 +186,15 @@ class CloudSql:
 
 
 def close(connector: "Connector") -> None:
-    """Close a Connector and its event loop, which the Connector leaves open."""
+    """Close a Connector and its event loop. The Connector alone would leave the event loop open."""
     connector.close()
     connector._loop.close()
 
 
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log the message of an error in the Connector's thread. asyncio would log its repr, which has the access token.
+    """Log the message of an error in the Connector's thread.
+
+    By default, asyncio would log the error's repr, which contains the access token.
 
     The Connector makes two calls of the Admin API at a time. If one call fails, the Connector never retrieves the error
     of the other call, and asyncio reports this error here.

@@ -37,10 +37,10 @@ _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "
 04_earlier_states.sql in db/functions). The caller may read the messages of these errors."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
-"""Seconds for which an idle connection is reused without a check. A check costs a round trip."""
+"""Maximum idle time in seconds after which a connection is reused without a check. A check costs a round trip."""
 
-# Settings for each session. In the connection request, they cost no round trip. With custom plans, PostgreSQL plans
-# each search for its filters.
+# Settings of each session. They are part of the connection request, so that they cost no round trip. With custom plans,
+# PostgreSQL plans each search for its filters.
 _SESSION_OPTIONS = " ".join(
     f"-c {option}"
     for option in (
@@ -102,7 +102,10 @@ class Connection:
         self.broken = False
 
     def answers(self) -> bool:
-        """Whether an idle connection is usable. If it was idle for more than TRUSTED_SECONDS, this asks the server."""
+        """Whether an idle connection is usable.
+
+        After more than TRUSTED_SECONDS without use, this method asks the server.
+        """
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
         if waiting.poll(0):  # the server has closed the connection, or has sent an error
@@ -141,8 +144,10 @@ class Connection:
         return self.run_file(sql)
 
     def run_file(self, text: str) -> list[list[Any]]:
-        """Run the text of an SQL file of the schema. All other methods accept only SQL that is a constant in the
-        source."""
+        """Run the text of an SQL file of the schema.
+
+        The other methods accept only SQL that is a constant in the source code.
+        """
         with self._translated():
             rows: list[list[Any]] | None = self._driver.execute_simple(text).rows
             return rows or []
@@ -199,22 +204,24 @@ class Connection:
             log.warning(
                 "database_fault", state=state, cause=rule.cause, error=message, next_step=rule.next_step or WAIT
             )
-            # Leave out PostgreSQL's message, because agents read this error and the message may name files and roles.
+            # Leave out PostgreSQL's message, because agents read this error, and PostgreSQL's message may name files
+            # and roles.
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
             raise Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
-            # If a worker is stopped during a statement, the protocol is interrupted, so never use this connection
-            # again.
+            # Never use this connection again. If a worker is stopped during a statement, the protocol is interrupted in
+            # the middle of a message.
             self.broken = True
             raise
 
 
 def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
-    """Do work on at most `limit` rows, and return its result.
+    """Call `work` with the maximum number of rows, and return its result.
 
-    If the database reaches its time limit, try a tenth of the rows, and so on, down to one row.
+    The first call gets `limit`. After each statement timeout, `work` is called again with a tenth of the last number,
+    down to one row.
     """
     while True:
         try:
@@ -272,8 +279,8 @@ def connect_error(exc: BaseException, where: str) -> MnemosyneError:
 def _prepare(connected: socket.socket) -> None:
     if connected.family == socket.AF_UNIX:
         return
-    # Without TCP_NODELAY, Nagle's algorithm delays each write of a vector by 40 ms, because the text of a vector is
-    # longer than the driver's buffer.
+    # Set TCP_NODELAY. Without it, Nagle's algorithm delays each write of a vector by 40 ms, because the text of a
+    # vector is longer than the driver's buffer.
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):

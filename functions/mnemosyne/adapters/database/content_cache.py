@@ -16,8 +16,8 @@ KNOWN_CONTENTS = 50_000
 class ContentCache:
     """Content hashes that this process committed or looked up within the last ten minutes.
 
-    An entry is only a hint, because the memory may have been deleted. A cached content is still looked up in the
-    database, but without locks for storing it.
+    An entry is only a hint, because the memory may have been deleted. Therefore a cached content is still looked up in
+    the database, but without the locks that storing needs.
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
@@ -33,7 +33,8 @@ class ContentCache:
     def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
         """Return the requests whose content is cached.
 
-        Versions of records are left out, because their order matters too.
+        Versions of records are left out: a version with a stored content is not simply a duplicate, because the order
+        of versions matters, too.
         """
         with self._lock:
             return [

@@ -25,11 +25,12 @@ FAIL_DEAD_LETTER_AGAIN: Final = """
 SELECT message_id FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:lost AS boolean))
 """
 
-# Record the requests of a message as dead-lettered, and store the message as a dead letter. If all requests are stored
-# with the same content, no dead letter is stored. If the message was republished from a dead letter, that dead letter
-# is updated.
+# Record the requests of a message as dead-lettered, and store the message as a dead letter. If the message was
+# republished from a dead letter, update this dead letter instead. If all requests are already stored with the same
+# content, store no dead letter.
 #
-# The cause of the dead letter is the error of the last attempt, which says more than the number of deliveries.
+# The cause of the dead letter is the error of the last attempt, because this error is more useful than the number of
+# deliveries.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key,
@@ -122,8 +123,8 @@ GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Return the dead letters that failed between two snapshots and whose requests have no other outcome; see OUTCOMES in
-# ingest_sql.py.
+# Return the dead letters that failed between the snapshots :seen and :until and have a part that no request reports.
+# See OUTCOMES in ingest_sql.py.
 LOST_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at, lost
 FROM dead_letters

@@ -26,7 +26,8 @@ from mnemosyne.domain.dead_letter import (
 from mnemosyne.domain.memory import FailedRequest, KeysetCursor
 
 DROPPED_AT_ONCE: Final = 100
-"""Maximum number of dead letters that one transaction deletes. A dead letter may have ten megabytes."""
+"""Maximum number of dead letters that one transaction deletes. The number is low, because a dead letter may have ten
+megabytes."""
 
 
 class PostgresDeadLetters(NamespaceStore):

@@ -23,8 +23,8 @@ from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Unavailable
 
 FORGOTTEN_AT_ONCE: Final = 500
-"""Maximum number of memories that one transaction deletes. After a statement timeout, the limit is a tenth of this
-number."""
+"""Maximum number of memories that one transaction deletes. After a statement timeout, the next attempt deletes a
+tenth."""
 
 _PREVIEW: Final = """
 SELECT preview_forgetting(
@@ -47,7 +47,8 @@ _FINISH: Final = "SELECT finish_forgetting(:namespace, CAST(:id AS uuid))"
 _REFRESH: Final = "SELECT refresh_statistics()"
 _READ: Final = "SELECT read_forgetting(:namespace, CAST(:id AS uuid)) AS forgetting"
 _LIST: Final = "SELECT list_forgettings(:namespace, CAST(:limit AS integer)) AS forgettings"
-# preview_forgetting and begin_forgetting read all selected memories. A hundred thousand memories take some seconds.
+# Statement timeout of preview_forgetting and begin_forgetting. These SQL functions read all selected memories, which
+# takes some seconds for a hundred thousand memories.
 _LONG: Final = "SELECT set_config('statement_timeout', '40s', true)"
 _IDS: Final = """
 SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:limit AS integer)) AS ids
@@ -97,7 +98,7 @@ class PostgresForgetting(NamespaceStore):
     def forget_some(self, forgetting_id: UUID) -> int:
         """Delete a batch of the memories of a forgetting in one transaction, and return the number of these memories.
 
-        If the database needs too long, the batch is a tenth of its size.
+        After a statement timeout, the next attempt deletes a tenth of the batch.
         """
         return smaller_on_timeout(lambda limit: self._forget_some(forgetting_id, limit), FORGOTTEN_AT_ONCE)
 

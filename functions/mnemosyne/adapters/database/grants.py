@@ -32,7 +32,10 @@ class PostgresGrantStore(OwnerStore):
     """Lists and revokes grants as the schema's owner. Opens a connection for each operation."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """Return all active grants, oldest first, or the grants of one person, by e-mail address or subject."""
+        """Return the active grants, oldest first.
+
+        If `person` (an e-mail address or subject) is given, return only the grants of this person.
+        """
         return [_grant_values(row.named) for row in self._run(_LIST, person=person)]
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:

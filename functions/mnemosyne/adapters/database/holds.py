@@ -31,24 +31,24 @@ class PostgresHolds(OwnerStore):
     """Lists, places and releases legal holds, for the operator."""
 
     def every(self, namespace: str | None = None) -> Sequence[PlacedHold]:
-        """Return the holds of a namespace, or all, the oldest first."""
+        """Return the holds of a namespace or, without a namespace, all holds, the oldest first."""
         return [PlacedHold(**row.named) for row in self._run(_LIST, namespace=namespace)]
 
     def place(self, namespace: str, selection: Selection, reason: str, placed_by: str) -> UUID:
         """Place a hold and return its id.
 
-        `suspend` then applies the hold to stored memories that would expire.
+        The caller then calls `suspend`, which applies the hold to stored memories that would expire.
         """
         values = {"namespace": namespace, "reason": reason, "placed_by": placed_by}
         hold_id: UUID = self._one(_PLACE, selection=selection_json(selection), **values)["id"]
         return hold_id
 
     def suspend(self, namespace: str, hold_id: UUID) -> int:
-        """Suspend the expiry of a batch of held memories, and return the number of memories: 0 when none is left."""
+        """Suspend the expiry of a batch of held memories, and return their number. The result is 0 if none is left."""
         row = self._one(_SUSPEND, namespace=namespace, id=hold_id, limit=SUSPENDED_AT_ONCE)
         suspended: int = row["suspended"]
         return suspended
 
     def release(self, namespace: str, hold_id: UUID) -> bool:
-        """Release a hold; return whether it existed. The memories expire again when retention is applied."""
+        """Release a hold, and return whether it existed. The memories expire again when the retention is applied."""
         return bool(self._run(_RELEASE, namespace=namespace, id=hold_id))

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-# Call claim_within_quota, which also sets the session's namespace. A message without new contents then takes only one
-# round trip.
+# Call claim_within_quota, which also sets the namespace of the session. A message without new contents therefore takes
+# only one round trip.
 CLAIM: Final = """
 SELECT CAST(claim_within_quota(
     :namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean), CAST(:forget AS boolean)
 ) AS text) AS answer
 """
 
-# Release the session's locks and reset the timeout that CLAIM set.
+# Release the locks of the session, and reset the timeout that CLAIM has set.
 RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
 
 # The staging table for COPY, which is emptied at the end of every transaction. `insertion.binary_rows` writes the
@@ -30,7 +30,8 @@ COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 # has expired while it was embedded is not inserted; `stored` is the number of inserted memories.
 #
 # The INSERT locks the table, so the embedding space cannot change until the transaction ends. If the embedding space
-# differs from :model and :dimension, nothing is stored or recorded. The answer names the current embedding space.
+# differs from :model and :dimension, nothing is stored or recorded. In all cases, the answer names the embedding space
+# of the database.
 STORE: Final = """
 WITH space AS (
     SELECT s.model, a.atttypmod AS dimension
@@ -86,7 +87,7 @@ SELECT forgotten_requests(
 ) AS request_ids
 """
 
-# Extend the expiry of stored memories to the expiry that further requests with the same content ask for.
+# Extend the expiry of stored memories, if requests with the same content give a later expiry.
 EXTEND_EXPIRY: Final = "SELECT extend_expiry(:namespace, CAST(:sent AS jsonb))"
 
 DELETE_RECORDS: Final = """
@@ -125,9 +126,9 @@ SET state = next_request_state(i.state, :event), content_hash = EXCLUDED.content
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". An id of
-# a memory gets an answer too, because a caller may use it as a request id by mistake and would otherwise read "queued"
-# for days.
+# Return the reported outcome of each request. If the memory of a request was deleted, the state is "deleted". If an id
+# is the id of a memory, the answer says so, because a caller that uses it as a request id by mistake would otherwise
+# read "queued" for days.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
@@ -151,9 +152,10 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 # is null. A request that changes again during the pass belongs to the next pass. A dump from another server may contain
 # transaction ids above all ids of this server; the first pass includes such requests.
 #
-# The condition on changed_in has a single lower bound. With two bounds, an index scan would start at one bound and
-# filter the rows by the other. Memories are looked up only for the requests of the page. ORDER BY names i.changed_in,
-# because the column changed_in of the result is text, in which 10 comes before 9.
+# The condition on changed_in has a single lower bound, so that an index scan starts there. With two bounds, it would
+# start at one of them and filter the rows by the other. Memories are looked up only for the requests of the page. ORDER
+# BY names the table's column changed_in, because the column changed_in of the result is text, in which 10 comes before
+# 9.
 OUTCOMES: Final = """
 WITH page AS (
     SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.redriven_at, i.source,

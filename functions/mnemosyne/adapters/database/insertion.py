@@ -31,8 +31,8 @@ _LENGTH = struct.Struct(">i")
 
 
 def binary_rows(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
-    """Encode rows of the staging table: id, fields of the memory, and fields computed from them, in the table's
-    order."""
+    """Encode rows for COPY into the staging table: the id, the fields of the memory and the computed fields, in the
+    order of the table's columns."""
     return _HEADER + b"".join(_row(*row) for row in rows) + _TRAILER
 
 
@@ -83,8 +83,8 @@ def _texts(texts: Sequence[str]) -> bytes:
 
 
 INSERTED_CHUNKS = 50
-"""Maximum number of chunks that one statement inserts. The duration of a statement then does not grow with the length
-of a memory."""
+"""Maximum number of chunks that one statement inserts, so that the duration of a statement does not grow with the
+length of a memory."""
 
 
 def insert_memories(
@@ -97,8 +97,8 @@ def insert_memories(
 ) -> Sequence[Mapping[str, Any]]:
     """Insert memories and the outcomes of their requests in a transaction, and return the recorded outcomes.
 
-    Each memory is given with its id and one vector per chunk. Raises EmbeddingModelChanged if the database uses another
-    embedding space, and ItemUnavailable if a memory has expired.
+    `incoming` has each memory with its id and one vector for each chunk. Raises EmbeddingModelChanged if the database
+    uses another embedding space, and ItemUnavailable if a memory has expired.
     """
     data = binary_rows((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
     connection.copy(ingest_sql.COPY_INCOMING, data)

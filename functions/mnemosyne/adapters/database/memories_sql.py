@@ -9,8 +9,8 @@ HAS_SCHEMA: Final = """
 SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL AS has_schema
 """
 
-# Return the embedding space. The dimension is read from the type of the column, so that it is known for an empty table
-# too.
+# Return the embedding space. The dimension comes from the type of the column, so that it is also known for an empty
+# table.
 EMBEDDING_SPACE: Final = """
 SELECT s.provider, s.model, a.atttypmod AS dimension, s.previous_provider, s.previous_model, s.previous_dimension
 FROM embedding_space s, pg_attribute a
@@ -66,8 +66,8 @@ FROM list_memories(
 )
 """
 
-# Run before a memory is deleted. The memories that it superseded become superseded by its successor. If it has no
-# successor, they stay superseded by the deleted memory: after the deletion of a newer fact, the outdated fact must not
+# Before a memory is deleted, replace it by its successor in the memories that it supersedes. If it has no successor,
+# these memories stay superseded by the deleted memory: after the deletion of a newer fact, the outdated fact must not
 # appear in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
@@ -84,7 +84,7 @@ RETURNING title, ARRAY(
 ) AS superseded
 """
 
-# Of the given memories, return the memories that supersede other memories.
+# Return the ids in :ids whose memories supersede other memories.
 SUPERSEDING: Final = """
 SELECT DISTINCT superseded_by AS id FROM memories
 WHERE namespace = :namespace AND superseded_by = ANY (CAST(:ids AS uuid[]))
@@ -94,8 +94,8 @@ DELETE_MANY: Final = """
 DELETE FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) RETURNING id
 """
 
-# Add and remove tags of memories. The rows are locked in the order of the ids, so that two such changes cannot wait for
-# each other.
+# Add and remove tags of memories. The rows are locked in the order of the ids, so that two concurrent changes cannot
+# deadlock.
 CHANGE_TAGS: Final = """
 WITH chosen AS MATERIALIZED (
     SELECT id FROM memories WHERE namespace = :namespace AND id = ANY (CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE
@@ -173,13 +173,13 @@ WITH RECURSIVE chain (id, next) AS (
 SELECT id FROM chain
 """
 
-# Lock the row of a memory. Two concurrent ratings of one principal then count as one rating.
+# Lock the row of a memory, so that two concurrent ratings of one principal count as one rating.
 LOCK_MEMORY: Final = """
 SELECT id FROM memories WHERE namespace = :namespace AND id = :id FOR UPDATE
 """
 
-# Replace the rating of a principal. Without a new rating, withdraw the rating. The caller has locked the row of the
-# memory (LOCK_MEMORY).
+# Replace the rating of a principal or, if :rating is null, withdraw it. The caller has locked the row of the memory
+# (LOCK_MEMORY).
 RATE: Final = """
 WITH earlier AS (
     SELECT count(*) AS n, coalesce(sum(rating), 0) AS total FROM memory_ratings

@@ -1,4 +1,4 @@
-"""The state that the stores of all namespaces share, and the base class of the store of one namespace."""
+"""The shared state of the stores of all namespaces, and the base class of a store of one namespace."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,8 +23,8 @@ log = EventLog(__name__)
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
     """Return the embedding space of the memories. Raises Misconfigured if it is not the space `expected`.
 
-    After a move to another space, the services still expect the previous space until they are deployed again. Therefore
-    the previous space is accepted too.
+    The previous space is also accepted as `expected`, because after a move to another space, the services still expect
+    the previous space until they are deployed again.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured(
@@ -71,14 +71,14 @@ class MemoryDatabase:
 
         Raises Misconfigured if it differs from the embedding space of the settings.
         """
-        if self._space is None:  # a cached space needs no connection, and claims may hold all connections
+        if self._space is None:  # use the cache: claims may hold all connections, and a look-up needs one
             with self.connection():
                 pass
         return self._known_space
 
     @property
     def dimension(self) -> int:
-        """Dimension of the embedding space. If the space is cached, no query is needed."""
+        """Dimension of the embedding space. Runs no query if the space is cached."""
         return (self._space or self._expected or self.embedding_space).dimension
 
     @property
@@ -153,7 +153,7 @@ class NamespaceStore:
         return row
 
     def _record_action(self, connection: Connection, ids: Sequence[object], *, count: int | None = None) -> None:
-        """Record the action of the caller on the ids in the audit trail, in the transaction of the connection.
+        """Record the current action on the memories `ids` in the audit trail, in the transaction of the connection.
 
         `count` is the number of changed rows, if it differs from the number of ids.
         """

@@ -1,4 +1,4 @@
-"""Translate conditions on metadata to a jsonpath and to terms of the index.
+"""Translate conditions on metadata to a jsonpath and to index terms.
 
 In the lax mode of jsonpath, a path descends into arrays, and values that cannot be compared are unequal:
 https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH.
@@ -21,7 +21,8 @@ def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
 def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
     """Return the index terms of the most selective condition. A memory that matches has at least one of these terms.
 
-    The result is None if all conditions are about missing fields, which the index does not have.
+    The result is None if all conditions require that a field is missing, because the index has no terms for missing
+    fields.
     """
     present = [condition for condition in conditions if condition.operator is not Operator.MISSING]
     if not present:

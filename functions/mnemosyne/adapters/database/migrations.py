@@ -84,7 +84,7 @@ class SchemaFile:
 
 
 def bundled() -> list[SchemaFile]:
-    """The schema files of this version of the code, which are data of the package `mnemosyne.db`."""
+    """Return the schema files of this version of the code. They are data of the package `mnemosyne.db`."""
     return read(resources.files("mnemosyne.db"))
 
 
@@ -103,16 +103,17 @@ def read(directory: Traversable) -> list[SchemaFile]:
 
 
 def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
-    """The names (without suffix) and texts of the SQL files in a directory, in the order of the names."""
+    """Return the names (without suffix) and texts of the SQL files in a directory, in the order of the names."""
     files = (file for file in directory.iterdir() if file.name.endswith(".sql"))
     return sorted((file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in files)
 
 
 def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFile]:
-    """The files, each with the time at which its present text was applied, or None.
+    """Return the files, each with the time at which its present text was applied, or None.
 
-    If the schema has migrations that are not among the files, it was made by a later version. Changed repeatable files
-    then count as applied, because an earlier version that is deployed again runs on the later SQL functions.
+    If the schema has migrations that are not among the files, it was made by a later version. In this case, changed
+    repeatable files count as applied, because an earlier version that is deployed again must keep the later SQL
+    functions.
 
     Raises Misconfigured if the text of an applied migration differs from its file.
     """

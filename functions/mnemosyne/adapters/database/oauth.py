@@ -45,7 +45,7 @@ class PostgresGrants:
         self._pool = pool
 
     def find(self, grant_id: UUID) -> StandingGrant | None:
-        """Return a valid grant; None if it is revoked, expired, blocked or unknown.
+        """Return a grant if it is valid. Return None if it is revoked, expired, blocked or unknown.
 
         Raises Unavailable if the database does not respond.
         """
@@ -67,8 +67,7 @@ class PostgresOAuthRows:
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def save_client(self, client: Client, seconds: int) -> None:
-        """Store a client whose metadata document was just read. The expiry of a stored client never moves to an earlier
-        time."""
+        """Store a client whose metadata document was just read. A stored client never gets an earlier expiry."""
         metadata = {name: value for name, value in vars(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
@@ -182,7 +181,7 @@ class PostgresOAuthRows:
         return RefreshToken(hash=token_hash, grant=grant, **row.named)
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Mark a refresh token as used, and delete the salts of the tokens used earlier."""
+        """Mark a refresh token as used, and delete the salts of tokens that were used earlier."""
         self._connection.run(
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
         )
@@ -216,7 +215,7 @@ class PostgresOAuthRows:
         return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
 
     def forget_expired(self) -> None:
-        """Delete up to a hundred expired requests, clients and grants each."""
+        """Delete up to 100 expired requests, 100 expired clients and 100 expired grants."""
         self._connection.run(sql.FORGET_REQUESTS)
         self._connection.run(sql.FORGET_CLIENTS)
         self._connection.run(sql.FORGET_GRANTS)

@@ -121,8 +121,8 @@ SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
 FROM oauth_refresh_tokens
 WHERE hash = :hash
 """
-# Mark a refresh token as used. Only the token that was used last keeps a salt. Otherwise the successors of a stolen
-# token could be computed one after the other.
+# Mark a refresh token as used. Only the token that was used last keeps a salt. If all tokens kept their salts, the
+# thief of an old token could compute its successors one after the other.
 USE_REFRESH: Final = """
 UPDATE oauth_refresh_tokens
 SET used_at = CASE WHEN hash = CAST(:hash AS bytea) THEN now() ELSE used_at END,

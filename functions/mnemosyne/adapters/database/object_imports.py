@@ -45,7 +45,7 @@ LIMIT CAST(:limit AS integer)
 """
 
 # Return the outcome of each request of an import. A record with a key has the same request in each generation of its
-# object. If an earlier import stored the request, its state is shown as duplicate.
+# object. If an earlier import has stored this request, return the state `duplicate`.
 OUTCOMES_OF: Final = """
 SELECT request_id,
     CASE
@@ -100,7 +100,7 @@ class PostgresObjectImports:
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record the progress of an import, and the id of the request of each line.
 
-        Recorded progress is never replaced by less progress.
+        If the recorded progress is further, it is kept.
         """
         with self._transaction() as connection:
             if lines:

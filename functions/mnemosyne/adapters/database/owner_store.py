@@ -1,4 +1,4 @@
-"""The base class of the stores that the owner of the schema uses."""
+"""Base class of the stores for the owner of the schema."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -9,10 +9,11 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.errors import Unavailable
 
 CHECKOUT_TIMEOUT_SECONDS = 10.0
-"""Seconds for which a thread waits for a free connection. This is less than a client waits for its answer."""
+"""Seconds for which a thread waits for a free connection. This is shorter than the time for which clients wait for an
+answer."""
 MAX_AGE_SECONDS = 30 * 60.0
-"""Age in seconds at which an idle connection is replaced. The certificates of the Cloud SQL Connector are valid for an
-hour."""
+"""Age in seconds at which an idle connection is replaced. It is below one hour, because the certificates of the Cloud
+SQL Connector are valid for one hour."""
 
 
 class Pool:

@@ -14,14 +14,14 @@ log = EventLog(__name__)
 FRESH_SECONDS = 30.0
 NAMESPACES_REMEMBERED = 10_000
 ASKED_AT_ONCE = 2
-"""Maximum number of connections of the pool that look-ups use at the same time."""
+"""Maximum number of look-ups at the same time. Each look-up uses a connection of the pool."""
 
 
 class QuotaCache:
-    """Caches quotas for 30 seconds. A missing quota is looked up in the background, for the next caller.
+    """Caches quotas for 30 seconds. If a quota is missing, it is looked up in the background for the next caller.
 
-    The service `ingest` enforces the quota when it stores memories. With this cache, a request over quota is refused
-    earlier, while the agent still waits for the answer.
+    The service `ingest` enforces the quota when it stores memories. With this cache, the service `mcp` refuses a
+    request over quota earlier, while the agent waits for the answer.
     """
 
     def __init__(self, look: Callable[[str], Quota]) -> None:

@@ -38,7 +38,7 @@ class PostgresQuotas(OwnerStore):
     """Lists and sets quotas."""
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return usage and limits of one namespace or all. The empty name has the default limits."""
+        """Return the usage and limits of one namespace, or of all namespaces. The empty name has the default limits."""
         rows = self._run(_LIST, namespace=namespace)
         quotas = [row.named for row in rows]
         return [(quota.pop("namespace"), Quota(**quota)) for quota in quotas]

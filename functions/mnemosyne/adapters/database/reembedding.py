@@ -1,4 +1,4 @@
-"""Move all memories to another embedding space, while memories are stored and searched.
+"""Move all memories to another embedding space. Meanwhile, memories can be stored and searched.
 
 Batches fill a second column and a second table of chunks with the new embeddings. An interrupted run can be continued.
 At the end, one short transaction replaces the old embeddings by the new ones. The move needs the rights of the schema's
@@ -24,8 +24,8 @@ from mnemosyne.ports.embedder import Embedder, Vector
 log = EventLog(__name__)
 
 STRAGGLERS = 50
-"""Maximum number of memories without a new embedding that the switch embeds itself, while searches wait. If there are
-more, the switch is tried again after another batch."""
+"""Maximum number of memories without a new embedding at the switch. The switch embeds these memories while searches
+wait. If there are more, another batch is embedded before the switch is tried again."""
 
 _UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
 _BEGIN: Final = """
@@ -88,7 +88,7 @@ _INDEX_CHUNKS: Final = """
 CREATE INDEX CONCURRENTLY IF NOT EXISTS memory_chunks_embedding_next ON memory_chunks_next
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
 """
-# An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index, which is dropped here.
+# Drop invalid indexes. An interrupted CREATE INDEX CONCURRENTLY leaves such an index.
 _DROP_BROKEN_INDEXES: Final = """
 DO $$
 DECLARE
@@ -138,7 +138,10 @@ UPDATE embedding_space SET next_provider = NULL, next_model = NULL, next_dimensi
 
 
 class Reembedding:
-    """A move to the embedding space of an embedder. Another object with the same embedder continues the move."""
+    """A move of all memories to the embedding space of an embedder.
+
+    After an interruption, a new object with the same embedder continues the move.
+    """
 
     def __init__(self, connection: Connection, embedder: Embedder, target: EmbeddingSpace) -> None:
         self._connection = connection
@@ -234,7 +237,7 @@ class Reembedding:
 
 
 def abandon(connection: Connection) -> None:
-    """Abandon a move: drop the new embeddings and keep the old ones."""
+    """Abandon a move: drop the new embeddings, and keep the old embeddings."""
     with connection.transaction():
         connection.script(_ABANDON)
 

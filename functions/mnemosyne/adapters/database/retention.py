@@ -56,7 +56,7 @@ class PostgresRetention(OwnerStore):
     """Sets and applies the lifetimes of memories, for the operator."""
 
     def every(self) -> Sequence[NamespaceRetention]:
-        """Return the namespaces with lifetimes of their own or with memories that expire, by name."""
+        """Return the namespaces that have their own lifetimes or memories that will expire, by name."""
         return [
             NamespaceRetention(
                 namespace=row["namespace"],
@@ -69,19 +69,18 @@ class PostgresRetention(OwnerStore):
         ]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
-        """Set the lifetimes of a namespace; the empty name means all namespaces without lifetimes of
-        their own."""
+        """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""
         self._run(_SET, namespace=namespace, **_seconds(lifetimes))
 
     def clear(self, namespace: str) -> bool:
-        """Remove the lifetimes of a namespace, and return whether it had any.
+        """Remove the lifetimes of a namespace, and return whether the namespace had its own lifetimes.
 
-        The lifetimes of the namespace '' then apply to it.
+        Afterwards the lifetimes of the namespace '' apply to this namespace.
         """
         return bool(self._run(_CLEAR, namespace=namespace))
 
     def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
-        """Return how many stored memories would expire at once with these lifetimes."""
+        """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
                 connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
@@ -91,7 +90,7 @@ class PostgresRetention(OwnerStore):
     def apply(self, namespace: str, after: RetentionCursor | None = None) -> AppliedRetention:
         """Compute the expiry of a batch of stored memories again, after their lifetimes have changed.
 
-        Returns where to continue.
+        The result has the position at which the next call continues.
         """
         with closing(self._open()) as connection:
             namespaces = _concerned(connection, namespace)
@@ -118,10 +117,10 @@ class PostgresRetention(OwnerStore):
     def remove_all_expired(
         self, pause: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
     ) -> Iterator[int]:
-        """Remove batches of expired memories until none is left, and yield the number of each batch.
+        """Remove batches of expired memories until none is left, and yield the size of each batch.
 
-        After each batch, pause for as long as the batch took, so that searches get at least half of the time of a
-        processor that they share with the removal.
+        After each batch, pause for as long as the batch took. Searches on the same processor then get at least half of
+        its time.
         """
         began = clock()
         while removed := self.remove_expired():

@@ -210,7 +210,7 @@ def _status(columns: dict[str, Any]) -> IngestStatus:
 
 
 def read_outcomes(records: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
-    """Build statuses from a JSON array. This costs a tenth of reading the same number of rows with the driver."""
+    """Build statuses from a JSON array, which costs a tenth of the time of reading the same rows with the driver."""
     outcomes = {}
     for record in records:
         request_id = UUID(record["request_id"])

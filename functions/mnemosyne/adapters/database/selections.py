@@ -1,4 +1,4 @@
-"""Convert selections of memories to JSON, and the fields of requests that a selection compares.
+"""Convert selections of memories to JSON, and convert the fields of requests that a selection compares.
 
 The file db/functions/04_selections.sql describes the JSON of a selection.
 """

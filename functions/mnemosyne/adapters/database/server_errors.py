@@ -13,9 +13,9 @@ _INTEGRITY = "23"
 def server_error(exc: BaseException) -> Mapping[str, str]:
     """Return the fields of the PostgreSQL error that caused an exception; empty if there is none.
 
-    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. Another exception may hide the error of
-    PostgreSQL: a server that refuses a log-in closes the connection, and the driver may then fail while it closes the
-    connection too.
+    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The function also looks at the causes of
+    the exception, because another exception may hide the error of PostgreSQL: a server that refuses a log-in closes the
+    connection, and the driver may then fail to close it a second time.
     """
     cause: BaseException | None = exc
     while cause is not None:
