@@ -84,7 +84,8 @@ def read_push(body: bytes, path: str) -> Push:
 
 
 RETRY_AFTER_SECONDS = "10"
-"""Retry-After header in seconds, sent with 429 and 503. Pub/Sub ignores it, and slows down after errors."""
+"""Retry-After header in seconds, which is sent with 429 and 503. Pub/Sub ignores this header, but slows down after
+errors."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 DEPLOY_PUSH = "run `make deploy`, which sets the account, the audience and the format of each subscription's pushes"
 PUSH_BYTES = 16 * 1024 * 1024
@@ -107,9 +108,9 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app of a function with a push endpoint.
 
-    `identify` raises Unauthorized unless the push comes from this deployment's subscription. At most `threads` messages
-    are handled at a time and as many wait. More get 429, so that Pub/Sub slows down and the instance keeps its memory.
-    `examine` returns the checks of `/health?deep=1`.
+    At most `threads` messages are handled at a time, and as many may wait. Further pushes get 429, so that Pub/Sub
+    slows down and the instance does not run out of memory. `identify` raises Unauthorized unless the push comes from
+    this deployment's subscription. `examine` returns the checks of `/health?deep=1`.
     """
     limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 
@@ -146,7 +147,7 @@ def _credential(request: Request) -> str | None:
     """Return the credential of a push. Raises Unauthorized if there are several."""
     headers = request.headers
     if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
-        # Cloud Run prefers this header to Authorization, and Pub/Sub does not send it.
+        # Reject this header. Cloud Run would check it instead of Authorization, and Pub/Sub does not send it.
         raise Unauthorized("a push carries one credential, as Authorization")
     return headers.get("authorization")
 
@@ -161,7 +162,8 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     try:
         push = read_push(body, path)
     except InvalidRequest as exc:
-        # The body is not a Pub/Sub message, so it names no namespace to record it in, and a redelivery cannot succeed.
+        # The body is not a Pub/Sub message. It cannot be recorded, because it names no namespace, and a redelivery
+        # cannot succeed.
         log.error("push_malformed", cause="the push is no message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {

@@ -1,9 +1,9 @@
 """Convert arguments of the wrong JSON type, before the tool validates them. Pure.
 
-Models write numbers, lists and objects as strings, and some vendors make them fill in every argument:
+Models write numbers, lists and objects as strings. Some vendors require that models give every argument:
 https://platform.openai.com/docs/guides/structured-outputs (all fields must be required). A value is converted only if
-the tool's schema allows exactly one interpretation. Other values are left unchanged, and validation rejects them by
-name.
+the tool's schema allows exactly one interpretation. Other values are left unchanged, so that the validation rejects
+them with an error that names the argument.
 """
 
 import re
@@ -23,7 +23,7 @@ _BOOLEAN = {"true": True, "false": False}
 def plain(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the arguments to the types of an object's schema.
 
-    Null values are dropped, and so are `""` and `[]` of optional arguments.
+    Null values are dropped. Empty texts and lists (`""` and `[]`) of optional arguments are dropped, too.
     """
     properties, required = schema.get("properties", {}), schema.get("required", ())
     return {
@@ -75,7 +75,7 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
 
 
 def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return a memory with the text as its content, if the schema is a memory's and the text is not JSON."""
+    """Return a memory with the text as its content, if the schema describes a memory and the text is not JSON."""
     wants_memory = "content" in schema.get("required", ())
     return {"content": text} if wants_memory and not text.lstrip().startswith(("[", "{")) and text.strip() else None
 

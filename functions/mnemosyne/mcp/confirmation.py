@@ -1,8 +1,8 @@
 """Ask the user to confirm a call that cannot be undone, such as a deletion.
 
 The server answers `input_required`, and the client repeats the call with the user's answer (MCP revision 2026-07-28).
-The server keeps no state between the two calls. Confirmation prevents mistakes but is not a security feature: the
-server does not ask a client that cannot show a form.
+The server keeps no state between the two calls. Confirmation prevents mistakes, but is not a security feature: if a
+client cannot show a form, the server runs the call without a confirmation.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def can_answer(context: ServerRequestContext[Any]) -> bool:
     elicitation = capabilities.elicitation if capabilities else None
     if context.protocol_version < SINCE or elicitation is None:
         return False
-    # A client that names no kind of input can show forms: before there were several kinds, the capability meant forms.
+    # A client that names no kind of input can show forms, because in earlier revisions the capability meant forms.
     return elicitation.form is not None or elicitation.url is None
 
 

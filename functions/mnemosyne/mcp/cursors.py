@@ -1,6 +1,6 @@
 """Cursors of pages as clients see them, in URL-safe base64. Pure.
 
-A cursor is the last item of a page: its time, and its id, number or text.
+A cursor identifies the last item of a page by its time and its id, number or text.
 """
 
 import base64
@@ -17,7 +17,7 @@ from mnemosyne.errors import InvalidRequest
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _TIME_BYTES = 8
-"""Microseconds since 1970."""
+"""Number of bytes of the time, in microseconds since 1970."""
 _ID_BYTES = 16
 _NUMBER_BYTES = 8
 """Maximum number in a cursor: a bigint of the database."""
@@ -83,7 +83,7 @@ def read_number(cursor: str | None) -> EventCursor | None:
 
 
 def _read(cursor: str | None, read: Callable[[datetime, bytes], CursorT]) -> CursorT | None:
-    """Decode a cursor with a function that reads what follows the time. Raises InvalidRequest."""
+    """Decode a cursor. The function `read` decodes the bytes after the time. Raises InvalidRequest."""
     if cursor is None:
         return None
     try:

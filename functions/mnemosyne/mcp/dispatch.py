@@ -28,7 +28,7 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 AUDITED = ("id", "ids", "message_id", "request_id", "request_ids")
-"""Fields of results that the log event of a change has."""
+"""Fields of a result that the log event of a change contains."""
 DEPRECATED_META = "mnemosyne/deprecated"
 
 
@@ -118,8 +118,8 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
 def _for_caller(error: ServiceError, tool: Tool[Any]) -> str:
     """Return the error's text for the caller.
 
-    After a timeout of the database, it suggests a narrower search to the caller of a reading tool. Callers of other
-    tools cannot act on a timeout, so they get only the cause; the log has the next step for the operator.
+    After a timeout of the database, the text suggests a narrower search if the tool reads memories. Callers of other
+    tools cannot act on a timeout, so they get only the cause. The log has the next step for the operator.
     """
     if isinstance(error, StatementTimeout) and tool.scope is Scope.READ:
         return f"{error.cause}: narrow the search by time or tags, or ask for less"
@@ -142,7 +142,7 @@ def _trace_id() -> str:
 def success(reply: Reply, *, has_stored_text: bool) -> mcp_types.CallToolResult:
     """Build the result with text and structured content.
 
-    If the text has stored content, a second block with a notice about it follows.
+    If the text has stored content, a second block with a notice about stored content follows.
     """
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else to_json(structured).decode()

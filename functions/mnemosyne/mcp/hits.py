@@ -1,6 +1,6 @@
 """Format search hits as text for a model. Pure.
 
-Above each hit is a line with its id, date and confidence. No content can imitate that line.
+A line above each hit has its id, date and confidence. No content can imitate this line.
 """
 
 import hashlib
@@ -16,13 +16,14 @@ from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
 
 TEXT_CHARACTERS = 2_100
-"""Maximum characters of all passages of a search together: ten hits cost a model about 1,000 tokens."""
+"""Maximum number of characters of all passages of a search together. Ten hits cost a model about 1,000 tokens."""
 SHORTEST_PASSAGE = 210
 """Minimum characters of a truncated content. Shorter passages seldom show the subject."""
 AROUND = 120
-"""Characters that are shown around a word of the query, if the word is in the truncated part of the content."""
+"""Number of characters that are shown around a word of the query, if the word is in the part of the content that is cut
+off."""
 SHORTEST_WORD = 3
-"""Minimum letters of a word whose surroundings are shown."""
+"""Minimum length of a query word whose surroundings are shown."""
 NOTHING_FOUND = "No memories found."
 NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
 STORED_DATA = (
@@ -54,7 +55,7 @@ def whole_contents(memories: Sequence[SearchHit]) -> str:
 def passages(memories: Sequence[SearchHit], query: str) -> str:
     """Format a passage of each hit, and its title if the passage does not contain it.
 
-    A passage has at most 210 characters if there are ten hits or more, else 2,100 divided by the number of hits.
+    A passage has at most 2,100 characters divided by the number of hits, but not less than 210.
     """
     length = max(SHORTEST_PASSAGE, TEXT_CHARACTERS // max(1, len(memories)))
     texts = ((hit, passage(_content(hit), query, length)) for hit in memories)
@@ -62,7 +63,7 @@ def passages(memories: Sequence[SearchHit], query: str) -> str:
 
 
 def nothing_close(memories: Sequence[SearchHit], left_out: int, minimum: Confidence | None) -> str | None:
-    """Return a note if no hit has a confidence above weak, or all hits are below the minimum; else None."""
+    """Return a note if all hits are weak or were left out because of the minimum confidence. Otherwise return None."""
     if memories:
         return NOTHING_CLOSE if all(hit.confidence is Confidence.WEAK for hit in memories) else None
     if not left_out:
@@ -74,9 +75,9 @@ def nothing_close(memories: Sequence[SearchHit], left_out: int, minimum: Confide
 
 
 def passage(content: str, query: str, length: int) -> str:
-    """Truncate the content to the length: its beginning, and the surroundings of a word of the query.
+    """Cut a content to the length: keep its beginning and the surroundings of a word of the query.
 
-    The longest word of the query that the content contains is chosen.
+    If the content contains several words of the query, the longest is chosen.
     """
     if len(content) <= length:
         return content
@@ -99,9 +100,9 @@ def _plain(text: str) -> str:
 
 
 def fitted(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:
-    """Truncate the contents so that all hits together have about this many characters as JSON.
+    """Cut the contents so that all hits together have about `characters` characters as JSON.
 
-    JSON escapes some characters with six.
+    The length is measured in JSON, because JSON writes some characters as escapes of up to six characters.
     """
     costs = [_encoded(hit.content) for hit in memories]
     if sum(costs) <= characters * 1.1:  # quotes and line breaks

@@ -7,7 +7,7 @@ from mnemosyne.domain.parsing import check_values, surrogate
 from mnemosyne.errors import InvalidRequest
 
 DEPTH = 30
-"""Maximum levels of nesting in a message. Metadata may have 20 of them."""
+"""Maximum number of levels of nesting in a message. Metadata may have 20 of these levels."""
 
 
 def read(text: str | bytes) -> Any:
@@ -22,10 +22,11 @@ def read(text: str | bytes) -> Any:
 
 
 def problem(posted: Any, *, escaped: bool = True, brackets: int = DEPTH + 1) -> str | None:
-    """Return why the JSON is not a valid JSON-RPC message; None if it is valid.
+    """Return the reason why the JSON is not a valid JSON-RPC message; None if it is valid.
 
-    The two arguments save time. A text without escapes (`escaped` is false) is not searched for lone surrogates,
-    because UTF-8 cannot encode them. The depth of a text with few opening `brackets` is not measured.
+    The arguments `escaped` and `brackets` save time. If the text has no escapes, it cannot contain lone surrogates,
+    which UTF-8 cannot encode, so it is not searched for them. If the text has few opening brackets, its depth is not
+    measured.
     """
     if isinstance(posted, list):
         return None
@@ -79,7 +80,10 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def drop_null_params(posted: Any) -> bool:
-    """Remove `"params": null`, which some clients send, from a message or batch; return whether any was removed."""
+    """Remove `"params": null` from a message or batch, because some clients send it.
+
+    Return whether anything was removed.
+    """
     messages = posted if isinstance(posted, list) else [posted]
     nulls = [message for message in messages if isinstance(message, dict) and message.get("params", ...) is None]
     for message in nulls:
@@ -88,7 +92,7 @@ def drop_null_params(posted: Any) -> bool:
 
 
 def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the object at this path of names, or an empty one if it does not exist."""
+    """Return the object at a path of names, or an empty object if it does not exist."""
     value: Any = posted
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -96,7 +100,7 @@ def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def id_of(posted: Any) -> str | int | None:
-    """Return the message's id, or None if it has no valid one."""
+    """Return the id of a message, or None if the message has no valid id."""
     identifier = posted.get("id") if isinstance(posted, dict) else None
     if isinstance(identifier, str):
         return identifier if identifier.isascii() or not surrogate(identifier) else None

@@ -50,7 +50,7 @@ def filled(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptResult
         value = arguments.get(parameter.name, "").strip()
         if parameter.required and not value:
             raise MCPError(mcp_types.INVALID_PARAMS, f"{parameter.name} is required")
-        # Not str.format: a value may contain braces.
+        # str.format cannot be used here, because a value may contain braces.
         text = text.replace(f"{{{parameter.name}}}", value[:LONGEST])
     content = mcp_types.TextContent(type="text", text=text.strip())
     message = mcp_types.PromptMessage(role="user", content=content)

@@ -33,7 +33,7 @@ _site: ContextVar[str] = ContextVar("site", default="")
 
 @contextmanager
 def site_context(origin: str) -> Iterator[None]:
-    """Set the origin of the request being served, such as `https://memory.example`; empty over stdio."""
+    """Set the origin of the current request for the context, such as `https://memory.example`; empty over stdio."""
     token = _site.set(origin)
     try:
         yield
@@ -48,12 +48,13 @@ def page_of(memory_id: UUID) -> str:
 
 
 TITLE_SHOWN = 100
+"""Maximum number of characters of a title in answers with several memories. get_memory returns the whole title."""
 TAGS_SHOWN = 200
-"""Maximum characters of a title, and of all tags, in answers with several memories. get_memory returns the rest."""
+"""Maximum total number of characters of a memory's tags in answers with several memories. get_memory returns all."""
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Cut the title at TITLE_SHOWN characters, and the list of tags where their lengths add up to TAGS_SHOWN.
+    """Shorten a title to TITLE_SHOWN characters, and a list of tags to TAGS_SHOWN characters in total.
 
     For answers with several memories.
     """
@@ -98,7 +99,7 @@ Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or 
 
 
 Pinned = Annotated[bool | None, BeforeValidator(lambda pinned: pinned or None)]
-"""Whether the namespace's default lifetime does not apply; None if it applies."""
+"""True if the namespace's default lifetime does not apply to the memory, otherwise None."""
 
 
 class MemoryRecord(MemoryResult):
@@ -127,8 +128,8 @@ class Matches(Result):
 class SearchHit(MemoryResult):
     """One search hit.
 
-    `score` is the weighted mean of relevance and quality, which orders the hits. `confidence` tells how close the
-    memory is to the query, independent of the other hits; None without a query.
+    `score` is the weighted mean of relevance and quality, and gives the order of the hits. `confidence` says how close
+    the memory is to the query, independent of the other hits. It is None without a query.
     """
 
     relevance: Score | None
@@ -160,4 +161,4 @@ RecordOrIds = create_model(
     truncated=(bool | None, None),
     **_OPTIONAL,
 )
-"""A MemoryRecord, truncated if long; only ids for callers without the scope read."""
+"""A MemoryRecord that is cut if it is long. Callers without the scope `read` get only the ids."""

@@ -1,6 +1,7 @@
 """Memories as MCP resources: `memory://recent`, and `memory://{id}` for each memory.
 
-Resources are read by calling tools, so that the same limits, isolation and notice on stored text apply.
+A resource is read by a call of a tool, so that the tool's limits, isolation and notice on stored text also apply to
+resources.
 """
 
 import re
@@ -17,7 +18,7 @@ from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 RECENT = uri_of("recent")
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SHOWN = 50
-"""Memories in a page of the list, and in `memory://recent`."""
+"""Number of memories in a page of the list, and in `memory://recent`."""
 NOT_FOUND = -32002
 """Code of the error for a missing resource, in protocol revisions with a handshake. Later revisions use
 INVALID_PARAMS."""

@@ -32,14 +32,14 @@ from mnemosyne.ports.services import Services
 
 
 class IdentifiedServer(Server[Any]):
-    """The SDK's server, with only name and version in the `_meta` of each answer of revision 2026-07-28.
+    """The SDK's server, but with only its name and version in the `_meta` of answers of revision 2026-07-28.
 
     The SDK would add the icons, 1,300 bytes, to each answer. Only `server/discover` and `initialize` return them.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.middleware.clear()  # the SDK's spans: no tracer is configured, so they would cost CPU time for nothing
+        self.middleware.clear()  # removes the SDK's spans, which cost CPU time although no tracer is configured
         self.add_request_handler("server/discover", mcp_types.RequestParams, self._discovered)
 
     @property
@@ -64,7 +64,8 @@ Context: TypeAlias = ServerRequestContext[Any]
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
-"""How long clients may cache the lists of tools, resources and prompts. The lists change only with a release."""
+"""Time in milliseconds for which clients may cache the lists of tools, resources and prompts. The lists change only
+with a release."""
 UNCHANGING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
 CONSOLE_META = "mnemosyne/console"
 """Key in the `_meta` of `tools/list`. If true, the list includes the console's tools."""
@@ -78,10 +79,11 @@ INSTRUCTIONS = (
 def build_server(services: Services, *, database: Turns, principal: Principal | None = None) -> Server[Any]:
     """Build the server. Calls that need the database run in the threads of `database`.
 
-    Each request runs for the principal that the transport has authenticated, or for `principal` if there is none.
-    Without either it is rejected.
+    Each request runs for the principal that the transport has authenticated or, if there is none, for `principal`. A
+    request without both is rejected.
     """
-    # The SDK reads these schemas at every call to compare arguments with Mcp-Param headers: omit other tools.
+    # Give the SDK only the tools with Mcp-Param headers, because at every call it reads all schemas to compare
+    # arguments with these headers.
     with_headers = {
         name: tool.listing.input_schema
         for name, tool in AGENT_TOOLS.items()
@@ -213,7 +215,7 @@ def _one_page(params: mcp_types.PaginatedRequestParams | None, items: str) -> No
 def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
     """Continue the trace that the call's `_meta` names.
 
-    It is closer to the caller than the trace of the HTTP request: SEP-414.
+    This trace is closer to the caller than the trace of the HTTP request (SEP-414).
     """
     traceparent = (meta or {}).get(TRACEPARENT)
     return trace({TRACEPARENT: traceparent}) if isinstance(traceparent, str) else nullcontext()

@@ -1,6 +1,7 @@
 """Serve MCP over standard input and output.
 
-Unlike the SDK's transport, this one also answers invalid lines, and requests just before the end of the input.
+Unlike the SDK's transport, this transport also answers invalid lines, and requests that arrive just before the end of
+the input.
 """
 
 import json
@@ -24,7 +25,7 @@ HANDSHAKE_FIRST = (
     f'"{mcp_types.PROTOCOL_VERSION_META_KEY}"'
 )
 LAST_ANSWERS_SECONDS = 30.0
-"""How long to wait for pending answers after the input has ended."""
+"""Seconds to wait for pending answers after the input has ended."""
 
 
 async def serve(server: Server[Any]) -> None:
@@ -36,7 +37,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 def _standard_input() -> BinaryIO:
-    """Take over standard input: child processes read from the null device instead."""
+    """Take over standard input. Child processes get the null device instead."""
     ours = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -47,8 +48,8 @@ def _standard_input() -> BinaryIO:
 class _Conversation:
     """Passes valid lines on to the SDK's server, and writes the server's answers.
 
-    An invalid line is answered here, because the SDK ignores it and the client would wait forever. When the input ends,
-    the SDK cancels pending requests, so the end is passed on only after all of them are answered.
+    This class answers invalid lines, because the SDK ignores them and the client would wait forever. At the end of the
+    input, the SDK cancels pending requests. Therefore the class passes the end on only after all requests are answered.
     """
 
     def __init__(self, source: BinaryIO) -> None:
@@ -89,7 +90,7 @@ class _Conversation:
                 await self._answered.wait()
 
     def _comes_too_early(self, posted: dict[str, Any]) -> bool:
-        """Whether a request without the name of its protocol revision arrives before the handshake."""
+        """Whether a request arrives before the handshake and does not name its protocol revision."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
         has_version = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")

@@ -32,7 +32,7 @@ class Turns:
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
-        """Run a function in a thread, as soon as the caller may use one."""
+        """Run a function in a thread. Wait until the caller may use a thread."""
         async with self._turn(principal), self._everybody:
             return await self._workers.run(self._timed, function, arguments)
 
@@ -60,7 +60,9 @@ class Turns:
 
 
 class Places(asyncio.Semaphore):
-    """A limit of threads or requests. Each takes a place; waiting callers get places in their order.
+    """A limit of concurrent threads or requests.
+
+    Each of them takes a place, and waiting callers get places in their order.
 
     Unlike anyio's limiter, taking a free place does not yield to other tasks.
     """

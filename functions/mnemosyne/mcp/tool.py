@@ -23,7 +23,7 @@ _current: ContextVar[Principal | None] = ContextVar("principal", default=None)
 
 @contextmanager
 def principal_context(principal: Principal) -> Iterator[None]:
-    """Set the principal of the request being served."""
+    """Set the principal of the current request for the context."""
     token = _current.set(principal)
     try:
         yield
@@ -32,14 +32,14 @@ def principal_context(principal: Principal) -> Iterator[None]:
 
 
 def current_principal() -> Principal | None:
-    """Return the principal of the request being served, or None if the transport set none."""
+    """Return the principal of the current request, or None if the transport has set none."""
     return _current.get()
 
 
 class Result(BaseModel):
-    """Base of tools' results. It becomes `structuredContent`, without optional fields that are None.
+    """Base class of tools' results. A result becomes `structuredContent`, without optional fields that are None.
 
-    A result validates any object that has the same attributes, such as a value of the domain.
+    A result can be built from any object with the same attributes, such as a value of the domain.
     """
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -48,12 +48,12 @@ class Result(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Note which fields are optional."""
+        """Find the optional fields of the class."""
         cls._optional = frozenset(name for name, field in cls.model_fields.items() if not field.is_required())
 
     @model_serializer(mode="wrap")
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Not annotated, because a return type would replace the fields in the output schema."""
+        """This method has no annotations, because a return type would replace the fields in the output schema."""
         values = serialize(self)
         if None not in values.values():
             return values
@@ -68,7 +68,7 @@ class Reply:
     result: Result
     text: str | None = None
     notes: tuple[str, ...] = ()
-    """Notes of the server, in a separate block, which stored text cannot imitate."""
+    """Notes of the server. They are a separate block, so that stored text cannot imitate them."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
@@ -92,24 +92,25 @@ class Tool(Generic[ArgumentsT]):
     operates: bool = False
     """Whether a call of the tool needs the scope `operate`."""
     needs_database: bool = True
-    """Whether the tool needs the database. Tools that only publish do not: they run in separate threads and do not wait
-    for the database."""
+    """Whether the tool needs the database. Tools that only publish messages do not need it, so they run in separate
+    threads and do not wait for the database."""
     returns_stored_text: bool = False
-    """Whether the tool's answers contain stored text. Such answers are followed by a notice that says so."""
+    """Whether the tool's answers contain stored text. A notice after such an answer says so."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """Function that computes the units that a call costs in addition to the request itself. Its arguments are not
     validated yet."""
     unlisted: tuple[str, ...] = ()
-    """Arguments that the tool accepts and the documents describe, but that are not listed for agents, to save
-    tokens."""
+    """Arguments that are not listed for agents, to save tokens. The tool accepts them, and the documents describe
+    them."""
     has_view: bool = False
     """Whether the MCP App shows the tool's results, in hosts that support apps."""
     asks_first: "Tool[ArgumentsT] | None" = None
-    """Tool whose result has the `question` that the user must confirm first, if the client can show a form."""
+    """Tool that builds the `question` for the user. If the client can show a form, the user must confirm before the
+    call."""
     outcome: Look | None = None
     """Function that looks up the outcome of a request, for calls with `wait`."""
     refused: str = ""
-    """Sentence that is appended to errors about arguments, such as that nothing of a batch was stored."""
+    """Sentence that is appended to errors about arguments, for example that nothing of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
 
@@ -138,7 +139,7 @@ class Tool(Generic[ArgumentsT]):
             output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # These hints have no meaning for read-only tools (MCP's ToolAnnotations).
+                # These hints have no meaning for read-only tools, according to MCP's ToolAnnotations.
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=self.idempotent or None,
                 open_world_hint=False,
@@ -157,7 +158,7 @@ def _without_unlisted(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # Strict modes of vendors cannot express "any JSON object", so list a string. `mcp.coerce` accepts both.
+        # List a string, because strict modes of vendors cannot express "any JSON object". `mcp.coerce` accepts both.
         schema = schema | {"type": ["string", "null"]}
     listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     members = {k: _without_unlisted(v, unlisted) for k, v in listed.items()}
@@ -180,7 +181,7 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _for_models(schema: Any) -> Any:
-    """Adapt the schema of arguments to the converters of model vendors.
+    """Adapt the schema of arguments to the schema converters of model vendors.
 
     Optional arguments may be null, for vendors that require all arguments; `mcp.coerce` drops nulls.
     `additionalProperties: false` is left out, because google-genai's converter fails on booleans. Unknown arguments
@@ -204,7 +205,7 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _undescribed(schema: Any) -> Any:
-    """Drop the descriptions in the schema of a list's items: the list's own description is enough."""
+    """Drop the descriptions in the schema of a list's items, because the description of the list is enough."""
     if isinstance(schema, list):
         return [_undescribed(item) for item in schema]
     if not isinstance(schema, dict):

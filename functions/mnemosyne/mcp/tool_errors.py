@@ -1,6 +1,6 @@
 """Errors of tools: a sentence for the agent, and a code in `_meta` for programs.
 
-The code tells a program whether to call again. The sentences may change at any time.
+From the code, a program knows whether to call again. The sentences may change at any time.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,8 @@ class ErrorCode:
 
     code: str
     retryable: bool = False
-    """Whether a repetition may succeed: the call changed nothing, and the error may pass without an operator."""
+    """Whether the same call may succeed later: it changed nothing, and the error may pass without action by an
+    operator."""
     retry_after: int | None = None
     """Seconds to wait before the next attempt."""
 
@@ -60,7 +61,7 @@ _REFUSALS: Mapping[type[MnemosyneError], str] = {
 
 
 def error_code(error: BaseException) -> ErrorCode:
-    """Classify an error; errors that are not Mnemosyne's own are internal errors."""
+    """Return the code of an error. An error that is not a MnemosyneError is an internal error."""
     if isinstance(error, OverBudget):
         return ErrorCode("rate_limited", retryable=True, retry_after=error.seconds)
     if isinstance(error, Uncertain):

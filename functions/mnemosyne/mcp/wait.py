@@ -1,4 +1,4 @@
-"""Wait for the outcome of an accepted request to ingest. No thread is held between two polls."""
+"""Wait for the outcome of an ingest request. Between two polls, the wait uses no thread."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
-"""Reports progress to the client: seconds passed, seconds in all, and a message."""
+"""Function that reports progress to the client: the seconds passed, the total seconds, and a message."""
 FIRST_LOOK = 0.05
 """Seconds before the first poll: the shortest time in which a memory is stored."""
 GROWTH = 1.5
@@ -24,7 +24,7 @@ GROWTH = 1.5
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
-    """Return how many seconds a call with valid arguments asks to wait for its outcome."""
+    """Return the number of seconds for which a call with valid arguments waits for its outcome."""
     return float(plain(arguments, tool.schema).get("wait") or 0)
 
 
@@ -49,6 +49,6 @@ async def outcome_within(
         try:
             if reply := await turns.run(caller, look, accepted, caller, services):
                 return reply
-        except MnemosyneError as exc:  # the request was accepted, and the answer is still `queued`
+        except MnemosyneError as exc:  # no error for the caller: the request was accepted, so the answer stays `queued`
             log.info("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None

@@ -38,7 +38,8 @@ class Workers:
             self._calls.put(call.run)
             await call.ended
         except asyncio.CancelledError:
-            # Only here, because entering a scope takes as much CPU time as the switch to the thread.
+            # Enter a scope only after a cancellation, because entering it takes as much CPU time as the switch to the
+            # thread.
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -86,7 +87,7 @@ class _Call:
 
 
 class _Calls:
-    """Queue of calls. A byte in a pipe announces each call.
+    """Queue of calls. Each call is announced by a byte in a pipe.
 
     Writing the byte releases the GIL, so on one processor the woken thread runs at once. A thread that waits for
     `queue.SimpleQueue` is woken while the event loop holds the GIL, which costs four more switches between threads.
@@ -95,7 +96,7 @@ class _Calls:
     def __init__(self) -> None:
         self._calls: deque[Callable[[], None] | None] = deque()
         self._reader, self._writer = os.pipe()
-        # Not at exit, when threads may still read.
+        # Do not close the pipe at exit, because threads may still read from it.
         weakref.finalize(self, _close, self._reader, self._writer).atexit = False
 
     def put(self, call: Callable[[], None] | None) -> None:

@@ -3,7 +3,7 @@
 `POST /` migrates. `POST /operations` runs an operation, such as one on API keys, dead letters or quotas. `POST /expire`
 removes expired memories, and `POST /announce` publishes changes of memories; Cloud Scheduler calls both.
 
-Only the deployment's own workflow may call it, so error responses contain the cause.
+Only the deployment's own workflow may call the function, so error responses contain the cause.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +37,11 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app. It runs one operation at a time; other requests wait.
 
-    `migrate` applies migrations and returns the files. `run` runs an operation. `expire` removes expired memories.
-    `announce` publishes changes of memories. `identify` raises Unauthorized unless the caller is the deployment's
-    workflow. IAM already rejects other callers, but a mistake in IAM must not expose the API keys of every namespace.
-    `report` logs an error and returns its cause.
+    `migrate` applies migrations and returns the applied files. `run` runs an operation. `expire` removes expired
+    memories. `announce` publishes changes of memories. `report` logs an error and returns its cause.
+
+    `identify` raises Unauthorized unless the caller is the deployment's workflow. IAM already rejects other callers,
+    but a mistake in IAM must not expose the API keys of every namespace.
     """
     limiter = anyio.CapacityLimiter(1)
     operations = SealedOperations(run, report)

@@ -1,7 +1,7 @@
 """`POST /operations` of the `migrate` function: run an operator's operation, encrypted in both directions.
 
-A workflow carries requests and answers, and Google keeps both for 90 days, so both are encrypted for the two processes
-at its ends. Workflows also limit the size of a value, so a long answer is given in parts.
+Requests and answers pass through a workflow, and Google keeps them for 90 days. Therefore the operator's command and
+this function encrypt them for each other. Workflows also limit the size of a value, so a long answer is sent in parts.
 """
 
 import gzip
@@ -21,8 +21,9 @@ PART_BYTES = 100_000
 """Bytes of a part of an answer: 133,336 characters in base64. A workflow's variables may have 512 KB together, and a
 text 256 KB: https://cloud.google.com/workflows/quotas."""
 ANSWERS = 4
+"""Maximum number of stored answers. Answers are stored for calls that request a further part or are repeated."""
 ANSWER_SECONDS = 600.0
-"""Maximum number and age of stored answers, for calls that ask for a further part or are repeated."""
+"""Maximum age of a stored answer, in seconds."""
 
 Run = Callable[[str, Any, str], dict[str, Any]]
 """Runs an operation: its name, its arguments and the caller's identity token."""
@@ -40,7 +41,8 @@ class Call(Input):
     """The encrypted part of a request."""
 
     id: Annotated[Text, Field(min_length=8, max_length=64)]
-    """A repeated request with the same id gets the same answer, and runs nothing."""
+    """Id of the request. A repeated request with the same id gets the same answer, and the operation does not run
+    again."""
     part: Annotated[int, Field(ge=0)] = 0
     operation: Text
     arguments: dict[str, Any]
@@ -60,14 +62,14 @@ class SealedOperations:
     def answer(self, body: bytes) -> dict[str, Any]:
         """Answer a request. Raises InvalidRequest if it cannot be decrypted or read."""
         envelope = parse(Envelope, parse_json(body, of="the request"), of="the request")
-        if envelope.server != self._keys.public:  # the first request, or this function was started again
+        if envelope.server != self._keys.public:  # a first request, or one from before a restart
             return {"server": self._keys.public}
         channel = self._keys.channel(envelope.client)
         data = gzip.decompress(channel.open(envelope.sealed, REQUEST))
         call = parse(Call, parse_json(data, of="the request"), of="the request")
         with self._lock:
             answer = self._answers.get((envelope.client, call.id))
-            if answer is None and call.part:  # running the operation again could change something twice
+            if answer is None and call.part:  # do not run the operation again, because it could change something twice
                 return {"server": self._keys.public}
             if answer is None:
                 answer = self._answers[envelope.client, call.id] = gzip.compress(
@@ -80,7 +82,7 @@ class SealedOperations:
     def _result(self, call: Call) -> dict[str, Any]:
         """Run the operation, and return its answer or its error.
 
-        The error is given by class and message, so that the command can raise it again.
+        An error is returned as its class and message, so that the command can raise it again.
         """
         try:
             return {"answer": self._run(call.operation, call.arguments, call.token)}

@@ -112,7 +112,7 @@ class AuthHandlers:
         try:
             url = self._flow.start(request, _key(cookie, id_), client, call.address)
         except OAuth2Error as exc:
-            # No redirection before a log-in: anybody may register any redirect URI (RFC 9700, section 4.11.2).
+            # Do not redirect before a log-in, because anybody may register any redirect URI (RFC 9700, section 4.11.2).
             return pages.message(
                 self._issuer, WRONG_REQUEST, _description(exc), back=self._flow.error_redirect(request, exc)
             )
@@ -148,7 +148,7 @@ class AuthHandlers:
         """Finish a log-in with the typed code, or at the identity provider's callback."""
         key, cookie = _key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The browser is logged in and has sent the form twice: keep its cookie.
+            # Keep the cookie, because the browser is already logged in and has sent the form twice.
             return self._after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _key(cookie, id_), dict([*call.query, *call.form]))
@@ -240,7 +240,7 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
             Route(f"{prefix}/style.css", gateway.public_endpoint(style, rate_limits.STYLE)),
         ]
     )
-    # A redirect would go to the unvalidated Host header.
+    # Do not redirect, because a redirect would go to the unvalidated Host header.
     app.router.redirect_slashes = False
     # Clients in browsers read metadata and get tokens, without cookies.
     app.add_middleware(

@@ -38,8 +38,8 @@ BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 THREADS = 5
 PROVIDER_THREADS = 3
-"""Number of threads for requests that may wait for the identity provider, so that a slow provider does not block other
-requests. The number of database connections is the sum of these threads and the other ones."""
+"""Number of threads for requests that may wait for the identity provider. With separate threads, a slow provider does
+not block other requests. Each of these threads and of the other threads may use one database connection."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 
@@ -84,15 +84,20 @@ class Gateway:
         return self.issuer.startswith("https:")
 
     def cookie_name(self, id_: str) -> str:
-        """Name of the cookie of an authorization request. Two log-ins in one browser have different cookies.
+        """Name of the cookie of an authorization request.
 
-        The prefix `__Host-` keeps other hosts and pages without TLS from setting it (RFC 6265bis).
+        The name contains the id, so that two log-ins in one browser have different cookies.
+
+        The prefix `__Host-` prevents other hosts and pages without TLS from setting the cookie (RFC 6265bis).
         """
         name = f"mnemosyne-auth-{id_[:16]}"
         return f"__Host-{name}" if self.secure else name
 
     def set_cookie(self, response: Response, id_: str, cookie: str) -> None:
-        """Set the cookie of an authorization request. SameSite=Lax sends it on the identity provider's redirect."""
+        """Set the cookie of an authorization request.
+
+        With SameSite=Lax, the browser sends it on the redirect of the identity provider.
+        """
         response.set_cookie(
             self.cookie_name(id_), cookie, max_age=REQUEST_SECONDS, secure=self.secure, httponly=True, samesite="lax"
         )
@@ -106,8 +111,8 @@ class Gateway:
     ) -> Callable[[Request], Awaitable[Response]]:
         """Wrap a handler: enforce its rate limit, and convert its errors to responses.
 
-        Errors are an HTML page for people or JSON for clients. A function runs in a thread, a coroutine function on the
-        event loop.
+        Errors become an HTML page for people (`as_page`) or JSON for clients. A function runs in a thread, and a
+        coroutine function runs on the event loop.
         """
 
         async def in_thread(call: Call) -> Response:

@@ -28,7 +28,8 @@ SCOPE_LABELS: Mapping[Scope, str] = {
 def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
     """Security headers of every response. `redirect_uri` is the target to which the page's form may redirect.
 
-    Chromium applies form-action to redirections too: https://github.com/w3c/webappsec-csp/issues/8.
+    The target must be allowed, because Chromium also applies form-action to redirects:
+    https://github.com/w3c/webappsec-csp/issues/8.
     """
     parts = urlsplit(redirect_uri)
     origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
@@ -55,7 +56,7 @@ def message(base: str, heading: str, text: str, status: int = 400, *, back: str 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
     """Page with the form for the log-in code that the terminal prints.
 
-    After the log-in, the browser may go to the client directly.
+    The page allows redirects to the client, because the browser may go there directly after the log-in.
     """
     status = 403 if problem else 200
     return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
@@ -89,7 +90,7 @@ def account(base: str, request: str, name: str, grants: Iterable[Grant], revoked
 
 
 def _access(grants: Sequence[Grant]) -> dict[str, Any]:
-    """Fields of a client on the account page, from its grants: one for each log-in, the newest first."""
+    """Fields of a client on the account page. `grants` has one grant for each log-in, the newest first."""
     newest = grants[0]
     used = max((grant.last_used_at for grant in grants if grant.last_used_at), default=None)
     return {

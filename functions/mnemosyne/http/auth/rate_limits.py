@@ -32,6 +32,6 @@ CALLBACK: Final = EndpointLimit("callback", 20, asks_provider=True)
 CONSENT: Final = EndpointLimit("consent", 120)
 ACCOUNT: Final = EndpointLimit("account", 60, asks_provider=True)
 TOKEN: Final = EndpointLimit("token", 240)
-"""Limit of the requests for tokens. It is high, because a hosted client refreshes the tokens of all its users from a
-few addresses."""
+"""Limit of requests for tokens. It is high, because a hosted client refreshes the tokens of all its users from a few
+addresses."""
 REVOKE: Final = EndpointLimit("revoke", 60)

@@ -7,10 +7,11 @@ from mnemosyne.errors import InvalidRequest
 
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
-"""How long a body may take to arrive, so that slow clients do not occupy a concurrent request for long."""
+"""Maximum number of seconds in which a body must arrive. Slow clients therefore do not occupy a concurrent request for
+long."""
 DRAIN_SECONDS = 1.0
 DRAINED_BYTES = 32 * 1024 * 1024
-"""Cloud Run's limit for requests."""
+"""Maximum number of bytes that are discarded: Cloud Run's limit for requests."""
 INLINE_BYTES = 64 * 1024
 """Bodies up to this size are parsed on the event loop, because a thread switch would take longer."""
 
@@ -35,7 +36,7 @@ async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
 async def drain(receive: Receive) -> None:
     """Read and discard the rest of the body, because many clients read the response only after sending it.
 
-    Ends after DRAIN_SECONDS or DRAINED_BYTES.
+    Stops after DRAIN_SECONDS or DRAINED_BYTES.
     """
     bytes_left = DRAINED_BYTES
     with anyio.move_on_after(DRAIN_SECONDS):

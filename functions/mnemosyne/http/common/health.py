@@ -11,7 +11,7 @@ from mnemosyne.domain.health import Check
 from mnemosyne.errors import Unauthorized, Unavailable
 
 PATHS = ("/health", "/healthz")
-"""Cloud Run reserves paths that end in z, so `/healthz` works only elsewhere:
+"""Paths of the liveness probe. `/healthz` does not work on Cloud Run, which reserves paths that end in z:
 https://cloud.google.com/run/docs/known-issues."""
 
 
@@ -21,7 +21,7 @@ async def alive(request: Request) -> Response:
 
 
 def is_deep(request: Request) -> bool:
-    """Whether a request asks for deeper checks, such as of the database: `?deep=1`."""
+    """Whether a request asks for deeper checks (`?deep=1`), for example of the database."""
     return request.query_params.get("deep", "0") not in ("", "0")
 
 
@@ -36,7 +36,10 @@ def report(checks: Sequence[Check], *, details: bool) -> Response:
 
 
 async def refusal(request: Request, identify: Callable[[str | None], None]) -> Response | None:
-    """Return the response for a caller that may not run checks; None if it may. `identify` raises Unauthorized."""
+    """Return an error response if the caller may not run checks, otherwise None.
+
+    `identify` raises Unauthorized for such a caller.
+    """
     try:
         await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
     except Unauthorized as exc:

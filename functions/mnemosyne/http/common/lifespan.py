@@ -1,8 +1,8 @@
 """Run an ASGI app with a lifespan under functions-framework, which does not run lifespans.
 
-The framework imports the module before it forks and has no start-up hook in the worker. Therefore the first request
-starts one task that enters the lifespan and keeps it open until the server has stopped. The request does not enter the
-lifespan directly, because the same task must enter and leave it.
+The framework imports the module before it forks, and has no start-up hook in the worker. Therefore the first request
+starts a task that enters the lifespan and keeps it open until the server has stopped. A separate task is necessary,
+because the same task must enter and leave the lifespan.
 """
 
 import asyncio
@@ -23,18 +23,20 @@ from mnemosyne.observability import EventLog, flush
 log = EventLog(__name__)
 
 ARRIVAL_SECONDS = 0.5
-"""How long connections are accepted after SIGTERM: the platform may have routed a request here just before it."""
+"""Seconds for which connections are accepted after SIGTERM, because the platform may have routed a request here just
+before."""
 PAUSE_SECONDS = 0.05
-"""How long requests wait while the event loop accepts the connections that are in the kernel's queue. Closing the
-listener resets the connections in that queue."""
+"""Seconds for which the shutdown waits, so that the event loop accepts all connections in the kernel's queue. Closing
+the listener would reset the connections in this queue."""
 UNREAD_SECONDS = 0.2
-"""How long an accepted connection may take to send its request after the listener is closed."""
+"""Seconds in which an accepted connection must send its request after the listener is closed."""
 KEEP_ALIVE_SECONDS = 620
-"""How long an idle connection stays open. The framework's server closes it after two seconds, and a client that sends
-its next request at that moment gets an error. Google's front ends reuse an idle connection for up to 600 seconds:
-https://cloud.google.com/load-balancing/docs/https#timeouts_and_retries."""
+"""Seconds for which an idle connection stays open. By default, the framework's server closes it after two seconds, and
+a client that sends its next request at this moment gets an error. Google's front ends reuse an idle connection for up
+to 600 seconds: https://cloud.google.com/load-balancing/docs/https#timeouts_and_retries."""
 DRAIN_SECONDS = 6.0
-"""How long requests may run after SIGTERM. Cloud Run sends SIGKILL after ten seconds; telemetry takes up to three."""
+"""Seconds for which requests may run after SIGTERM. Cloud Run sends SIGKILL after ten seconds, and telemetry takes up
+to three seconds."""
 
 
 class Hosted(Response):
@@ -87,7 +89,7 @@ class Hosted(Response):
             stop_server = signal.getsignal(signal.SIGTERM)
             _keep_connections(getattr(stop_server, "__self__", None))
             self._chain_sigterm(stop_server)
-        # Shielded: a client that disconnects must not cancel what all other requests wait for.
+        # Shield the future, because all other requests wait for it, and a client that disconnects must not cancel it.
         await asyncio.shield(self._ready)
         if self._app is None:
             raise RuntimeError("the app was not built")
@@ -97,7 +99,7 @@ class Hosted(Response):
         try:
             async with app.router.lifespan_context(app):
                 ready.set_result(None)
-                # Wait until the event loop is closed: a request may arrive as long as the server runs.
+                # Wait until the event loop is closed, because a request may arrive as long as the server runs.
                 await asyncio.get_running_loop().create_future()
         except Exception as exc:
             if ready.done():
@@ -139,7 +141,7 @@ class Hosted(Response):
             await asyncio.wait(list(self._exchanges), timeout=deadline - loop.time())
         for exchange in list(self._exchanges.values()):
             await exchange.give_up()
-        # Before the server stops: it ends its process without running exit handlers.
+        # Send telemetry before the server stops, because the server ends its process without running exit handlers.
         await asyncio.to_thread(flush)
         if callable(stop_server):
             stop_server(signal.SIGTERM, None)
@@ -186,8 +188,8 @@ class _Exchange:
 def _built(build: Callable[[], Starlette]) -> Starlette:
     """Build the app without garbage collection, and exempt its objects from later collections.
 
-    Imports leave no garbage. The first response comes an eighth sooner, and the slowest later responses take a third of
-    the time.
+    Imports leave no garbage, so a collection would only take time. Without collections, the first response comes an
+    eighth sooner, and the slowest later responses take a third of the time.
     """
     gc.disable()
     try:

@@ -1,4 +1,5 @@
-"""Rate limits per principal (authenticated caller) and per network, in units of cost; addresses of callers."""
+"""Rate limits in units of cost, for each principal (authenticated caller) and each network; and the addresses of
+callers."""
 
 import math
 import threading
@@ -12,27 +13,29 @@ from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
 MAX_BUCKETS = 10_000
 LARGE_NETWORK = 4
-"""Budget of a large network, as a multiple of a small network's: an office has few addresses, an attacker a whole
-/48."""
+"""Budget of a large network, as a multiple of the budget of a small network. It limits attackers, who may have a whole
+/48 of addresses; an office has few addresses."""
 
 
 class Budgets:
     """Token buckets, one per principal or network, refilled with `per_minute` units a minute.
 
-    Each instance counts separately, so a principal gets at most the budget times the number of instances. No library is
-    used, because the cost of a response is known only afterwards and libraries allow no negative balance.
+    Each instance counts separately, so a principal gets at most the budget times the number of instances. The cost of a
+    response is known only afterwards, so a balance can become negative. Libraries do not allow this.
     """
 
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
         self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
-        """The least recently used first. An LRUCache of cachetools takes four times the CPU time."""
+        """Buckets by key, the least recently used first. An LRUCache of cachetools would take four times the CPU
+        time."""
         self._lock = threading.Lock()
 
     def spend(self, key: str, cost: float, paid: float = 0) -> int:
         """Spend `cost` units. Returns 0, or the seconds to wait if the budget does not suffice.
 
-        `paid` is the cost that the same request has spent before: a retry spends it again, so the wait includes it.
+        `paid` is the cost that the same request has already spent. The seconds to wait include this cost, because a
+        retry spends it again.
         """
         if not self.per_minute:
             return 0
@@ -66,7 +69,7 @@ class Budgets:
 
 
 class NetworkBudgets:
-    """Budgets of callers without a credential: one for the small and one for the large network of an address."""
+    """Budgets of callers without a credential. Each small network and each large network has a budget."""
 
     def __init__(self, per_minute: int) -> None:
         self._small = Budgets(per_minute)
@@ -89,10 +92,12 @@ class NetworkBudgets:
 
 
 def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> str:
-    """Return the address that the outermost trusted proxy received the request from, or the peer's without proxies.
+    """Return the address from which the outermost trusted proxy received the request.
 
-    Callers can forge the earlier addresses in X-Forwarded-For. A load balancer appends two:
-    https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
+    Without proxies, return the address of the peer.
+
+    Only the last addresses in X-Forwarded-For come from proxies; callers can forge the addresses before them. A load
+    balancer appends two addresses: https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
     """
     forwarded = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
     if proxies is not None and len(forwarded) > proxies:

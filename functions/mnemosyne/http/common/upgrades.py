@@ -9,12 +9,15 @@ import re
 from typing import Any
 
 HEAD_BYTES = 64 * 1024
-"""Maximum bytes of a request head that is searched for an offer. The server rejects longer heads."""
+"""Maximum number of bytes of a request head that is searched for an offer. The server rejects longer heads."""
 _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
 def ignore_offers_of_http2() -> None:
-    """Let Uvicorn servers that start after this call ignore the offer, if they parse with httptools."""
+    """Make Uvicorn servers that start after this call ignore the offer.
+
+    Only servers that parse with httptools need this.
+    """
     from uvicorn.protocols.http import auto
 
     try:
@@ -29,7 +32,7 @@ def _protocol(base: Any) -> Any:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(base):  # type: ignore[misc]
-        """Parses with httptools, and hands a connection to h11 at the first request with an offer."""
+        """Parses with httptools, and passes a connection to h11 at the first request with an offer."""
 
         begun = b""
         """Received part of an incomplete request head."""

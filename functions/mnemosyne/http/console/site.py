@@ -1,7 +1,7 @@
 """Serve the console: one HTML page, and its files at a URL that changes when the content of any file changes.
 
-The page calls `/mcp` as any client does, so the page and the files are the same for all callers. The page's
-Content-Security-Policy allows only its own files, this host and the authorization server, and no frames.
+The page and the files are the same for all callers, because the page reads all data from `/mcp`, as any client does.
+The page's Content-Security-Policy allows only its own files, this host and the authorization server, and no frames.
 """
 
 import gzip
@@ -32,7 +32,7 @@ PAGES = {
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
 _CLASSIC = frozenset({"theme.js", "callback.js"})
-"""Scripts that are no modules: the page does not import them."""
+"""Scripts that are not modules, and which the page therefore does not import."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
 
 
@@ -88,7 +88,7 @@ def routes(issuer: str) -> list[Route]:
 def _page(name: str) -> bytes:
     """Return an HTML file with the URLs of the files that it loads.
 
-    The page names all modules, so that the browser loads them at once: otherwise each level of imports would wait for
+    The page names all modules, so that the browser loads them at once. Otherwise each level of imports would wait for
     the previous level.
     """
     modules = (file for file in sorted(files()) if file.endswith(".js") and file not in _CLASSIC)

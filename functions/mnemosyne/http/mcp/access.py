@@ -36,22 +36,23 @@ log = EventLog(__name__)
 
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
-"""Maximum credentials that are verified at a time, by the database or an identity provider."""
+"""Maximum number of credentials that are verified at a time, by the database or an identity provider."""
 LOOKUPS_PER_NETWORK = 2
-"""Maximum credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
+"""Maximum number of credentials from one IPv4 address or IPv6 /64 that are verified at a time."""
 VALID_CREDENTIALS = 10_000
 VALID_SECONDS = 3600.0
-"""How long a credential that was valid is exempt from the limit on rejected credentials. It is still verified."""
+"""Seconds for which a credential that was valid is exempt from the limit on rejected credentials. It is still
+verified."""
 REJECTED_PER_MINUTE = 30
-"""Maximum rejected credentials per minute from one network. After that, unknown credentials get 429."""
+"""Maximum number of rejected credentials per minute from one network. Further unknown credentials get 429."""
 CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
 
 
 class Access:
     """Authenticates callers and enforces their scopes and rate limits.
 
-    `proxies` is the number of proxies of the platform. Each adds an address after the caller's in X-Forwarded-For. None
-    means that there is no proxy, and the peer is the caller.
+    `proxies` is the number of the platform's proxies that append an address to X-Forwarded-For after the caller's
+    address. None means that there is no proxy, so the peer is the caller.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Access:
             return self._cached(headers) or await self._looked_up(headers, self._address(scope, headers))
         except Unauthorized as exc:
             address = self._address(scope, headers)
-            if "authorization" in headers:  # a request without a credential is no attempt to guess one
+            if "authorization" in headers:  # a request without a credential does not count as a guess
                 self._rejected.spend(address)
             _log_rejected(headers, address, str(exc))
             error = ', error="invalid_token"' if "authorization" in headers else ""
@@ -102,7 +103,8 @@ class Access:
         return client_address(scope, headers, self._proxies)
 
     def _cached(self, headers: Headers) -> Principal | None:
-        # Identity-Aware Proxy sets X-Serverless-Authorization itself, so behind it the header is ignored.
+        # Reject the header only if Cloud Run would check it instead of Authorization. Behind Identity-Aware Proxy,
+        # which sets this header itself, it is ignored.
         replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
         if len(headers.getlist("authorization")) > 1 or replaced:
             raise Unauthorized("one credential is needed, as Authorization")
@@ -132,9 +134,9 @@ class Access:
         paid: float = 0,
         id_: str | int | None = None,
     ) -> Response | None:
-        """Charge the tool calls of a request. Return 403 if a scope is missing, 429 over the rate limit, else None.
+        """Charge the tool calls of a request. Return 403 if a scope is missing, 429 above the rate limit, or None.
 
-        `paid` is the cost that this request has been charged before.
+        `paid` is the cost that was already charged for this request.
         """
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
@@ -146,7 +148,8 @@ class Access:
                     **_refused(principal),
                     reason=f"scope {required or 'none held'}",
                 )
-                # Clients then ask for the scopes of the challenge only, so it also names the scopes they have.
+                # The challenge also names the scopes that the caller has, because clients request only the scopes of
+                # the challenge.
                 scopes = {*principal.scopes, required} if principal.scopes and required else CHALLENGE_SCOPES.split()
                 challenge = f'{self._challenge(scope, headers, " ".join(sorted(scopes)))}, error="insufficient_scope"'
                 every = f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
@@ -183,9 +186,9 @@ class Access:
     def spend(
         self, principal: Principal, units: float, paid: float = 0, id_: str | int | None = None
     ) -> Response | None:
-        """Charge the principal's budget (its rate limit). Returns 429 if the budget is used up, else None.
+        """Charge units to the principal's budget (its rate limit). Returns 429 if it is used up, otherwise None.
 
-        `paid` is the cost that this request has been charged before.
+        `paid` is the cost that was already charged for this request.
         """
         if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.spend(principal.id, units, paid)):
             return None
@@ -246,7 +249,10 @@ def _required_scope(call: Any) -> Scope | None:
 
 
 def _tool(call: Any) -> str | None:
-    """Return the name of the called tool; `get_memory` for `resources/read`; else None."""
+    """Return the name of the called tool.
+
+    The result is `get_memory` for `resources/read`, and None for other methods.
+    """
     if not isinstance(call, Mapping):
         return None
     if call.get("method") == "resources/read":

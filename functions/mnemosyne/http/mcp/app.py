@@ -30,7 +30,7 @@ from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.ports.services import Services
 
 LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
-"""Where clients look for an authorization server if the metadata names none."""
+"""Paths at which clients look for an authorization server if the metadata names none."""
 SCHEMA_PATH = "/schemas/message.v1.json"
 """JSON schema of the topic's messages, the same as in docs."""
 
@@ -49,11 +49,11 @@ def build_app(
 ) -> Starlette:
     """Build the ASGI app of the `mcp` function.
 
-    At most `threads` calls that need the database run at a time. `warm` is called once the app is built. `canary` is
-    the route that checks the whole deployment, if somebody may call it.
+    At most `threads` calls that need the database run at a time. `warm` is called after the app is built. `canary` is
+    the route that checks the whole deployment; it is None if nobody may call it.
     """
     database = Turns(threads)
-    # McpMiddleware validates Host and Origin.
+    # Turn off the SDK's validation, because McpMiddleware validates Host and Origin.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = serve(services, database=database)
     streamable = Streamable(server, security)

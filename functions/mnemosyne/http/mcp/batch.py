@@ -14,7 +14,8 @@ from mnemosyne.mcp import jsonrpc
 
 BATCH_REQUESTS = 50
 ANSWER_BYTES = 4 * 1024 * 1024
-"""Maximum bytes of all responses of a batch together, because they are kept in memory until the last response."""
+"""Maximum number of bytes of all responses of a batch together. The responses are kept in memory until the last one is
+complete."""
 REVISIONS = ("2024-11-05", "2025-03-26")
 """Protocol revisions with batches."""
 
@@ -30,7 +31,7 @@ class Batches:
     ) -> Response | None:
         """Return the response; None if the client has disconnected, which cancels the remaining requests.
 
-        After a disconnect, `count_bytes` gets the bytes of the responses that were not sent.
+        After a disconnect, `count_bytes` is called with the number of bytes of the responses that could not be sent.
         """
         if revision not in REVISIONS:
             return error_response(400, f"revision {revision[:20]} has no batches: send one request per POST")
@@ -72,7 +73,10 @@ class Batches:
 
 
 async def _never_disconnect() -> Message:
-    """An ASGI `receive` without a disconnect, because a disconnect cancels the whole batch."""
+    """An ASGI `receive` that never reports a disconnect.
+
+    A disconnect is handled for the whole batch, not for single requests.
+    """
     await anyio.sleep_forever()
     raise AssertionError
 

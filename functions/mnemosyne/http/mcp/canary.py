@@ -14,7 +14,8 @@ from mnemosyne.http.common.health import refusal, report
 
 PATH = "/canary"
 PASSED_SECONDS = 240.0
-"""How long a passed check is not repeated. Google calls from six locations in each period of 300 seconds."""
+"""Seconds for which a passed check is not repeated. Google calls the route from six locations in each period of 300
+seconds."""
 FAILED_SECONDS = 20.0
 
 

@@ -1,4 +1,4 @@
-"""Limit concurrent requests per principal. Further requests wait briefly, first come, first served."""
+"""Limit the concurrent requests of each principal. Further requests wait briefly, in the order of their arrival."""
 
 import asyncio
 from weakref import WeakValueDictionary
@@ -6,12 +6,13 @@ from weakref import WeakValueDictionary
 from mnemosyne.mcp.thread_limiter import Places
 
 IN_FLIGHT = 20
-"""Maximum concurrent requests of one principal: half of an instance's concurrency in Terraform."""
+"""Maximum number of concurrent requests of one principal. This is half of an instance's concurrency in Terraform."""
 WAITING = 60
-"""Maximum waiting requests of one principal. Their bodies are not read yet, so each costs only a connection."""
+"""Maximum number of waiting requests of one principal. The body of a waiting request is not read yet, so it costs only
+a connection."""
 WAIT_SECONDS = 2.0
-"""Maximum seconds that a request waits. Agents call tools in parallel, and the client of mcp 1.30 loses calls that get
-429."""
+"""Maximum number of seconds for which a request waits. Requests wait, because agents call tools in parallel and the
+client of mcp 1.30 loses calls that get 429."""
 
 
 class ConcurrencyLimits:
@@ -35,7 +36,7 @@ class ConcurrencyLimits:
 
 
 class _Request:
-    """Context of a request. A class, because a generator takes twice the CPU time."""
+    """Context manager of a request. It is a class, because a generator would take twice the CPU time."""
 
     def __init__(self, limits: ConcurrencyLimits, places: Places) -> None:
         self._limits = limits

@@ -25,11 +25,11 @@ RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
 """Response headers that a page must read to log in and to retry."""
 PUBLIC = "/.well-known/"
 SECONDS = 7_200
-"""How long a browser may cache a preflight. Chromium allows no longer."""
+"""Seconds for which a browser may cache a preflight. This is the maximum of Chromium."""
 
 
 class Cors:
-    """Middleware over the whole app."""
+    """Middleware that adds CORS headers to the responses of the whole app."""
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
         self._app = app

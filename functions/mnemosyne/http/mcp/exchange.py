@@ -1,7 +1,7 @@
-"""Answer a request with one JSON message, by the SDK's server without the SDK's transport.
+"""Answer a request with one JSON message. This uses the SDK's server, but not the SDK's transport.
 
-The SDK's transport is avoided because it takes most of the CPU time: it would start tasks and streams for each request,
-parse the body a second time, and repeat the checks of the middleware.
+The SDK's transport would take most of the CPU time: it starts tasks and streams for each request, parses the body a
+second time, and repeats the checks of the middleware.
 """
 
 from collections.abc import Mapping
@@ -88,7 +88,8 @@ class Exchanges:
         return Client(route.protocol_version, capabilities)
 
     def _has_param_headers(self, posted: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
-        """Whether a tool call's headers `Mcp-Param-*` repeat its arguments, as far as the tool's schema demands it."""
+        """Whether the headers `Mcp-Param-*` of a tool call repeat its arguments, if the tool's schema requires these
+        headers."""
         find_schema = self._server.get_tool_input_schema
         if posted["method"] != "tools/call" or find_schema is None:
             return True

@@ -35,9 +35,9 @@ from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
 PARSERS = 2
-"""Threads that parse large bodies. More would not be faster, because parsing holds the GIL."""
+"""Number of threads that parse large bodies. More threads would not be faster, because parsing holds the GIL."""
 LONGEST_WAIT_SECONDS = 2.0
-"""Longest expected wait for a database thread. A call that would wait longer gets 429 at once."""
+"""Maximum expected wait for a database thread, in seconds. A call that would wait longer gets 429 at once."""
 
 
 class McpMiddleware:
@@ -90,7 +90,7 @@ class McpMiddleware:
         try:
             async with self._place(principal) as acquired:
                 if acquired:
-                    # Charged before the body is read, so that malformed requests cost as much.
+                    # Charge before the body is read, so that malformed requests cost as much as valid requests.
                     response = self._access.spend(principal, rate_limit.REQUEST)
                     response = response or request_headers.reject_unsupported(scope, headers)
                 else:
@@ -149,7 +149,10 @@ class McpMiddleware:
     async def _pass_on(
         self, scope: Scope, headers: Headers, posted: Any, receive: Receive, reply: Reply
     ) -> Response | None:
-        """Pass the request to the MCP server. It responds with a stream if the client wants or accepts only that."""
+        """Pass the request to the MCP server.
+
+        The server responds with a stream if the client requests a stream or accepts nothing else.
+        """
         accepted = request_headers.accepted_types(headers.get("accept", ""))
         accepts_json = not accepted.isdisjoint(request_headers.JSON_TYPES)
         accepts_stream = request_headers.STREAM in accepted
@@ -164,7 +167,7 @@ class McpMiddleware:
         return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
-        """Return the parsed JSON, and why it is invalid, if it is.
+        """Return the parsed JSON and, if it is invalid, the reason.
 
         Large bodies are parsed in a thread, so that the event loop stays free.
         """
@@ -174,7 +177,7 @@ class McpMiddleware:
 
 
 class _Arrived:
-    """The request as the HTTP server passes it. Its parser appends trailers to the list of headers."""
+    """The request as the HTTP server passes it. The server's parser appends trailers to the list of headers."""
 
     def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
         self._headers = headers

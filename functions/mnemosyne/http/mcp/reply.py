@@ -5,10 +5,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COMPRESSED_BYTES = 4_096
-"""Minimum bytes of a response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9
-kB."""
+"""Minimum number of bytes of a response that is compressed if the client accepts gzip. A response of 130 kB with ten
+search results becomes 9 kB."""
 COMPRESSION = 4
-"""zlib's compression level. It takes a third of the time of the default level."""
+"""Compression level of zlib. It takes a third of the time of zlib's default level."""
 
 
 def compressing(app: ASGIApp) -> ASGIApp:

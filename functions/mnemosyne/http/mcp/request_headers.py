@@ -22,7 +22,8 @@ SINGLETON_HEADERS = (
     b"mcp-method",
     b"mcp-name",
 )
-"""Headers that may be sent once. A repeated header is an attempt at request smuggling, or came as a trailer."""
+"""Headers that a request may have only once. A repeated header is an attempt at request smuggling, or was sent as a
+trailer."""
 JSON_TYPES = frozenset({"application/json", "application/*", "*/*"})
 """Media types in Accept that admit JSON."""
 STREAM = "text/event-stream"
@@ -57,15 +58,16 @@ def _pattern(origin: str) -> str:
 
 
 class IndexedHeaders(Headers):
-    """Headers with an index of first values, by names in lower case.
+    """Headers with an index from each name in lower case to its first value.
 
-    Starlette's search the list of all headers at each access.
+    Starlette's Headers search the list of all headers at each access.
     """
 
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
         super().__init__(raw=raw)
         self._first = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(raw)}
-        # An attribute, because a method would double the time of each look-up. Names are in lower case.
+        # `get` is an attribute, because a method would double the time of each look-up. Callers pass names in lower
+        # case.
         self.get = self._first.get  # type: ignore[method-assign]
 
     def __getitem__(self, key: str) -> str:
@@ -114,7 +116,7 @@ def reject_ambiguous(headers: Headers) -> Response | None:
     names, values = zip(*headers.raw, strict=True)
     if (size := sum(map(len, names)) + sum(map(len, values))) > HEADER_BYTES:
         return error_response(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
-    # A proxy could read text after the port as another host.
+    # Reject text after the port, because a proxy could read it as another host.
     if not _HOST.fullmatch(host := headers.get("host", "")):
         return error_response(421, f"Host must be a name and at most a port, got {host[:100]!r}")
     if b"trailer" in names:

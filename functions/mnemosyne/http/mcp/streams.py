@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from mnemosyne.http.common.body import BODY_BYTES
 
 STREAMS = "mnemosyne.streams"
-"""Key of an ASGI scope. Its value tells whether the response may be a stream."""
+"""Key in an ASGI scope. Its value is true if the response may be a stream."""
 STREAM_META_KEYS = frozenset({"progressToken", LOG_LEVEL_META_KEY})
 """Keys of `_meta` by which a request asks for notifications before the response."""
 

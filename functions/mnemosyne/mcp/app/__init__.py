@@ -1,6 +1,7 @@
 """The MCP App: a view of search results and single memories, for hosts that show views in the conversation.
 
-Other hosts show the tools' texts. https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
+Other hosts show the texts of the tools. Specification: https://github.com/modelcontextprotocol/ext-apps, revision
+2026-01-26.
 """
 
 import re
@@ -17,12 +18,12 @@ URI = "ui://mnemosyne/memories"
 MIME_TYPE = "text/html;profile=mcp-app"
 TOOL_META: dict[str, Any] = {"ui": {"resourceUri": URI}}
 """Value of `_meta` for a tool whose result the view shows."""
-# The view loads no resources and communicates with its host only.
+# The view loads no resources, and communicates only with its host.
 _RESOURCE_META: dict[str, Any] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 _HERE = Path(__file__).parent
 
 
-# Import and export statements, which an inline script cannot have.
+# Import and export statements, which are removed because an inline script cannot have them.
 _MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 

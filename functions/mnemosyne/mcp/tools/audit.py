@@ -1,4 +1,4 @@
-"""`list_audit`: show operators who did what in their namespace."""
+"""`list_audit`: show operators the accesses and changes in their namespace."""
 
 from datetime import datetime
 from typing import Annotated
@@ -35,7 +35,7 @@ class AuditArguments(Input):
 class ListedAuditEvent(Result):
     """One call. `name` is the person's address or the name of the key, and `memories` the ids of existing memories.
 
-    At most 100 ids are kept; `count` is the number of all.
+    An event has at most 100 ids; `count` is the number of all ids.
     """
 
     at: datetime

@@ -1,7 +1,7 @@
 """`search` and `fetch`, with the results that ChatGPT's connectors and deep research require.
 
-The text is the structured result as JSON: `results` of id, title and url; or a document of id, title, text, url and
-metadata. https://platform.openai.com/docs/mcp
+The text of an answer is the structured result as JSON: either `results`, each with id, title and url, or a document
+with id, title, text, url and metadata. Specification: https://platform.openai.com/docs/mcp
 """
 
 from typing import Annotated

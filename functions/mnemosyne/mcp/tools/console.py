@@ -1,4 +1,4 @@
-"""The console's tools, among them `who_am_i` and `similar_memories`.
+"""All tools of the console, and two of them: `who_am_i` and `similar_memories`.
 
 This module is imported at first use, to keep cold starts short.
 """
@@ -26,7 +26,7 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 
 SIMILAR_CHARACTERS = 2_000
-"""Characters of a text that are compared."""
+"""Number of characters of a text that are compared."""
 SIMILAR_SHOWN = 3
 
 
@@ -136,4 +136,4 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     SIMILAR_MEMORIES,
     LIST_AUDIT,
 )
-"""Listed only on request (`CONSOLE_META`): agents do not need them, and they cost tokens."""
+"""Tools that are listed only on request (`CONSOLE_META`), because agents do not need them and they cost tokens."""

@@ -53,7 +53,7 @@ class Deleted(Result):
 
 
 class DeletedMemories(Result):
-    """Number and ids of the deleted memories, and the ids without a memory."""
+    """Number and ids of the deleted memories, and the given ids that belong to no memory."""
 
     deleted: int
     ids: list[UUID]

@@ -103,7 +103,7 @@ def _deprecated(
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
         response = memory_search(translate(old, services), principal, services)
-        return Reply(response, notes=(note,))  # in addition to the text, which is JSON
+        return Reply(response, notes=(note,))  # the note is a separate block, because the text is JSON
 
     return Tool(
         name=name,

@@ -23,7 +23,7 @@ MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Le
 
 
 def _texts(value: object) -> object:
-    """Convert one value or a list to texts. Numbers and booleans become their JSON."""
+    """Convert one value or a list of values to texts. Numbers and booleans are written as JSON."""
     values = value if isinstance(value, list) else [value]
     return [json.dumps(element) if isinstance(element, bool | int | float) else element for element in values]
 
@@ -98,7 +98,7 @@ class FilterArguments(Input):
     def window(self, now: datetime, days_back: int | None = None) -> TimeWindow | None:
         """Return the intersection of all time arguments, or None if there are none.
 
-        Raises InvalidRequest, also for an unknown time zone without time arguments.
+        Raises InvalidRequest. An unknown time zone is an error even if there are no time arguments.
         """
         zone(self.timezone)
         windows = []

@@ -1,4 +1,4 @@
-"""`forget_memories`: delete memories with their texts everywhere, after a dry run."""
+"""`forget_memories`: delete memories and all copies of their texts, after a dry run."""
 
 import time
 from datetime import datetime
@@ -23,9 +23,9 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import forgetting
 
 _OPEN = "-"
-"""An open end of the window in a token."""
+"""Text of an open end of the time window in a token."""
 SECONDS = 10.0
-"""Time after which a call ends; the next one continues."""
+"""Time in seconds after which a call ends. The next call continues."""
 
 
 class ForgetArguments(FilterArguments):
@@ -56,11 +56,11 @@ class Preview(Result):
 
     memories: int
     token: str
-    """The call that forgets must give this token, to confirm the selection. If `time_expr` was given, the token also
-    contains the times that it meant."""
+    """Token that the call which forgets must give to confirm the selection. If `time_expr` was given, the token also
+    contains the time window that it meant."""
     page: list[Selected]
     holds: list[Hold]
-    """Holds that keep some of the memories, so that none can be forgotten."""
+    """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""
     next_cursor: str | None = None
 
 
@@ -96,8 +96,8 @@ def _forget(arguments: ForgetArguments, principal: Principal, services: Services
 def _token(arguments: ForgetArguments, now: datetime) -> tuple[str | None, TimeWindow | None]:
     """Return the token of the set, and the time window.
 
-    Words such as 'the past 3 months' mean another window at each call. So the token of a dry run with `time_expr` ends
-    with its window, which the next pages and the confirmation use.
+    Words such as 'the past 3 months' mean another time window at each call. Therefore the token of a dry run with
+    `time_expr` contains the window of that call, and the next pages and the confirmation use this window.
     """
     window = arguments.window(now)
     token, *ends = (arguments.token or "").split(" ")

@@ -1,6 +1,7 @@
 """`recall_for_hook`: memories about a prompt, in the format of hooks of coding agents.
 
-A hook of type `mcp_tool` uses the text as its output, and adds `hookSpecificOutput.additionalContext` to the context. https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
+A hook of type `mcp_tool` uses the text as its output, and adds `hookSpecificOutput.additionalContext` to the model's
+context: https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
 from collections.abc import Sequence
@@ -28,11 +29,13 @@ from mnemosyne.mcp.tools.search import (
 from mnemosyne.ports.services import Services
 
 RECALLED = 5
-"""Memories, with 2,100 characters of text: about a thousand tokens."""
+"""Number of memories. Their text has up to 2,100 characters, about a thousand tokens."""
 CONSIDERED = 2 * RECALLED
-"""Hits of the search, more than are returned, because some may be too weak."""
+"""Number of hits of the search. It is higher than the number of returned memories, because some hits may be too
+weak."""
 WORDS = 2
-"""Fewest words of a prompt for a search. There is no search for "yes", "continue" and commands."""
+"""Minimum number of words of a prompt. Shorter prompts, such as "yes", "continue" and commands, are not searched
+for."""
 
 
 class HookArguments(Input):
@@ -68,7 +71,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
     query = SearchQuery(
         query=text,
         mode=SearchMode.HYBRID,
-        filters=Filters(not_session=arguments.session),  # the model has already read its own session
+        filters=Filters(not_session=arguments.session),  # the model already knows its own session
         limit=CONSIDERED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
@@ -81,9 +84,10 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
 
 
 def _close(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
-    """Leave out hits below the minimum whose session has no hit that reaches it.
+    """Leave out hits below the minimum confidence, unless another hit of the same session reaches the minimum.
 
-    A reply such as "Yes, in June" shares few words with the query. A close question in its session keeps it.
+    A reply such as "Yes, in June" shares few words with the query. It is kept if a question in
+    its session is a close hit.
     """
     close = {hit.id for hit in candidates if hit.confidence and hit.confidence.at_least(minimum)}
     sessions = {hit.session for hit in candidates if hit.session and hit.id in close}

@@ -26,7 +26,7 @@ from mnemosyne.service import ingest
 UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", "namespace", "schema_version")
 """Fields of a record that are not listed, so that the list of tools stays short."""
 LONGEST_WAIT = 10
-"""Longest wait in seconds. Clients abort a call after 30 to 60 seconds."""
+"""Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
 
 
 class MemoryArguments(MemoryInput):
@@ -42,7 +42,7 @@ class MemoryArguments(MemoryInput):
     ] = None
 
     def request_at(self, namespace: str, now: datetime) -> Request:
-        """Build the request. Its id is given, derived from source and key, or new.
+        """Build the request. Its id is the given id, or is derived from source and key, or is new.
 
         Raises InvalidRequest.
         """
@@ -68,14 +68,14 @@ class Queued(Result):
     status: Literal["queued"] = "queued"
     request_id: UUID
     earlier_outcome_at: datetime | None = None
-    """When the last outcome of an earlier delivery of the same version was recorded."""
+    """Time of the last outcome of an earlier delivery of the same version."""
 
 
 def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    # A new request has no earlier outcome. A request whose id the caller chose may have one.
+    # Only a request whose id the caller chose may have an earlier outcome.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     ingest.accept(principal.namespace, [request], services, Publisher(client=principal.name))
@@ -85,8 +85,8 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
 def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
     """Return the time of the request's last outcome, so that a wait for the next outcome ignores it.
 
-    If the database is unavailable, return the current time, so that the wait ignores all outcomes recorded until now.
-    This is no error, because a memory is accepted without the database.
+    If the database is unavailable, return the current time, so that the wait ignores all outcomes up to now. The
+    function raises no error, because a memory can be accepted without the database.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])

@@ -34,7 +34,7 @@ class StatusArguments(Input):
 
 
 class HintedMemory(Result):
-    """A memory with nearly the same meaning as a new memory, or with another value of a fact."""
+    """A memory that has nearly the same meaning as a new memory, or states another value of a fact."""
 
     id: UUID
     title: str
@@ -61,7 +61,10 @@ class Statuses(Result):
 
 
 def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
-    """Return the status of each request. The status of a single request also has hints, which need a search."""
+    """Return the status of each request.
+
+    Hints about similar memories are looked up only for a single request, because they need a search.
+    """
     statuses = request_status.status(
         request_ids, memories=services.memories_of(principal.namespace), clock=services.clock
     )

@@ -77,7 +77,7 @@ RATE_MEMORY = Tool(
 
 
 TAGS_COUNTED = 20
-"""Number of most frequent tags that the database counts."""
+"""Maximum number of tags that the database returns, the most frequent tags."""
 
 
 class StatsArguments(Input):

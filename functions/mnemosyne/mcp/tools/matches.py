@@ -15,7 +15,7 @@ def with_matches(
 ) -> list[SearchHit]:
     """Return the hits with the spans of the query's words and of their inflected forms.
 
-    In mode exact, the spans are those of the query itself.
+    In mode exact, the spans are the occurrences of the query itself.
     """
     texts = [[hit.title, hit.content, hit.snippet or ""] for hit in hits]
     if not query:

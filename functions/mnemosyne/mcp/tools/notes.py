@@ -8,7 +8,7 @@ from mnemosyne.domain.search import Hit
 from mnemosyne.mcp.record import MemoryRecord, SearchHit
 
 DUPLICATES_SHOWN = 5
-"""Most ids of near-duplicates listed for a hit. A note says how many more there are."""
+"""Maximum number of near-duplicates whose ids are listed for a hit. A note has the number of the others."""
 
 
 def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:

@@ -20,7 +20,8 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import dead_letters
 
 REDRIVEN_AT_ONCE = 100
-"""Most letters that one call publishes again. Each publication waits for the queue."""
+"""Maximum number of dead letters that one call redrives. The number is limited, because each publication waits for the
+queue."""
 Page = Annotated[Text | None, Field(description="`next_cursor` of the page before.")]
 
 
@@ -56,9 +57,9 @@ class RequestResult(Result):
 
 
 class RequestPage(Result):
-    """Requests that the subscriber has seen, the latest first; `next_cursor` is set if there are more.
+    """Requests that were delivered at least once, the latest change first; `next_cursor` is set if there are more.
 
-    The first page has the number of requests in each state, among the last 20,000.
+    The first page also has the number of requests in each state, among the 20,000 requests that changed last.
     """
 
     requests: list[RequestResult]
@@ -121,7 +122,7 @@ class ListedDeadLetter(Result):
 
 
 class ListedCause(Result):
-    """Letters whose causes differ only in ids and numbers, which are replaced by #."""
+    """Dead letters with the same cause. Ids and numbers in the cause are replaced by #."""
 
     cause: str
     letters: int
@@ -172,7 +173,8 @@ Cause = Annotated[
 
 
 class RedriveArguments(Input):
-    """The dead letters to redrive: one by `message_id`, or due letters by `message_ids` or `cause`."""
+    """The dead letters to redrive: one dead letter by `message_id`, or all due dead letters with one of `message_ids`
+    or a `cause`."""
 
     message_id: MessageId | None = None
     message_ids: Annotated[
@@ -182,13 +184,13 @@ class RedriveArguments(Input):
 
 
 class RedriveResult(Result):
-    """The messages were published again, with these requests. A stored request is not changed."""
+    """Result of a redrive: the messages that were published again, and their requests."""
 
     letters: int
     request_ids: list[UUID]
     problems: list[str]
     remaining: int
-    """Number of chosen due letters that were not tried. Another call redrives them."""
+    """Number of chosen dead letters that are due, but were not redriven in this call. Another call redrives them."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
@@ -225,7 +227,7 @@ REDRIVE = Tool(
 
 
 class DropArguments(Input):
-    """The dead letters to delete: the dead letters that meet every condition, or all."""
+    """The dead letters to delete: either all dead letters, or dead letters that meet every condition."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None

@@ -65,7 +65,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
     if arguments.neighbours:
         memories = services.memories_of(principal.namespace)
         around = memories.session_neighbours(arguments.id)
-        # Only callers who may delete the memory read the reason: the error of a deletion has it too.
+        # Only callers who may delete the memory may read the reason of the hold. The error of a deletion has it, too.
         hold = memories.hold(arguments.id) if principal.may(Scope.WRITE) else None
         record = record.model_copy(
             update={

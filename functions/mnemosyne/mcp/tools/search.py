@@ -31,10 +31,11 @@ from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
 EXACT_LENGTH = 500
-"""Maximum characters of an exact query. The time of a comparison grows with the product of both lengths."""
+"""Maximum number of characters of an exact query. The time of a comparison grows with the product of the lengths of
+query and content."""
 RESPONSE_CHARACTERS = 9_000
-"""Characters of contents and metadata in an answer. With its records and its text for the model, an answer has about
-20,000."""
+"""Maximum number of characters of contents and metadata in an answer. The complete answer, with records and a text for
+the model, has about 20,000 characters."""
 LONGEST_RESPONSE = 400_000
 Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
 
@@ -120,12 +121,12 @@ class SearchResponse(SearchHits):
 
     mode: SearchMode
     metadata: list[str] | None = None
-    # Not listed: only people read it.
+    # The fields of `debug` are not listed for agents, because only people read them.
     debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
 
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
-    """Search memories, for memory_search and the tools derived from it."""
+    """Run a search for memory_search and for the tools that are based on it."""
     started = time.perf_counter()
     span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())

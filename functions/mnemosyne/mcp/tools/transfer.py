@@ -19,9 +19,10 @@ from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
 YAML_CHARACTERS = 1_000
-"""Read for a unit: they take a processor about ten milliseconds."""
+"""Number of characters of YAML that cost one unit. Parsing them takes about ten milliseconds of CPU time."""
 PART_CHARACTERS = 2_500_000
-"""Of a file, in one request: with what JSON escapes it stays within a request's bytes."""
+"""Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
+request."""
 
 
 class RefusedInput(Input):

@@ -36,7 +36,8 @@ Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_
 
 
 ECHOED_CHARACTERS = 2_000
-"""Most characters of content, and of metadata, in an answer: a caller who changes a tag needs no long content."""
+"""Maximum number of characters of content, and of metadata, in an answer. A caller that changes a tag does not need a
+long content."""
 
 
 ADDED = {"add_tags", "remove_tags"}
@@ -79,7 +80,7 @@ class UpdateArguments(Input):
     @model_validator(mode="before")
     @classmethod
     def _several(cls, values: Any) -> Any:
-        """Accept `ids` in place of `id`, which stays required in the schema that agents see."""
+        """Accept `ids` in place of `id`. In the schema that agents see, `id` stays required."""
         if not isinstance(values, dict) or not isinstance(ids := values.get("ids"), list) or not ids:
             return values
         if values.get("id") is not None:
@@ -101,7 +102,7 @@ class UpdateArguments(Input):
 
 
 class TagsResult(Result):
-    """Number of memories whose tags changed, the existing ids, and the ids without a memory."""
+    """Number of memories whose tags changed, the ids of existing memories, and the ids that belong to no memory."""
 
     changed: int
     ids: list[UUID]
