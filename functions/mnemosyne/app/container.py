@@ -1,4 +1,4 @@
-"""Build the adapters that the settings choose, each once, on first use, safely across threads."""
+"""Build the adapters that the settings choose. Each is built once, on first use, even if several threads use it."""
 
 import threading
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class _once(Generic[BuiltT]):  # noqa: N801 - a decorator
 class ConfiguredServices:
     """The adapters that the settings choose, as the ports that the services use.
 
-    `any_space` accepts memories in another embedding space than the settings name, for operators.
+    With `any_space`, the memories may be in another embedding space than the settings name. This is for operators.
     """
 
     def __init__(
@@ -57,7 +57,8 @@ class ConfiguredServices:
         self.settings = settings
         self._statement_seconds = statement_seconds
         self._any_space = any_space
-        # Only settings that name an embedder contradict the database.
+        # With `any_space`, expect the embedding space of the settings only if they name an embedder; otherwise accept
+        # the space of the database.
         self.expected_space = (
             None if any_space and "embedder" not in settings.model_fields_set else embedding_space(settings)
         )
@@ -134,7 +135,7 @@ class ConfiguredServices:
         return VertexReranker(self.settings.google_cloud_project, self.settings.reranking_model)
 
     def embedder_of(self, space: EmbeddingSpace) -> Embedder:
-        """Return the embedder of a space; each is built once."""
+        """Return the embedder of an embedding space. Each embedder is built once."""
         from mnemosyne.adapters.embedders.registry import build
 
         with self._building:
@@ -178,8 +179,8 @@ def connection_factory_for(
 ) -> "Callable[[], Connection]":
     """Return a function that opens connections to the database that the settings name.
 
-    A statement may take `statement_seconds`. A read from the server times out after `socket_timeout` seconds, or never
-    if it is None, as for migrations, which build indexes.
+    A statement times out after `statement_seconds`, and a read from the server after `socket_timeout` seconds.
+    Migrations pass None as `socket_timeout`, because building an index may take long.
     """
     if settings.database_url:
         from mnemosyne.adapters.database.connections import connection_factory
@@ -202,9 +203,9 @@ def connection_factory_for(
 
 
 def change_topic(settings: Settings) -> ChangeTopic | None:
-    """Return the topic for changes of memories; None if the settings name none.
+    """Return the topic for changes of memories, or None if the settings name none.
 
-    It is the topic for outcomes.
+    Changes and outcomes have the same topic.
     """
     if not settings.outcome_topic:
         return None

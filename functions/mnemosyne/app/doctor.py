@@ -87,7 +87,7 @@ def check_database(
 def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     """Check that row-level security applies to the functions' role.
 
-    The owner of the schema checks the functions' `users` instead of itself.
+    If the owner of the schema runs this check, it checks the database users of the functions (`users`), not itself.
     """
     role = connection.one(_ROLES, names=None)
     if not role["bypasses"] and not role["is_owner"]:
@@ -161,7 +161,7 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
-    """Return a failed check of a service, with the next step that its error names, or `otherwise` if it names none."""
+    """Return a failed check of a service. The next step is the one in the error or, without one, `otherwise`."""
     cause = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
 
@@ -205,7 +205,7 @@ def examine_database(services: ConfiguredServices) -> Iterator[Check]:
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
-    """Check the settings, the database and, if the function `embeds`, the embedder; used by `/health?deep=1`.
+    """Check the settings, the database and, if the function `embeds`, the embedder, for `/health?deep=1`.
 
     The check of the role fails for a function that logs in as the owner of the schema.
     """
@@ -222,14 +222,14 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
 
 
 def check_settings() -> Check:
-    """Warn about environment variables that have our prefix and are not a setting."""
+    """Warn about environment variables that have the prefix of settings but are not settings."""
     if unknown := unknown_variables():
         return Check("settings", f"unknown: {', '.join(unknown)}", "correct or remove them", is_warning=True)
     return Check("settings", "complete and consistent")
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the memories' embedder, or the settings' embedder if the database cannot be reached."""
+    """Check the embedder of the memories or, if the database cannot be reached, the embedder of the settings."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:
@@ -238,11 +238,11 @@ def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Che
 
 
 def examine(services: ConfiguredServices) -> Iterator[Check]:
-    """Check every part; used by `mnemosyne doctor`."""
+    """Check every part of the system, for `mnemosyne doctor`."""
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        provider = services.embedding_space.provider  # before: a pool of the owner's function has one connection
+        provider = services.embedding_space.provider  # read this first: the pool may have one connection
         with services.pool.connection() as connection:
             yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
             yield check_languages(connection, provider)

@@ -25,7 +25,7 @@ log = EventLog(__name__)
 
 STDIO_THREADS = 8
 SEARCH_SECONDS = 5
-"""Timeout of a database statement for an agent's call. A longer statement would delay other agents."""
+"""Timeout in seconds of a database statement for an agent's call. A longer statement would delay other agents."""
 IMPORT_THREADS = 2
 
 
@@ -102,7 +102,7 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[str | None], None]":
     """Return the check that a push comes from this deployment's subscription.
 
-    `checked` tells whether Cloud Run has checked the signature of each token. Raises Misconfigured if settings are
+    `checked` is true if Cloud Run has checked the signature of each token. Raises Misconfigured if settings are
     missing.
     """
     if settings.push_secret:
@@ -159,7 +159,7 @@ def _examine(services: ConfiguredServices, *, embeds: bool = True) -> "list[Chec
 
 
 def _canary(services: ConfiguredServices) -> "Route | None":
-    """Return the route that checks the deployment; None if the settings name nobody who may call it."""
+    """Return the route that checks the deployment. None if the settings name no caller that may use it."""
     from mnemosyne.http.mcp.canary import canary_route
     from mnemosyne.service.canary import check_canary
 
@@ -171,7 +171,7 @@ def _canary(services: ConfiguredServices) -> "Route | None":
         checks = _examine(services)
         return [*checks, check_canary(services)] if all(check.ok for check in checks) else checks
 
-    # Only if Cloud Run admits identified callers alone, it checks the signature of their tokens.
+    # Cloud Run checks the signatures of tokens only if it admits only identified callers (`iam`).
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
@@ -190,7 +190,7 @@ def ingest_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def dead_letter_app() -> "Hosted":
-    """Return the `dead_letter` function. It rarely embeds texts, so it loads no embedder at start."""
+    """Return the `dead_letter` function. It does not load the embedder at the start, because it rarely embeds texts."""
 
     def build() -> Any:
         from mnemosyne.service.deliveries import give_up
@@ -219,7 +219,10 @@ def _push_app(
     embeds: bool = True,
     warm: Callable[[ConfiguredServices], None] = lambda services: None,
 ) -> Any:
-    """Build the app of a function to which Pub/Sub pushes. By default, each connection to the database has a thread."""
+    """Build the app of a function to which Pub/Sub pushes.
+
+    By default, the app has one thread for each database connection.
+    """
     from mnemosyne.http.push import build_app
 
     services = configured_services()

@@ -1,7 +1,7 @@
-"""Bring a deployment's database up to date: the schema, the functions' roles, and one embedded word as a check.
+"""Bring a deployment's database up to date, and check that the embedding model works.
 
-`python -m mnemosyne.app.migrate` does so as a Cloud Run job, with the settings of the `migrate` function. If it fails,
-it exits with 1 and writes one log line, `migration_failed`.
+The job `python -m mnemosyne.app.migrate` does this in Cloud Run, with the settings of the `migrate` function. If it
+fails, it exits with 1 and writes one log line, `migration_failed`.
 """
 
 import sys
@@ -23,7 +23,7 @@ log = EventLog("mnemosyne.app.migrate")  # in a job, __name__ is __main__, which
 
 WORD: Final = "memory"
 PATIENCE_SECONDS: Final = 240.0
-"""How long to try. Google Cloud may take minutes to propagate a grant, or an API that the same apply enabled."""
+"""Seconds for which the check is tried. Google Cloud may take minutes to propagate a grant or a newly enabled API."""
 PAUSE_SECONDS: Final = 10.0
 
 
@@ -32,8 +32,8 @@ def check_embedding(
 ) -> None:
     """Embed one word in an embedding space. Raises Misconfigured with the variable to change.
 
-    Without this check, a region without the model, a restricted model or a missing right would be noticed only when
-    memories are not stored.
+    The check finds a region without the model, a restricted model and a missing right. Without it, these would be
+    noticed only when memories are not stored.
     """
     embedder = registry.build(settings, space)
     deadline = time.monotonic() + patience
@@ -62,11 +62,12 @@ _NEXT_STEPS: Final = {
     "expiry_failed": _NEXT_RUN,
     "announcement_failed": _NEXT_RUN,
 }
-"""Next step for each log event, for errors that name none."""
+"""Next step for each log event, if the error names none."""
 
 
 def migrate(settings: Settings) -> list[str]:
-    """Apply the missing files of the schema, grant the functions' users their roles, and return the files.
+    """Apply the missing files of the schema, grant roles to the functions' database users, and return the applied
+    files.
 
     Raises MigrationFailed, or Misconfigured if a user does not exist.
     """
@@ -78,9 +79,10 @@ def migrate(settings: Settings) -> list[str]:
 
 
 def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS) -> list[str]:
-    """Migrate, then embed one word with the model of the memories. A failed check leaves the schema migrated.
+    """Migrate, then embed one word with the model of the memories, and return the applied files.
 
-    Raises Misconfigured also if the memories are in another embedding space than the settings say.
+    If the check with one word fails, the schema stays migrated. Raises Misconfigured, also if the memories are in
+    another embedding space than the settings say.
     """
     applied = migrate(settings)
     with closing(connection_factory_for(settings)()) as connection:
@@ -95,7 +97,7 @@ def report(event: str, exc: Exception) -> str:
     `event` is a key of `_NEXT_STEPS`.
     """
     cause = _cause(exc)
-    # The traceback of PostgreSQL's error would quote rows and statements.
+    # Leave out the traceback of a PostgreSQL error, because it would quote rows and statements.
     expected = isinstance(exc, MnemosyneError) or server_error(exc)
     if not expected:
         log.exception(event, error=cause)

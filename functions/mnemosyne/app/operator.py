@@ -1,6 +1,7 @@
-"""Everything that an operator's commands read and change, and the tasks that the function `migrate` repeats.
+"""The stores and checks behind an operator's commands, and the tasks that the function `migrate` repeats.
 
-One class has the rights of the schema's owner, another the rights of the command line.
+OwnerStores works with the rights of the schema's owner, and MemoryStores with the rights of the settings' database
+user.
 """
 
 import time
@@ -41,11 +42,11 @@ from mnemosyne.settings import Settings
 log = EventLog(__name__)
 
 EXPIRY_SECONDS: Final = 60.0
-"""Time after which a run that removes expired memories begins no further batch."""
+"""Seconds after which a run that removes expired memories does not begin another batch."""
 ANNOUNCED_AT_ONCE: Final = 1_000
 """Number of events of change feeds that are read, published and marked together."""
 ANNOUNCING_SECONDS: Final = 45.0
-"""Time after which `announce` begins no further batch. The next run continues."""
+"""Seconds after which `announce` does not begin another batch. The next run continues."""
 EXPIRY_PRINCIPAL: Final = "system:expiry"
 """The principal that the audit trail names for the removal of expired memories."""
 
@@ -131,7 +132,10 @@ class SystemOperator(OwnerStores, MemoryStores):
         self._settings = settings
 
     def restore(self, namespace: str, memories: Sequence[ArchivedMemory]) -> int:
-        """Store exported memories exactly, and return how many of them were not stored before. Raises Conflict."""
+        """Store exported memories exactly, and return the number of memories that were not stored before.
+
+        Raises Conflict.
+        """
         return self.archive_of(namespace).restore(memories, self._services.embedder_of)
 
     def migrate(self) -> Sequence[str]:
@@ -144,7 +148,10 @@ class SystemOperator(OwnerStores, MemoryStores):
             return read_embedding_space(connection)
 
     def space_of(self, model: str, dimension: int) -> EmbeddingSpace:
-        """Return the space of a model, of the settings' provider if its name does not tell the provider."""
+        """Return the embedding space of a model.
+
+        If the model's name does not show its provider, use the provider of the settings.
+        """
         return EmbeddingSpace(provider_of(model, self._settings.embedder), model, dimension)
 
     @contextmanager
@@ -159,9 +166,11 @@ class SystemOperator(OwnerStores, MemoryStores):
             abandon(connection)
 
     def recall(self, stored_by: datetime) -> tuple[int, float | None]:
-        """Measure how many memories a search by meaning finds, on a sample of those stored by a time.
+        """Measure the share of memories that a search by meaning finds, on a sample of memories stored until
+        `stored_by`.
 
-        Each is searched by words from its middle. Returns the size of the sample and the share that was found.
+        Each sampled memory is searched for by words from its middle. Returns the size of the sample and the share of
+        memories that were found.
         """
         with closing(self.connect()) as connection:
             space, sample = read_embedding_space(connection), probes(connection, stored_by)
@@ -175,8 +184,8 @@ class SystemOperator(OwnerStores, MemoryStores):
 def expire_memories(settings: Settings, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
     """Remove the rows of expired memories and old events of change feeds, and return the number of memories.
 
-    No batch begins after EXPIRY_SECONDS, because `migrate` does one thing at a time and operators' commands would wait.
-    The next run continues. A run that removed memories is one row of the audit trail.
+    No batch begins after EXPIRY_SECONDS, because `migrate` runs one request at a time, and operators' commands would
+    wait. The next run continues. A run that removes memories adds one row to the audit trail.
     """
     connect = connection_factory_for(settings)
     retention, feeds = PostgresRetention(connect), PostgresChangeFeeds(connect)
@@ -195,7 +204,10 @@ def expire_memories(settings: Settings, clock: Callable[[], float] = time.monoto
 
 
 def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
-    """Record the removal of expired memories. It is done, so a failure is logged and not raised."""
+    """Record the removal of expired memories.
+
+    A failure is logged and not raised, because the removal is already done.
+    """
     log.info("memories_expired", count=count)
     fields = {"principal": EXPIRY_PRINCIPAL, "action": "expire", "outcome": "done", "count": count}
     try:
@@ -207,7 +219,7 @@ def _record_expiry(connect: Callable[[], Connection], count: int) -> None:
 def announce_changes(settings: Settings) -> dict[str, Any]:
     """Publish the changes of memories that are not published yet.
 
-    Returns the number of published changes; 0 without a topic.
+    Returns the number of published changes. Without a topic, nothing is published and the result is 0.
     """
     topic = change_topic(settings)
     feeds = PostgresChangeFeeds(connection_factory_for(settings))

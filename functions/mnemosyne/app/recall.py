@@ -1,6 +1,6 @@
-"""Measure how many memories a search by meaning finds, on a sample.
+"""Measure the share of memories that a search by meaning finds, on a sample.
 
-Each memory is searched by words from its middle.
+Each sampled memory is searched for by words from its middle.
 """
 
 from collections.abc import Callable, Sequence

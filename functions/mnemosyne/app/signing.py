@@ -1,4 +1,4 @@
-"""The signing key that a setting names."""
+"""Build a signer with the key that a setting names."""
 
 import re
 from functools import partial

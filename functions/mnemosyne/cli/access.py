@@ -17,7 +17,7 @@ from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.plurals import counted
 
 SHOWN = 3
-"""Maximum ids in a printed line; --json prints up to 100."""
+"""Maximum number of ids in a printed line. --json prints up to 100."""
 _options = options(
     click.option("--key", metavar="ID", help="Accesses by this API key."),
     click.option("--person", metavar="WHO", help="Accesses by this person: address or subject."),

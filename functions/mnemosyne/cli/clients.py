@@ -42,9 +42,9 @@ _TRY_IT = (
 def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
     """Return the endpoint, commands to try it, and the configuration of each client.
 
-    If a key is needed, the configurations contain a placeholder for it. The commands name the directory of the system
-    unless it `is_default`, that is, the one that commands use without the option. With OAuth, clients need no key,
-    because people log in, but the commands need one.
+    If a key is needed, the configurations contain a placeholder for it. With OAuth, clients need no key, because people
+    log in, but the commands need one. `is_default` is true if commands use this directory by default. Otherwise the
+    printed commands name the directory.
     """
     with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"

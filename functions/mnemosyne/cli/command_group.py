@@ -6,7 +6,7 @@ from importlib import import_module
 import click
 
 LONGEST = 1_000
-"""Maximum characters of a description in `--help`. No description is as long, so click shortens none."""
+"""Maximum number of characters of a description in `--help`. All descriptions are shorter, so click shortens none."""
 
 
 class FullHelpGroup(click.Group):
@@ -21,7 +21,9 @@ class FullHelpGroup(click.Group):
 
 
 class ImportedCommands(MutableMapping[str, click.Command]):
-    """A group that imports the module of a command when it is first used: importing all takes half a second.
+    """The commands of a group.
+
+    A command's module is imported when the command is first used, because importing all modules takes half a second.
 
     `places` has the module of each command, and the command's name in the module.
     """

@@ -16,14 +16,15 @@ from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 ARGUMENT_BYTES = 32_000
 """Maximum bytes of a request: a workflow's argument may have 32 KB: https://cloud.google.com/workflows/quotas."""
 ATTEMPTS = 3
-"""Maximum calls until the function's public key is known. The function has a new key after each start."""
+"""Maximum number of calls of a request. The function has a new key after each start, and a call with an old key must be
+repeated."""
 
 
 class Deployment:
     """A deployment in Google Cloud.
 
-    Requests and answers are encrypted for this process and the function, because Google keeps what workflows carry for
-    90 days.
+    Requests and answers are encrypted between this process and the function, because Google keeps the inputs and
+    results of workflows for 90 days.
     """
 
     def __init__(self, project: str, region: str, name: str) -> None:
@@ -106,7 +107,7 @@ class Deployment:
 
 
 def _error(name: str, message: str) -> MnemosyneError:
-    """Return the error of the class with this name; Unavailable if this version has no such class."""
+    """Return an error of the class with this name, or Unavailable if this version has no such class."""
     kind = getattr(errors, name, Unavailable)
     return kind(message) if kind in _RAISED else Unavailable(message)
 

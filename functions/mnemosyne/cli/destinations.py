@@ -1,4 +1,4 @@
-"""The two ways by which `mnemosyne import` sends memories: to the Pub/Sub topic, or to a server's tools."""
+"""The two destinations of `mnemosyne import`: the Pub/Sub topic, and a server's tools."""
 
 import hashlib
 import json
@@ -69,16 +69,17 @@ class OverPubSub(_Pausing):
 
 
 class OverMcp(_Pausing):
-    """Sends memories by a server's tools. The token must allow reading, too, because outcomes are read."""
+    """Sends memories with a server's tools. The token must also allow reading, because outcomes are read."""
 
     def __init__(self, url: str, place: str = "") -> None:
         """Check that the server accepts the token.
 
-        `place` identifies a system whose URL changes, such as a local one; otherwise the URL identifies it.
+        `place` identifies a system whose URL changes, such as a local system. Without it, the URL identifies the
+        system.
         """
         super().__init__()
         self._client = ToolClient(url)
-        # The token is part of the name, because the namespace depends on it.
+        # The name contains a hash of the token, because the namespace depends on the token.
         self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
         self.call("ingest_status", {"request_id": str(new_id())})  # rejects an invalid token now
 
@@ -88,7 +89,7 @@ class OverMcp(_Pausing):
         return new_id()
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        """Send the records in one call: valid ones as JSON lines, invalid ones with their errors."""
+        """Send the records in one call: valid records as JSON lines, and invalid records with their errors."""
         lines = [_line(record) for record in records if not isinstance(record.reading, FailedRequest)]
         refused = [_refusal(record.reading) for record in records if isinstance(record.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}

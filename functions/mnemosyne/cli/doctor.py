@@ -63,7 +63,7 @@ def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
                     yield Check(**check)
             return
         with open_services(place["data_dir"], any_space=True, delivers=False) as services:
-            # Each check is printed as it ends.
+            # Yield each check when it ends, so that it is printed at once.
             yield examination.check_settings()
             yield from examination.examine(services)
     except Misconfigured as exc:

@@ -24,7 +24,7 @@ def read(path: Path, format_: str | None = None) -> Iterator[Item]:
 
 
 def read_files(listing: Listing) -> Iterator[Item]:
-    """Yield every memory of the files, in order. A file of a folder that cannot be read is one failure."""
+    """Yield every memory of the files, in order. An unreadable file in a folder counts as one failure."""
     for file, format_ in listing.files:
         place = listing.place(file)
         try:

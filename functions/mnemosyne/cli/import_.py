@@ -36,7 +36,7 @@ from mnemosyne.formats.item import FAILURE, ITEM_BYTES
 
 RATE_SECONDS = 5.0
 NOTICES = 20
-"""Maximum printed lines about omitted fields and files."""
+"""Maximum number of printed lines about omitted fields and files."""
 
 
 @click.command(name="import")
@@ -126,7 +126,9 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
 
 
 def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
-    """Write the failures to a file, or delete the file of an earlier run. Return whether there are failures.
+    """Write the failures to a file or, if there are none, delete the file of an earlier run.
+
+    Return whether there are failures.
 
     Print where the failures are, and notices about fields and files that were left out.
     """
@@ -200,7 +202,7 @@ def _count(listing: Listing) -> int:
 def _destination(
     via: str | None, url: str | None, namespace: str, data_dir: str | None
 ) -> Iterator[importer.Destination]:
-    """Yield the system to import into. A missing local system is created only if its directory is named."""
+    """Yield the system to import into. A missing local system is created only if `data_dir` names its directory."""
     if url and via == "pubsub":
         raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
     if via == "mcp" and not (url or data_dir) and settings_of_a_system():

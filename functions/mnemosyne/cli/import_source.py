@@ -15,21 +15,21 @@ class Source:
     """The file or folder that is imported."""
 
     name: str
-    """Source that identifies records which fail, and the notes of a folder, among the outcomes."""
+    """Source under which the outcomes of failed records, and of the notes of a folder, are listed."""
     modified: datetime | None = None
     timezone: str = "UTC"
     """Time zone of local times in records that name no zone."""
     vault: str = ""
     """Source of notes. The key of a note is its path."""
     root: str = ""
-    """Path that the locations of records begin with; empty if it is the same as the name."""
+    """Path at the beginning of the locations of records. Empty if it is the same as `name`."""
 
     @classmethod
     def at(cls, path: Path, timezone: str = "UTC", vault: str | None = None) -> "Source":
         """Return the source for the file or folder at the path.
 
-        A file is named by the path as the user wrote it. A folder of notes is named by its full path, so that the next
-        import finds the same notes from any working directory. `vault` replaces the full path.
+        The name of a file is its path as the user wrote it. The name of a folder of notes is its full path, so that the
+        next import finds the same notes from any working directory. `vault` replaces the full path.
         """
         folder = path if path.is_dir() else path.parent
         folder_name = _storable(vault or str(folder.resolve()))

@@ -24,8 +24,8 @@ from mnemosyne.formats.item import Item, read_item
 BATCH_BYTES = 1_000_000
 """Maximum bytes of a batch as JSON. It fits into a request (4 MiB) even if the JSON is escaped once more."""
 WINDOW = 40
-"""Maximum batches without all outcomes at a time: enough to keep the subscriber busy, and few enough that the progress
-bar does not run ahead."""
+"""Maximum number of unfinished batches at a time. This is enough to keep the subscriber busy, and few enough that the
+progress bar does not run ahead."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
@@ -47,7 +47,7 @@ class Destination(Protocol):
         """Send the records as one message. For an invalid record, the message has the error."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """Return the outcome of each request whose outcome is known; none while the system is unavailable."""
+        """Return the known outcomes of requests. The result is empty while the system is unavailable."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
@@ -67,7 +67,8 @@ class _Batch:
     states: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     earlier: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Failures of the batch's requests in an earlier import. The outcomes of this import are later."""
+    """Failures of the batch's requests in an earlier import. They are ignored, because this import has later
+    outcomes."""
     present: Set[UUID] = frozenset()
     """Requests whose memories an earlier import has stored."""
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
@@ -114,10 +115,10 @@ def run(
 ) -> None:
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
-    `progress` gets the number of new outcomes. Batches that are finished according to the journal are skipped. The
-    journal has the request ids of a batch before the batch is sent. Therefore, after a crash, either the same requests
-    are sent again, or their outcomes are found. Once all files have been run, call `apply_post_import_updates` and
-    finish the journals.
+    `progress` is called with the number of new outcomes. Batches that the journal records as finished are skipped. The
+    journal records the request ids of a batch before the batch is sent, so that after a crash, either the same requests
+    are sent again or their outcomes are found. After this function has run for all files, call
+    `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -129,7 +130,7 @@ def run(
                 if not batch.open:
                     journal.finish_batch(batch.number, batch.states, batch.failures, batch.stored)
                     under_way.remove(batch)
-                if not count:  # batches end roughly in order: later ones are further from done
+                if not count:  # later batches hardly have outcomes yet
                     break
             if len(under_way) > down_to:
                 destination.pause()
@@ -158,7 +159,7 @@ def run(
 
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
-    """Find the requests of the batch that an earlier import made.
+    """Find the outcomes of the batch's requests in an earlier import.
 
     Records with source and key get the same request ids in each import.
     """
@@ -174,7 +175,7 @@ def _find_earlier(batch: _Batch, destination: Destination) -> None:
 
 
 def _follow(batch: _Batch, destination: Destination) -> int:
-    """Read the outcomes of a batch; return how many of its records have reached their outcomes since the last call."""
+    """Read the outcomes of a batch, and return the number of records that have got an outcome since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
     ended = {
         request_id: outcome
@@ -210,13 +211,13 @@ def _follow(batch: _Batch, destination: Destination) -> int:
 def _record_of(record: Record) -> str:
     """Return the record as a JSON line, which a person can correct and import again.
 
-    It has the record's fields, or its text if the text could not be parsed.
+    The line has the fields of the record or, if the record could not be parsed, its text.
     """
     item, external_id = record.item, getattr(record.reading, "external_id", None)
     fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
     if item.path is not None and external_id:
         fields |= {"source": external_id.source, "key": external_id.key}
-    return json.dumps(fields, default=str)  # escaped, because bytes that are not UTF-8 became lone surrogates
+    return json.dumps(fields, default=str)  # escapes lone surrogates, which come from bytes that are not UTF-8
 
 
 def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
@@ -245,7 +246,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination) ->
 
 
 def apply_post_import_updates(journals: Sequence[Journal], destination: Destination) -> None:
-    """Set exact tags and superseding memories, which a request to ingest cannot express.
+    """Set the exact tags and the successors of memories, which an ingest request cannot express.
 
     A change that the destination rejects is recorded as a failure.
     """

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS later (
 
 @dataclass(frozen=True)
 class PostImportUpdate:
-    """A change to a memory after all memories are stored, because a request to ingest cannot express it."""
+    """A change of a memory that an ingest request cannot express. It is made after all memories are stored."""
 
     content: str
     """Content hash of the memory to change."""
@@ -62,7 +62,7 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """A batch that has been published, or was about to be when an earlier run ended."""
+    """A recorded batch. It was published, or was about to be published when an earlier run ended."""
 
     request_ids: list[UUID]
     is_finished: bool
@@ -85,7 +85,8 @@ class Totals:
 class Journal:
     """The journal of importing one source to one destination.
 
-    The memory that the journal uses does not grow with the import. Only one thread may use it at a time.
+    The memory consumption of a journal does not depend on the size of the import. Only one thread may use the journal at
+    a time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -145,7 +146,7 @@ class Journal:
                     b"".join(request_id.bytes for request_id in present),
                 ),
             )
-            # Rows of an earlier run in which the batch had other contents.
+            # Delete the rows of an earlier run in which the batch had other contents.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
             database.execute("DELETE FROM later WHERE batch = ?", (number,))
             database.executemany(
@@ -169,7 +170,7 @@ class Journal:
         failures: Sequence[Failure] = (),
         stored: Sequence[tuple[str, UUID, bool]] = (),
     ) -> None:
-        """Record how many requests of a batch ended in which state.
+        """Record the number of requests of a batch in each final state.
 
         `stored` has the content hash and the id of each stored memory, and whether the memory is new.
         """
@@ -180,7 +181,8 @@ class Journal:
                 [(number, *failure) for failure in failures],
             )
             database.executemany(
-                # Any memory of several with equal content may be the stored one, because messages arrive in any order.
+                # Of several memories with equal content, any may be the stored one, because messages arrive in any
+                # order.
                 "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
                 " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in stored],
@@ -216,7 +218,7 @@ class Journal:
         return totals
 
     def failures(self) -> Iterator[Failure]:
-        """Yield each memory that was not stored, or not completely."""
+        """Yield the memories that were not stored, or not completely stored."""
         yield from map(
             Failure._make, self._database.execute("SELECT source, error, record FROM failures ORDER BY rowid")
         )

@@ -16,8 +16,10 @@ from mnemosyne.formats.front_matter import split
 JSON_LIST = "mcp-memory-service"
 _OWN = (".import-journal", ".import-journal-wal", ".import-journal-shm", ".failures.jsonl")
 _RESERVED = ("index.md", "log.md")
-"""Names that Open Knowledge Format reserves:
-https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md, §3.1."""
+"""File names that the Open Knowledge Format reserves:
+https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md,
+3.1.
+"""
 SAMPLE_NOTES = 50
 SHOWN = 5
 
@@ -48,7 +50,7 @@ class Listing:
             self.skipped[reason].append(place)
 
     def sentences(self) -> Iterator[str]:
-        """Yield a line for each reason why files are not read."""
+        """Yield a line for each reason to skip files."""
         for reason, paths in self.skipped.items():
             more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
             yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN]))}{more}"
@@ -57,7 +59,8 @@ class Listing:
 def list_files(path: Path, format_: str | None) -> Listing:
     """List the files to read and to skip below a path.
 
-    If the path is a single file that cannot be read, raises InvalidRequest with the kind of the file and the fix.
+    Raises InvalidRequest if the path is a single file that cannot be read. The error names the kind of the file and the
+    fix.
     """
     listing = Listing(path)
     if not path.is_dir():

@@ -48,7 +48,7 @@ def cli() -> None:
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> None:
-    """Exit by SystemExit, so that all clean-up runs: a database started for the command must be stopped."""
+    """Raise SystemExit, so that all clean-up code runs. It stops a database that was started for the command."""
     sys.exit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""Open the system that a command works on: the one that the environment names, or a local one."""
+"""Open the system that a command works on: the system that the environment names, or a local system."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +17,10 @@ DEFAULT_NAMESPACE = "default"
 
 
 def owner_settings() -> Settings:
-    """Return the environment's settings for the schema owner's commands. These publish nothing and need no topic."""
+    """Return the environment's settings for commands of the schema's owner.
+
+    They need no topic, because these commands publish nothing.
+    """
     return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
 
 
@@ -25,7 +28,8 @@ def owner_settings() -> Settings:
 def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
     """Yield a function that opens connections as the owner of the schema.
 
-    The settings or the local system name the owner. `make` has the same meaning as in `data_directory`.
+    The owner is named by the settings or, without settings, by the local system. `make` has the same meaning as in
+    `data_directory`.
     """
     if settings_of_a_system() and data_dir is None:
         yield connection_factory_for(owner_settings())
@@ -46,7 +50,7 @@ def settings_of_a_system() -> list[str]:
 def open_services(
     data_dir: str | None, *, make: bool = False, any_space: bool = False, delivers: bool = True
 ) -> Iterator[ConfiguredServices]:
-    """Yield the system that the settings name, or the local one, which is started if it is not running.
+    """Yield the system that the settings name or, without settings, the local system, which is started if necessary.
 
     If `delivers` is false, only the database of the local system is started, because commands that read need no queue,
     and starting the functions takes seconds. `make` has the same meaning as in `data_directory`, and `any_space` as in
@@ -67,7 +71,7 @@ def open_services(
 
 
 def data_directory(data_dir: str | None, make: bool) -> "DataDir":
-    """Return the directory of a local system: `data_dir`, else the user's data directory.
+    """Return the directory of a local system: `data_dir` or, without it, the user's data directory.
 
     A missing system is created, with a note on standard error, if `make` is true and `data_dir` names the directory.
     Otherwise Misconfigured is raised.

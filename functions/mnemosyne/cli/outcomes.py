@@ -1,4 +1,4 @@
-"""`mnemosyne outcomes`: print the outcomes (final states) of requests to store memories, also as they change."""
+"""`mnemosyne outcomes`: print the outcomes of ingest requests, once or continuously."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +68,10 @@ def _line(row: Row) -> str:
 
 
 def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> Iterator[Row]:
-    """Yield the outcomes of requests and of unreadable messages; with `follow`, also later ones without end."""
+    """Yield the outcomes of requests and of unreadable messages.
+
+    With `follow`, continue with later outcomes without end.
+    """
     for page in passes(system, operation, Position, follow=follow):
         yield from page["outcomes"]
 

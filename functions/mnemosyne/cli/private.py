@@ -1,6 +1,6 @@
 """Private files of the user.
 
-Other users cannot read or replace such a file, or redirect it with a link.
+Other users can neither read nor replace a private file, and cannot redirect it with a link.
 """
 
 import errno
@@ -20,9 +20,10 @@ from mnemosyne.formats.item import FAILURE
 
 
 def private(path: Path, *, follow: bool = True) -> TextIO:
-    """Open a file for text, and empty it. Nobody else may read it, and line breaks are written unchanged.
+    """Open an empty text file that only the user may read. Line breaks are written unchanged.
 
-    Raises OSError if the file cannot be written, or, unless `follow` is true, if it is a symbolic link.
+    An existing file is emptied. Raises OSError if the file cannot be written. If `follow` is false, a symbolic link
+    also raises OSError.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, 0o600)
@@ -34,9 +35,9 @@ def private(path: Path, *, follow: bool = True) -> TextIO:
 def own_place(path: Path, suffix: str) -> Path:
     """Return the path of a private file that belongs to the file or folder at `path`.
 
-    It is next to `path`. If the user cannot write there, or others may create files there, as in /tmp, it is in the
-    user's state directory, under a name that is different for each path. Raises InvalidRequest if neither directory can
-    be written.
+    The file is next to `path`. If the user cannot write there, or if others may create files there (as in /tmp), the
+    file is in the user's state directory, with a different name for each path. Raises InvalidRequest if neither
+    directory can be written.
     """
     beside = Path(f"{path}{suffix}")
     directory = path.parent.stat()
@@ -103,7 +104,8 @@ class FailuresFile:
     def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
         """Replace the file by these failures, or delete it if there are none; return the number of failures.
 
-        The new file gets its name once it is complete, so that nothing is written through a link with that name.
+        The file is written under a temporary name and renamed when it is complete. Therefore nothing is written through
+        a link with the final name.
         """
         self.check()
         new = self.path.with_name(f".{secrets.token_hex(8)}.failures")

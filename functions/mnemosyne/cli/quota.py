@@ -16,7 +16,7 @@ ANY_NUMBER = 2**63 - 1
 LIMITS: tuple[Limit, ...] = ("memories", "bytes", "texts_a_day")
 
 DEFAULT = -1
-"""Value of an option that means the default limit of all namespaces."""
+"""Value of a limit option for the word `default`: the default limit of all namespaces."""
 COLUMNS = (("memories", "memories_limit"), ("bytes", "bytes_limit"), ("texts_today", "texts_limit"))
 
 

@@ -1,6 +1,6 @@
 """`mnemosyne receipt`: show and verify signed receipts of forgettings (deletions of all selected memories).
 
-A receipt states the number of deleted memories, and where copies remain until when.
+A receipt states the number of deleted memories, and the places and times of remaining copies.
 """
 
 import json
@@ -87,7 +87,7 @@ def fetched(system: System, namespace: str, forgetting: UUID) -> dict[str, Any]:
 
 
 def _trusted(keys: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the keys of a JWK Set; of a single JWK, the list with this key."""
+    """Return the keys of a JWK Set, or a list with the key if the argument is a single JWK."""
     listed = keys.get("keys", [keys])
     if not isinstance(listed, list) or not listed:
         raise InvalidRequest("--key must be the output of `mnemosyne receipt key`")

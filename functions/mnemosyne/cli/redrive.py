@@ -91,7 +91,8 @@ def _check_target(namespace: str, into: str | None) -> None:
 
 
 def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
-    """Return the letters with these ids, oldest first, then the ids for which no letter can be redriven."""
+    """Return the message ids in the order of redriving: due dead letters, oldest first, then ids without a due dead
+    letter."""
     requested = dict.fromkeys(message_ids)
     return list(dict.fromkeys([*(message_id for message_id in due if message_id in requested), *requested]))
 
@@ -99,7 +100,7 @@ def _among(message_ids: Sequence[str], due: Sequence[str]) -> list[str]:
 def _redrive(
     system: System, namespace: str, ids: Sequence[str], *, now: bool, into: str | None, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
-    """Publish the letters again, in operations of limited length, until all are tried or the queue is unavailable."""
+    """Publish dead letters again, in operations of limited length, until all are tried or the queue is unavailable."""
     remaining = list(ids)
     while remaining:
         batch = next(slices(remaining))
@@ -118,7 +119,7 @@ def _line(letter: Mapping[str, Any]) -> str:
 
 
 def _note_others(waiting: int, untried: int) -> None:
-    """Print to stderr how many letters were not published, and why."""
+    """Print the number of dead letters that were not published, and the reason, to stderr."""
     if waiting > 0:
         say(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
     if untried > 0:

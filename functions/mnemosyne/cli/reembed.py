@@ -24,10 +24,10 @@ from mnemosyne.errors import ServiceError, Unavailable
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
 STEP = 20
-"""Batches of memories per operation. The progress is shown after each operation."""
+"""Number of batches in one operation. The progress is shown after each operation."""
 USELESS_ROUNDS = 5
-"""Maximum rounds in which the number of missing embeddings does not decrease. A slow index build causes one or two such
-rounds."""
+"""Maximum number of rounds in which the number of missing embeddings does not decrease. A slow index build causes one
+or two such rounds."""
 
 
 @click.command()
@@ -68,7 +68,9 @@ def reembed(
 
 
 def _move(system: System, space: dict[str, Any], missing: int, batch_size: int) -> None:
-    """Embed, index and switch, in rounds: each round embeds the memories that were stored during the previous round.
+    """Embed all memories, build the indexes and switch.
+
+    Each round embeds the memories that were stored during the previous round.
 
     Raises Unavailable if memories are stored as fast as they are embedded.
     """

@@ -17,11 +17,11 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 
 WAIT = 10
-"""Seconds to wait for the outcome. It is the maximum that the server accepts."""
+"""Seconds to wait for the outcome. This is the maximum that the server accepts."""
 
 
 def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split tags at commas, as the tools do. A callback for click."""
+    """Split tags at commas, as the tools do. This is a callback for click."""
     return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
 
 
@@ -133,6 +133,6 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
 
 
 def _labels(memory: dict[str, Any]) -> list[str]:
-    """Return the tags of a hit, after its confidence if it has one. A blank query gives no confidence."""
+    """Return the confidence of a hit, if it has one, and its tags. A blank query gives no confidence."""
     confidence = [memory["confidence"]] if memory.get("confidence") else []
     return confidence + [f"#{tag}" for tag in memory["tags"]]

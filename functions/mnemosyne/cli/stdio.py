@@ -40,7 +40,7 @@ def stdio(data_dir: str | None) -> None:
         except BaseException as exc:  # noqa: BLE001 - the client closed the pipe, Ctrl-C, or a fault: all are logged
             events.warning("stdio_ended", error=repr(exc))
         services.stop()
-        # A normal exit would wait for the thread that may still read standard input.
+        # Use os._exit, because a normal exit would wait for the thread that may still read standard input.
         os._exit(code)
 
 
@@ -77,10 +77,13 @@ class _BackgroundServices:
         self._thread.join()
 
     def exit_on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Stop the local system and exit at once: a blocking read of standard input cannot be interrupted."""
+        """Stop the local system, and exit without waiting for the thread that reads standard input.
+
+        A blocking read cannot be interrupted.
+        """
         self.stop()
         os._exit(0)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the services, after waiting until they have started."""
+        """Wait until the services have started, and return an attribute of them."""
         return getattr(self._services.result(), name)

@@ -1,4 +1,4 @@
-"""The system that an operator's command works on: a deployment, the settings' system or a local one."""
+"""The system that an operator's command works on: a deployment, the system of the settings, or a local system."""
 
 import getpass
 import os
@@ -15,8 +15,9 @@ from mnemosyne.cli.open_services import open_services, owner_connection_factory,
 from mnemosyne.observability import configure_logging
 
 SLICE = 200
+"""Maximum number of texts in one operation."""
 SLICE_CHARACTERS = 5_000
-"""Maximum texts, and maximum characters of all texts, in one operation: a workflow's argument has at most 32 KB, as
+"""Maximum number of characters of all texts in one operation, because a workflow's argument has at most 32 KB as
 encrypted JSON."""
 
 
@@ -71,8 +72,8 @@ def memory_system(
 ) -> Iterator[System]:
     """Yield a system for operations on memories and messages.
 
-    It has the role of the settings, or else the role of the command line. `delivers` has the same meaning as in
-    `open_services`.
+    The system works with the database role of the settings or, without settings, of the command line. `delivers` has
+    the same meaning as in `open_services`.
     """
     if project is not None:
         yield Deployment(project, region, deployment)
@@ -82,7 +83,7 @@ def memory_system(
 
 
 def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield the pages of a listing operation until the last, which names no position to continue `after`."""
+    """Yield the pages of a listing operation, up to the last page, in which `after` is missing."""
     while True:
         page = system.run(operation)
         yield page

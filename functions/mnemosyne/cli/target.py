@@ -1,7 +1,7 @@
 """The options --url, --data-dir and --project, which choose the system that a command works on.
 
-Without an option, the settings in the environment name the system, if there are any; otherwise it is the local system
-in the user's data directory. A missing system is an error; none is created.
+Without an option, a command works on the system that the settings in the environment name. Without settings, it works
+on the local system in the user's data directory. A missing system is an error, and is not created.
 """
 
 import functools
@@ -30,9 +30,10 @@ Command = Callable[..., None]
 def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
     """Add the options that name a target, and pass the options that the command supports.
 
-    All commands know all three options. The options in `ways` are shown in `--help`. Another option is a usage error
-    that names the supported ones. Two options are a usage error, too. `by_settings` is true if the settings in the
-    environment can name the target, too; otherwise settings without an option are a usage error.
+    `ways` are the options that the command supports. Only these are shown in `--help`, but all commands know all three
+    options, so that an unsupported option is a usage error that names the supported options. Two options are a usage
+    error, too. If `by_settings` is false, the settings in the environment cannot name the target, and settings without
+    an option are a usage error.
 
     Raises Misconfigured if nothing names a target and the user's data directory has no local system.
     """
@@ -103,7 +104,7 @@ def _check_without_option(context: click.Context, usable: list[str]) -> None:
 
 @contextmanager
 def tools_address(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[str]:
-    """Yield `url`, or the URL of the local system in a directory, which is started if it is not running.
+    """Yield `url` or, without a URL, the URL of the local system in a directory, which is started if necessary.
 
     Without a URL and a directory, use the user's data directory. Raises Misconfigured if there is no local system,
     unless `make` is true and `data_dir` names the directory.

@@ -15,7 +15,7 @@ def plain(text: object) -> str:
 
 
 def lines_of(text: object) -> str:
-    """Return the text with its line breaks. The control characters of each line are escaped by `plain`."""
+    """Return the text with its line breaks, and with the control characters of each line escaped by `plain`."""
     return "\n".join(map(plain, str(text).split("\n")))
 
 
@@ -30,7 +30,7 @@ def say(text: object, *, err: bool = False) -> None:
 def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
     """Call the handler on SIGTERM and, when the terminal is closed, on SIGHUP.
 
-    If the parent process has made this process ignore a signal, as `nohup` does with SIGHUP, it stays ignored.
+    A signal that the parent process has set to be ignored stays ignored, for example SIGHUP under `nohup`.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -16,7 +16,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    """Parse the value of an option that is a duration. A callback for click."""
+    """Parse the value of an option that is a duration. This is a callback for click."""
     if value is None:
         return None
     number, unit = value[:-1], value[-1:]
@@ -31,12 +31,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOCALTIME: Final = Path("/etc/localtime")
 """Path of a link into the time zone database, on Linux and macOS."""
 NAME: Final = Path("/etc/timezone")
-"""Path of the file with the zone's name on Debian, in whose images /etc/localtime is a copy and not a link."""
+"""Path of the file with the zone's name on Debian. In Debian's images, /etc/localtime is a copy and not a link."""
 _DATABASE: Final = "zoneinfo/"
 
 
 def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
-    """Return the IANA name of this machine's time zone: from TZ, else from the system's settings, else UTC."""
+    """Return the IANA name of this machine's time zone, from TZ or from the system's settings. The default is UTC."""
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
     if variable := os.environ.get("TZ", "").removeprefix(":"):
         candidates = [variable]

@@ -24,7 +24,7 @@ from mnemosyne.errors import (
 )
 
 PATIENCE_SECONDS = 60.0
-"""Maximum seconds of a Retry-After that the client waits for."""
+"""Maximum Retry-After in seconds for which the client waits."""
 ERROR_META = "mnemosyne/error"
 """Key of a tool error's code in `_meta`: docs/reference/errors.md."""
 ERRORS: Mapping[str, type[MnemosyneError]] = {
@@ -37,7 +37,8 @@ ERRORS: Mapping[str, type[MnemosyneError]] = {
     "unavailable": Unavailable,
     "uncertain": Uncertain,
 }
-"""Exception for each code. Other codes are Unavailable if the error is retryable, else InvalidRequest."""
+"""Exception for each code. An error with another code becomes Unavailable if it is retryable, and otherwise
+InvalidRequest."""
 
 
 class ToolClient:
@@ -46,7 +47,7 @@ class ToolClient:
     def __init__(self, url: str) -> None:
         self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
         self.url = url
-        # For http, the certificates of public authorities are not read, which would take 35 ms.
+        # For http, do not read the certificates of public authorities, because this takes 35 ms.
         self._client = httpx2.Client(
             timeout=60,
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},

@@ -120,7 +120,10 @@ def _package(path: Path) -> tuple[str, str]:
 
 
 def _conversations(beginning: bytes) -> tuple[str, str] | None:
-    """Return whether a JSON file is the export of a chat, by the names of its first fields."""
+    """Recognise the export of a chat by the names of the first fields of a JSON file.
+
+    Return its kind and the fix, or None.
+    """
     text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
         return None

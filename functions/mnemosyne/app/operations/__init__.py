@@ -114,9 +114,9 @@ def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str
 
 
 def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[str, Any]) -> None:
-    """Record an operation that has not recorded itself in the audit trail.
+    """Record an operation in the audit trail, unless its own transaction has recorded it.
 
-    The operation is done, so a failure of the recording is logged and not raised.
+    A failure of the recording is logged and not raised, because the operation is already done.
     """
     ids = [about[name] for name in ("key", "person", "client", "message_id", "forgetting", "hold") if about.get(name)]
     for name in ("grants", "message_ids"):

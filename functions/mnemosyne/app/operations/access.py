@@ -113,7 +113,7 @@ class LockOut(Operation):
 
 
 class LetIn(LockOut):
-    """Undo a lock-out. The grants that the lock-out has revoked stay revoked."""
+    """Undo a lock-out. Grants that the lock-out has revoked stay revoked."""
 
     action = "let_in"
 

@@ -38,7 +38,7 @@ class ListChanges(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of events, and the next position as `after`.
 
-        The last page has a next position too, because events may follow later.
+        The last page also has a next position, because events may follow later.
         """
         since = None if self.after.since is None else timedelta(seconds=self.after.since)
         cursor = ChangeCursor(**{**dict(self.after), "since": since})

@@ -18,9 +18,10 @@ from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, req
 
 PAGE = 100
 READ_AT_ONCE = 10
-"""Number of dead letters that are read at a time. A message can have 10 MB."""
+"""Number of dead letters that are read at a time. The number is low, because the message of a dead letter can have 10
+MB."""
 SECONDS = 30.0
-"""Seconds after which an operation ends its page."""
+"""Seconds after which an operation ends its page. The caller continues with the next page."""
 IDS = 200
 """Maximum number of dead letters that one operation redrives or drops."""
 Seconds = Annotated[float, Field(ge=0)]
@@ -141,8 +142,8 @@ class RedriveDeadLetters(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Publish the messages of the dead letters.
 
-        In the answer, `untried` has the dead letters that were not reached in time. `stopped` is true if the run ended
-        early because the queue or the database is unavailable.
+        In the answer, `untried` has the dead letters that the operation did not try within its time limit. `stopped` is
+        true if the run ended early because the queue or the database is unavailable.
         """
         deadline, unavailable = time.monotonic() + SECONDS, 0
         letters: list[dict[str, Any]] = []

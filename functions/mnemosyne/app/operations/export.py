@@ -36,7 +36,7 @@ class ExportMemories(Operation):
         page = operator.memories_of(self.namespace).export(PAGE, after=after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
         last = page[-1].cursor if page else None
-        # A memory without extras was deleted after the page was read, and is left out.
+        # Leave out memories without extras, because they were deleted after the page was read.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],

@@ -33,7 +33,8 @@ SECONDS = 30.0
 class PreviewForgetting(Selecting):
     """List the memories that a forgetting would delete, a page at a time.
 
-    The answer also has a token. BeginForgetting takes the token as a confirmation of exactly this set of memories.
+    The answer also has a token, which identifies this set of memories. BeginForgetting requires the token as a
+    confirmation.
     """
 
     action = "forget_preview"
@@ -59,7 +60,7 @@ class PreviewForgetting(Selecting):
 
 
 class BeginForgetting(Selecting):
-    """Begin a forgetting of the set of memories that the token of a preview confirms.
+    """Begin a forgetting of the memories that the token of a preview identifies.
 
     The caller must then call ContinueForgetting.
     """
@@ -91,7 +92,7 @@ class ContinueForgetting(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Return the state of the forgetting, and in `after` whether the caller must continue."""
+        """Return the state of the forgetting. `after` is set if the caller must continue."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
         return {

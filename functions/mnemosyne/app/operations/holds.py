@@ -62,7 +62,7 @@ class SuspendExpiry(Operation):
     after: bool = False
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Change one page. Return the number of changed memories, and as `after` whether to call again."""
+        """Change one page, and return the number of changed memories. `after` is set if the caller must call again."""
         suspended = operator.holds.suspend(self.namespace, self.id)
         return {"suspended": suspended, "after": suspended > 0}
 

@@ -1,4 +1,4 @@
-"""Base classes of operations: requests of an operator, and the code that answers them."""
+"""Base classes of operations. An operation is an operator's request, with the code that answers it."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -16,8 +16,8 @@ from mnemosyne.domain.search import Filters
 class Operation(Input):
     """A request of an operator. The command line and the service `migrate` run the same operations.
 
-    An operation is short, because workflows and services have time limits. An operation with much to do returns one
-    page, and in `after` the beginning of the next page.
+    An operation is short, because workflows and services have time limits. If there is more to do, an operation returns
+    one page, and `after` is the position of the next page.
     """
 
     action: ClassVar[str]
@@ -27,9 +27,10 @@ class Operation(Input):
     as_owner: ClassVar[bool] = False
     """Whether the operation needs the rights of the role that owns the schema."""
     counted: ClassVar[str] = ""
-    """Field of the answer whose number or length the audit trail has as the count, together with the namespace."""
+    """Field of the answer whose value or length is the count in the audit trail. The audit trail also has the
+    namespace."""
 
-    if not TYPE_CHECKING:  # a type checker then sees the fields as parameters
+    if not TYPE_CHECKING:  # hidden from type checkers, which then see the fields as parameters
 
         def __init__(self, **values: Any) -> None:
             """Build the operation from the values of its fields. Raises InvalidRequest."""

@@ -44,7 +44,7 @@ class ListOutcomes(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of outcomes, and the next position as `after`.
 
-        The last page has a next position too, because outcomes may follow later.
+        The last page also has a next position, because outcomes may follow later.
         """
         memories = operator.memories_of(self.namespace)
         after = self.after

@@ -86,7 +86,7 @@ class BeginMove(Moving):
 
 
 class FillMove(Moving):
-    """Compute the new embeddings of memories, until the time of a step is over."""
+    """Compute the new embeddings of memories until the time limit of a step."""
 
     action = "reembed_fill"
 
@@ -151,7 +151,7 @@ class AbandonMove(Operation):
 class MeasureRecall(Operation):
     """Measure the share of sampled memories that a search by their own words finds.
 
-    Two measurements with the same `stored_by` have the same sample.
+    Two measurements with the same `stored_by` use the same sample.
     """
 
     action = "recall"

@@ -59,7 +59,7 @@ class DataDir:
 
     @classmethod
     def at(cls, chosen: str | None) -> "DataDir":
-        """Return the chosen directory, else the user's data directory, creating it if it is missing.
+        """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
 
         Raises Misconfigured if it cannot be created or written.
         """
@@ -68,7 +68,8 @@ class DataDir:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
-            # Logs contain namespaces and ids, so only their owner may read them, even if others can enter.
+            # Only the owner may read the logs, even if others may enter the directory, because logs contain namespaces
+            # and ids.
             (path / "logs").mkdir(mode=0o700, exist_ok=True)
             (path / "logs").chmod(0o700)
             for name in ("mcp", "ingest", "dead_letter", "import_object", "auth", "delivery", "stdio"):
@@ -82,7 +83,7 @@ class DataDir:
 
     @classmethod
     def existing(cls, chosen: str | None) -> "DataDir":
-        """Return the chosen directory, else the user's data directory, if it holds a local system.
+        """Return the chosen directory or, without a choice, the user's data directory, if it contains a local system.
 
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
@@ -92,7 +93,7 @@ class DataDir:
 
     @staticmethod
     def absence(chosen: str | None) -> str:
-        """Return an error message if the directory holds no local system, else an empty string."""
+        """Return an error message if the directory contains no local system, otherwise an empty string."""
         path = _path(chosen)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
@@ -126,14 +127,14 @@ def _local_systems() -> set[Path]:
 
 
 def is_root() -> bool:
-    """Whether this process runs as root, which PostgreSQL refuses to."""
+    """Whether this process runs as root. PostgreSQL refuses to run as root."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def acquire_now(lock: fasteners.InterProcessLock) -> bool:
     """Acquire the lock without waiting, and return whether this succeeded.
 
-    If another process holds the lock, close the lock's file, which fasteners leaves open.
+    If another process holds the lock, this function closes the lock file, because fasteners leaves it open.
     """
     acquired: bool = lock.acquire(blocking=False)
     if not acquired and lock.lockfile is not None:

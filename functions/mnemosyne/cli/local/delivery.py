@@ -20,14 +20,17 @@ log = EventLog(__name__)
 
 CONCURRENCY = 8
 PREFETCH = 8
-"""Messages read ahead per thread, so that a thread that ends a push finds the next one waiting."""
+"""Number of messages that are read ahead for each thread, so that a thread that ends a push can begin the next push at
+once."""
 DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # the name of the attribute in Pub/Sub
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 120.0
-"""Timeout of a push. It is the timeout of the function in Terraform, and longer than a message of many slices takes."""
+"""Timeout of a push in seconds. It is the same as the function's timeout in Terraform, and longer than a message of
+many slices takes."""
 MAX_DELIVERY_ATTEMPTS = 20
-"""Attempts to push a message, in about eight minutes. After that, it is pushed to the `dead_letter` function."""
+"""Maximum number of pushes of a message, in about eight minutes. Then the message is pushed to the function
+`dead_letter`."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 FAILURE_PAUSE_SECONDS = 3.0
@@ -36,9 +39,9 @@ FAILURE_PAUSE_SECONDS = 3.0
 class Delivery:
     """Pushes due messages to the functions until it is stopped.
 
-    A message is deleted from the queue once a function has answered it with 2xx. Each push has a thread, so a slow push
-    does not delay others while threads are free. Of several processes on one data directory, only the holder of
-    `delivery_lock` pushes messages. Another process takes over when the holder ends.
+    A message is deleted from the queue when a function has answered its push with 2xx. Each push has a thread, so a
+    slow push does not delay other pushes while threads are free. If several processes use one data directory, only the
+    holder of `delivery_lock` pushes messages. Another process takes over when the holder ends.
     """
 
     def __init__(
@@ -107,7 +110,10 @@ class Delivery:
         acquire_now(self._delivery_lock)
 
     def _retried(self, step: Callable[[], None]) -> None:
-        """Run the step. If it fails, pause and return, because the messages are still in the queue's file."""
+        """Run a step.
+
+        If it fails, pause and return. No message is lost, because the messages are still in the queue's file.
+        """
         try:
             step()
         except (sqlite3.Error, OSError) as exc:  # a full disk, a lock held for long, a damaged file
@@ -123,7 +129,7 @@ class Delivery:
             self._stop.wait(FAILURE_PAUSE_SECONDS)
 
     def _deliver(self, client: httpx.Client, pool: ThreadPoolExecutor) -> None:
-        """Start pushes of due messages while threads are free, and wait a moment for one to end."""
+        """Start pushes of due messages while threads are free, and wait briefly until a push ends."""
         self._acknowledge()
         free = PREFETCH * self._concurrency - len(self._under_way)
         due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, besides=list(self._under_way))
@@ -137,7 +143,7 @@ class Delivery:
     def _acknowledge(self) -> None:
         """Delete the messages whose pushes were answered with 2xx.
 
-        One transaction deletes all of them, because each transaction is a write to the disk.
+        One transaction deletes all these messages, because each transaction writes to the disk.
         """
         ended = {message_id: push for message_id, push in self._under_way.items() if push.done()}
         delivered = [message_id for message_id, push in ended.items() if push.exception() is None and push.result()]

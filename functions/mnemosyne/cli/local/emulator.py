@@ -13,8 +13,8 @@ DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 100
-"""Maximum attempts to deliver a message: Pub/Sub's maximum. The emulator retries every second, so a message survives an
-outage of 100 seconds."""
+"""Maximum number of attempts to deliver a message. This is Pub/Sub's maximum. The emulator retries every second, so a
+message survives an outage of 100 seconds."""
 
 
 def is_served(host: str) -> bool:
@@ -58,8 +58,8 @@ def prepare(
             "topic": topic,
             "push_config": PushConfig(push_endpoint=url),
             "ack_deadline_seconds": ack_deadline_seconds,
-            # No retry policy: with one, a message that is acknowledged after its deadline ends the emulator's task that
-            # returns the refused messages, and these are never delivered again.
+            # Set no retry policy. With a retry policy, a late acknowledgement ends the emulator's task that returns
+            # refused messages to the queue, and these messages are never delivered again.
             **policy,
         }
         try:

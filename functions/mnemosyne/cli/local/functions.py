@@ -28,8 +28,8 @@ SOURCE = Path(mnemosyne.__file__).resolve().parent / "app" / "functions.py"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 WITHOUT_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""TLS context for clients of http URLs: reading the certificates of public authorities takes 35 ms."""
-# Loaded before any fork: after a fork in a process with threads, an import can wait for a lock forever.
+"""TLS context for clients of http URLs. It avoids reading the certificates of public authorities, which takes 35 ms."""
+# Load libc before any fork. After a fork in a process with threads, an import can wait for a lock forever.
 LIBC = ctypes.CDLL(None)
 
 
@@ -46,9 +46,9 @@ def free_port(host: str = "127.0.0.1") -> int:
 def keep_port(host: str, port: int) -> None:
     """Reserve a port for a minute.
 
-    In that time only sockets with SO_REUSEADDR, as servers use it, can bind to the port: a connection that was closed
-    on this side first is in TIME_WAIT (RFC 9293, section 3.6). Raises OSError if a process already listens on the port,
-    or it is reserved.
+    The function opens a connection to the port and closes the port's side first, so that the port is in TIME_WAIT (RFC
+    9293, section 3.6). In this state, only sockets with SO_REUSEADDR can bind to the port, as servers do. Raises OSError
+    if a process already listens on the port, or if the port is reserved.
     """
     with socket.socket() as probe:
         probe.bind((host, port))
@@ -73,7 +73,7 @@ def require_free(host: str, port: int, purpose: str) -> None:
 
 
 def url(host: str, port: int) -> str:
-    """Return a URL that this machine can open: the loopback address if the host means all addresses."""
+    """Return a URL that this machine can open. If the host means all addresses, the URL has the loopback address."""
     if stands_for_all(host):
         host = "::1" if ":" in host else "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -82,7 +82,7 @@ def url(host: str, port: int) -> str:
 def other_urls(host: str, port: int) -> list[str]:
     """Return the URLs by which other machines reach a server on the host.
 
-    There are none unless the host means all addresses of this machine.
+    The result is empty unless the host means all addresses of this machine.
     """
     if not stands_for_all(host):
         return []
@@ -98,7 +98,7 @@ def other_urls(host: str, port: int) -> list[str]:
 
 
 def stands_for_all(host: str) -> bool:
-    """Return whether a server on the host listens at every address of the machine."""
+    """Whether a server on the host listens at every address of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -127,7 +127,7 @@ class FunctionProcess:
             sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
             "--host", host, "--port", str(port),
         ]  # fmt: skip
-        # PYTHONSAFEPATH, so that modules in the current directory do not shadow ours.
+        # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne.
         self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -173,7 +173,7 @@ class FunctionProcess:
         return f": {reason[:500]}" if reason else ""
 
     def _listens(self) -> bool:
-        """Whether the process or its child listens on the port; true if this user cannot find out."""
+        """Whether the process or its child listens on the port. True if this user has no right to find out."""
         try:
             own = psutil.Process(self.pid)
             return any(
@@ -210,7 +210,7 @@ class FunctionProcess:
             self.kill()
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to this many seconds for the process to exit; return whether it has."""
+        """Wait up to `seconds` for the process to exit, and return whether it has exited."""
         with suppress(subprocess.TimeoutExpired):
             if self._process is not None:
                 self._process.wait(seconds)

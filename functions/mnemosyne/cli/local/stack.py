@@ -72,14 +72,14 @@ def environment(
 ) -> dict[str, str]:
     """Return the settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    # Any Host header is safe, because callers need a credential, which a page of another site does not have.
+    # Allow any Host header, because callers need a credential, which a page of another site does not have.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         "MNEMOSYNE_RECEIPT_SIGNING_KEY": f"file://{directory.receipt_keys}",
         **access,
-        # On the emulator anybody may publish, so a secret for pushes would protect nothing.
+        # Set no secret for pushes with the emulator. Anybody may publish there, so a secret would protect nothing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
     }
@@ -116,7 +116,7 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
 
 @contextmanager
 def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
-    """Yield the directory's database, migrated. Then stop it, unless another process uses it.
+    """Yield the migrated database of the directory. At the end, stop it, unless another process uses it.
 
     A new database is created for the embedding space `space`. Raises Misconfigured if an existing database has another
     space.
@@ -274,7 +274,7 @@ def serve(
 def _delivery(
     directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, settings: dict[str, str]
 ) -> Delivery:
-    """Return the process that pushes the queue's messages to the functions.
+    """Return the Delivery that pushes the queue's messages to the functions.
 
     Raises Misconfigured if the queue's file cannot be read.
     """

@@ -10,7 +10,7 @@ from mnemosyne.cli.local.functions import FunctionProcess
 from mnemosyne.errors import Unavailable
 
 START_SECONDS = 60.0
-"""How long a command waits for a `mnemosyne dev` that is starting."""
+"""Seconds for which a command waits for a `mnemosyne dev` that is starting."""
 POLL_SECONDS = 0.1
 
 
@@ -18,8 +18,8 @@ POLL_SECONDS = 0.1
 def tools_url(directory: DataDir) -> Iterator[str]:
     """Yield the URL of the `dev` that runs on the directory, or of a server that runs until the context ends.
 
-    Several processes may serve one directory at a time: commands do not wait for each other, and a `dev` can start.
-    Raises Unavailable if a `dev` that is starting is not ready within START_SECONDS.
+    Several processes may serve one directory at a time, so commands do not wait for each other, and a `dev` can start
+    meanwhile. Raises Unavailable if a `dev` that is starting is not ready within START_SECONDS.
     """
     if url := _url_of_dev(directory):
         yield url

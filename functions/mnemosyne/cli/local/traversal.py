@@ -1,4 +1,4 @@
-"""Let PostgreSQL's system user, and nobody else, traverse directories that are closed to others."""
+"""Grant only PostgreSQL's system user the right to traverse directories that are closed to others."""
 
 import os
 import stat
@@ -18,16 +18,17 @@ _PASS = 0o1
 def let_pass(user: int, path: Path) -> None:
     """Grant a user the right to traverse every directory above the path, by an access control list entry.
 
-    Directories that everybody may traverse are not changed. In the others, neither the mode nor the rights of other
-    users change. Raises Misconfigured if the file system has no access control lists. Their format: acl(5), and
-    linux/posix_acl_xattr.h.
+    Directories that everybody may traverse are not changed. The mode of the other directories and the rights of other
+    users do not change. Raises Misconfigured if the file system has no access control lists. The format of these lists
+    is in acl(5) and linux/posix_acl_xattr.h.
     """
     for directory in path.absolute().parents:
         mode = directory.stat().st_mode
         if mode & stat.S_IXOTH:
             continue
         entries = dict(_entries(directory, mode))
-        # Users without access under the mask stay without access, although the mask must permit the new entry.
+        # The mask must permit the new entry. Apply the old mask to the other entries first, so that they do not gain
+        # access.
         mask = entries.get((_MASK, _NOBODY), 0o7)
         masked = (_USER, _GROUP, _NAMED_GROUP)
         entries |= {entry: allowed & mask for entry, allowed in entries.items() if entry[0] in masked}
@@ -49,7 +50,7 @@ def let_pass(user: int, path: Path) -> None:
 def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]]:
     """Yield the entries of the directory's access control list.
 
-    If it has no list, yield the entries that are equivalent to its mode.
+    If the directory has no list, yield the entries that correspond to its mode.
     """
     try:
         packed = os.getxattr(directory, _ACCESS)[4:]
