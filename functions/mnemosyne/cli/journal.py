@@ -85,8 +85,7 @@ class Totals:
 class Journal:
     """The journal of importing one source to one destination.
 
-    The memory consumption of a journal does not depend on the size of the import. Only one thread may use the journal at
-    a time.
+    The memory consumption of a journal does not depend on the size of the import. Only one thread may use it at a time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:

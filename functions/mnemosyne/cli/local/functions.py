@@ -47,8 +47,8 @@ def keep_port(host: str, port: int) -> None:
     """Reserve a port for a minute.
 
     The function opens a connection to the port and closes the port's side first, so that the port is in TIME_WAIT (RFC
-    9293, section 3.6). In this state, only sockets with SO_REUSEADDR can bind to the port, as servers do. Raises OSError
-    if a process already listens on the port, or if the port is reserved.
+    9293, section 3.6). In this state, only sockets with SO_REUSEADDR, as servers use it, can bind to the port. Raises
+    OSError if a process already listens on the port, or if the port is reserved.
     """
     with socket.socket() as probe:
         probe.bind((host, port))
