@@ -9,10 +9,12 @@ import pytest
 
 
 def leave_out(patch: pytest.MonkeyPatch) -> None:
-    """Let the TLS contexts of this process trust no public authority; a test's own authorities are loaded as usual.
+    """Let the TLS contexts of this process trust no public authority.
 
-    No server of the tests has a certificate of a public authority. Reading their certificates takes 40 ms of CPU, and
-    each HTTP client does it, also for http. The client of Gemini does it three times.
+    Authorities that a test names are loaded as usual.
+
+    No server of the tests has a certificate of a public authority. Reading the certificates of the public authorities takes
+    40 ms of CPU time. Each HTTP client reads them, also for http, and the client of Gemini reads them three times.
     """
     public = {certifi.where(), os.environ.get("SSL_CERT_FILE")}
     load = ssl.SSLContext.load_verify_locations

@@ -28,5 +28,5 @@ class Reader:
 
 
 def read_kinds(memories: PostgresMemories, **options: Any) -> list[tuple[str, UUID, tuple[str, ...]]]:
-    """Read the events of one pass, and return kind, memory and changed fields of each."""
+    """Read the events of one pass, and return the kind, the memory and the changed fields of each event."""
     return [(event.kind.value, event.memory_id, tuple(event.fields)) for event in Reader(memories, **options).read()]

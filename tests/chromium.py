@@ -51,7 +51,7 @@ class Chromium:
 
     @property
     def text(self) -> str:
-        """Return the text of the page; empty while the browser loads another page."""
+        """Return the text of the page. The text is empty while the browser loads another page."""
         try:
             return self.driver.find_element(By.TAG_NAME, "body").text
         except (NoSuchElementException, StaleElementReferenceException):
@@ -82,9 +82,10 @@ class Chromium:
 
 @contextmanager
 def page_elsewhere(html: str) -> Iterator[str]:
-    """Serve a page with a host name of another site, and yield its address.
+    """Serve a page from a host name that is another site than Mnemosyne's, and yield the address of the page.
 
-    The server uses threads, because Chromium opens connections that it may never use, and they would block others.
+    The server uses threads: Chromium opens connections that it may never use, which would block a server with one
+    thread.
     """
 
     class Page(BaseHTTPRequestHandler):

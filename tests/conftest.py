@@ -37,8 +37,8 @@ settings.register_profile("day", settings.get_profile("nightly"), max_examples=2
 settings.register_profile("unit", settings.get_profile("nightly"), max_examples=5)
 settings.load_profile("day")
 
-# A shell without job control ignores SIGINT in background processes, and their children inherit that. Tests end
-# `mnemosyne dev` with SIGINT.
+# Tests end `mnemosyne dev` with SIGINT. A shell without job control starts its background processes with SIGINT
+# ignored, and their children inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -53,11 +53,12 @@ TOGETHER = {
         for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
     },
 }
-"""Beginnings of paths whose tests run in one worker, because they share a browser, applications or a deployment."""
+"""Beginnings of paths. All tests under one beginning run in one worker, because they share a browser, applications or a
+deployment."""
 
 
 class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Run all tests of a file in one worker, and all files that share fixtures."""
+    """Scheduling that runs all tests of a file in one worker, and all files that share fixtures in one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
@@ -97,7 +98,7 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
         server = postgres.start(DataDir.at(str(directory)))
         try:
             postgres.prepare(server, FAKE_SPACE)
-            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # The files are in memory if there is room.
+            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # The server's files may be in memory.
             _as_owner(server, "SELECT pg_reload_conf()")
             yield server
         finally:
@@ -111,9 +112,9 @@ def _names() -> Iterator[int]:
 
 @pytest.fixture
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
-    """Return a function that creates a database for one test and returns its name; it is dropped afterwards.
+    """Return a function that creates a database for one test and returns its name. The database is dropped afterwards.
 
-    The database is migrated, or `empty`.
+    The database has the current schema, or nothing if `empty` is true.
     """
     from mnemosyne.cli.local import postgres
 
@@ -152,7 +153,7 @@ def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
 
 @pytest.fixture
 def store(pool: "Pool") -> "PostgresMemories":
-    """The real store on this test's database."""
+    """A PostgreSQL store on this test's database."""
     from mnemosyne.adapters.database.memories import PostgresMemories
     from mnemosyne.adapters.database.memory_database import MemoryDatabase
     from tests.fakes import FAKE_SPACE
@@ -174,7 +175,9 @@ def _shared_database(cluster: "EmbeddedPostgres") -> "Iterator[SharedDatabase]":
 
 @pytest.fixture
 def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatabase]":
-    """A shared database that is empty at the start of a test, fifty times faster than a new one.
+    """A shared database that is empty at the start of a test.
+
+    Emptying it is fifty times faster than creating a database.
 
     A test that changes the schema, the embedding space or the quota of all namespaces must use `database` instead.
     """
@@ -255,7 +258,7 @@ def emulator() -> Iterator[str]:
             wait_until(lambda: _answers(client), "the Pub/Sub emulator answers")
         yield host
     finally:
-        process.kill()  # the emulator is killed, because its regular end takes ten seconds
+        process.kill()  # its regular end takes ten seconds
         process.wait()
 
 

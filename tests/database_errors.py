@@ -1,4 +1,4 @@
-"""Check the PostgreSQL errors that cause this project's errors, and cause faults that last until an operator acts."""
+"""Expect errors of PostgreSQL in tests, and cause faults of the database that last until an operator acts."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mnemosyne.errors import Broken
 
 @contextmanager
 def permission_denied(message: str = "permission denied") -> Iterator[None]:
-    """Expect that PostgreSQL refuses a right with that message, a regular expression."""
+    """Expect the error Broken, caused by an error of PostgreSQL whose text matches the regular expression `message`."""
     with pytest.raises(Broken) as raised:
         yield
     assert re.search(message, str(raised.value.__cause__))
@@ -57,4 +57,5 @@ FAULTS = {
         "mnemosyne doctor",
     ),
 }
-"""For each fault: the statements that begin and end it, a part of its logged cause, and of its next step."""
+"""For each fault: the statements that begin it, the statements that end it, a part of the logged cause, and a part of
+the logged next step."""

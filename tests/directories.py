@@ -9,7 +9,8 @@ from pathlib import Path
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 1024**3
-# Waits until the test process closes its end of the pipe, which happens however that process ends.
+# A shell script that waits until its standard input ends, then ends the server of the folder and removes the folder.
+# The input is a pipe from the test process, so it ends in every case, even if the test process is killed.
 _CLEAN = """
 cat
 for file in "$0"/*/postmaster.pid; do
@@ -23,8 +24,8 @@ rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }
 def server_directory() -> Iterator[Path]:
     """Yield a folder for one server, and remove it afterwards, even if this process is killed while the server runs.
 
-    The folder is in memory if there is room: a database has about 300 files, and creating and dropping one takes a
-    fifth of the time there.
+    The folder is in memory if there is room. A database has about 300 files, and creating and dropping a database takes
+    only a fifth of the time in memory.
     """
     room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
     directory = tempfile.mkdtemp(prefix="mnemosyne-test-", dir=MEMORY if room else None)

@@ -1,4 +1,4 @@
-"""Find the commands in the code blocks of the documents, and which of them a test runs."""
+"""Find the commands in the code blocks of the documents, and tell which of them a test runs."""
 
 import re
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ DOCUMENTS = [
 ]
 SHELL = ("", "sh", "bash", "console", "shell")
 ON_THE_PATH = 'export PATH="$PWD/.venv/bin:$PATH"'
-"""Shell command after which a terminal in a clone finds the commands by their names in the documents."""
+"""Shell command that adds the directory of the command `mnemosyne` to the path of a terminal in a clone."""
 DATA = {
     r'[{ ]*"|[{[]': "JSON",
     r"(TS|TITLE|TAGS|BODY): |\[\[\[": "a chronicle",
     r"uuid5\(": "a formula",
     r"\w+ +(=|\{)|\}": "Terraform's language",
 }
-"""Beginnings of lines that are no commands, in blocks without a language."""
+"""Beginnings of lines that are not commands. Such lines are in code blocks without a language."""
 RUN = (
     r"export (PATH|PUBSUB_EMULATOR_HOST)=",
     r"echo ",
@@ -79,7 +79,7 @@ class Command:
 
 
 def commands(document: Path) -> list[Command]:
-    """Return the commands in the code blocks of a document, without comments and with continued lines joined."""
+    """Return the commands in the code blocks of a document. Comments are removed, and continued lines are joined."""
     documented = []
     for first, language, lines in blocks(document.read_text()):
         if language not in SHELL or not lines:

@@ -29,7 +29,7 @@ FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
 
 
 class FakeEmbedder:
-    """Embedder in which each word has its own dimension, so texts that share words are near."""
+    """Embedder that gives each word its own dimension, so that texts with common words have near vectors."""
 
     model = FAKE_SPACE.model
     dimension = FAKE_SPACE.dimension
@@ -137,14 +137,14 @@ def store_of(memories: MemoryStore, namespace: str) -> "PostgresMemories":
 
 
 class NoStore:
-    """Placeholder for the store in tests that must not use it."""
+    """Placeholder for the store in tests without a store. The test fails if the code under test uses the store."""
 
     def __getattr__(self, name: str) -> Any:
         pytest.fail(f"this test has no store, but uses `{name}` of one: take the fixture `services`")
 
 
 class FakeServices:
-    """The services of a tool: a store if the test has one, and the others in memory."""
+    """The services that a tool uses: the test's store, if it has one, and fakes in memory for the other services."""
 
     def __init__(self, memories: MemoryStore | None = None) -> None:
         self.queue = FakeQueue()

@@ -61,7 +61,7 @@ class Firefox:
         self._send("browsingContext.navigate", context=self._context, url=url, wait="complete")
 
     def run(self, expression: str) -> Any:
-        """Return the string, number or boolean that an expression has in the page."""
+        """Evaluate an expression in the page, and return its value: a string, a number or a boolean."""
         result = self._send(
             "script.evaluate", expression=expression, target={"context": self._context}, awaitPromise=True
         )

@@ -3,7 +3,7 @@
 Starting Python and importing a function takes two seconds of CPU time, and a fork takes hundredths of one. A client
 connects to the Unix socket, sends a request with the child's standard streams, and keeps the connection. It receives
 the child's process id and later its exit code, negative for a signal. When the client closes the connection, the child
-is killed. The server ends with its standard input.
+is killed. The server ends when its standard input ends.
 """
 
 import atexit
@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 CLOCK = Path(__file__).parent / "cloud_run" / "clock" / "sitecustomize.py"
 PR_SET_PDEATHSIG = 1
-# Imported by our modules and by the functions framework when they are first needed.
+# Modules that our modules or the functions framework import only when they need them.
 LATER = (
     "functions_framework._cli",
     "functions_framework._http.gunicorn",

@@ -19,9 +19,10 @@ from mnemosyne.cli.local.functions import FunctionProcess
 REAL = Path(sys.executable).with_name("mnemosyne")
 """The installed command, for tests that need its process id or command line, or an unusual interpreter."""
 ADDRESS = "TEST_FORK_SERVER"
-"""Environment variable with the server's socket. Without it the command of `command` is the installed one."""
+"""Environment variable with the path of the server's socket. If it is not set, the command that `command` returns runs
+the installed command."""
 FORKS = sys.platform == "linux"
-"""Elsewhere a fork without a new program is not safe."""
+"""Whether processes are forked. On other systems than Linux, a fork that does not start a new program is not safe."""
 _CLIENT = '''#!{python} -ISE
 """`mnemosyne`, as a fork of the tests' server."""
 import array, json, os, signal, socket, sys
@@ -60,7 +61,7 @@ os._exit(code)
 
 
 class ForkServer:
-    """A server of this test process, which ends with it."""
+    """A fork server that this test process has started. The server ends when the test process ends."""
 
     def __init__(self, python: Path, module: str, paths: Sequence[str]) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="forks-"))
@@ -78,7 +79,10 @@ class ForkServer:
         atexit.register(self._end)
 
     def write_client(self, name: str, request: str) -> Path:
-        """Write the program of clients, which makes a `request` and waits for the child, and return its path."""
+        """Write a client program that sends a request and waits for the child, and return the path of the program.
+
+        `request` is the code that makes the request.
+        """
         client = self._home / name
         client.write_text(request + _RUN)
         client.chmod(0o755)
@@ -99,7 +103,7 @@ def fork_server() -> ForkServer:
 
 
 class Forked:
-    """A function whose process the server has forked, with the methods of Popen that FunctionProcess uses."""
+    """The process of a function, forked by the server. The class has the methods of Popen that FunctionProcess uses."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str], log: int) -> None:
         self.returncode: int | None = None
@@ -147,7 +151,10 @@ _start = FunctionProcess.start
 
 
 def fork_function(function: FunctionProcess) -> None:
-    """Start the process of a function by a fork, if there is a server: replaces FunctionProcess.start."""
+    """Start the process of a function: as a fork if there is a server, otherwise as usual.
+
+    Replaces FunctionProcess.start.
+    """
     if ADDRESS not in os.environ:
         _start(function)
         return
@@ -178,7 +185,10 @@ def command() -> Path:
 
 @lru_cache(maxsize=1)
 def forked_gcloud() -> Mapping[str, str]:
-    """Return the variables that make the installed gcloud run each command as a fork, if it has its own Python."""
+    """Return the environment variables that make the installed gcloud run each command as a fork.
+
+    If gcloud has no Python of its own, return none.
+    """
     script = shutil.which("gcloud")
     if script is None or not FORKS:
         return {}

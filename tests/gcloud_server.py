@@ -13,7 +13,8 @@ from pathlib import Path
 from tests.fork_server import PROGRAMS, Server
 
 LIBRARY = Path(sys.executable).parents[3] / "lib"
-# Imported by commands when they are first needed. A module that another version of gcloud does not have is left out.
+# Modules that gcloud's commands import only when they need them. Modules that the installed version of gcloud does not
+# have are left out.
 LATER = (
     "apitools.base.py",
     "googlecloudsdk.api_lib.cloudresourcemanager.organizations",

@@ -25,7 +25,7 @@ from tests.tools import call_tool
 
 _, KEY = new_key(name="k", namespace="ns", scopes=frozenset(), created_at=NOW, expires_at=None)
 OLD_SECONDS = 900.0
-"""Age of a message that is not stored, after fifteen minutes of an incident."""
+"""Age of a message that cannot be stored, after an incident has lasted fifteen minutes."""
 
 
 class World:
@@ -39,7 +39,7 @@ class World:
 
     @contextmanager
     def function(self, name: str) -> Iterator[None]:
-        """Record the lines that are logged until the context ends as log lines of a function."""
+        """Record the lines that are logged inside the context as log lines of a function."""
         written = _Lines()
         logger = logging.getLogger("mnemosyne")
         level = logger.level
@@ -72,7 +72,10 @@ class World:
         identify: Any = lambda _: None,
         times: int = 1,
     ) -> int:
-        """Push a message to a function, and return the last status. A message that is not stored stays undelivered."""
+        """Push a message to a function `times` times, and return the last status.
+
+        A message that the function refuses counts as undelivered.
+        """
         encoded, named = encode("ns", [memory or request("Ada prefers tea.")], "")
         chosen: Any = (
             handler
@@ -128,7 +131,7 @@ class World:
     def post(self, authenticator: Any, *, token: str = KEY, charged: str = "", times: int = 1) -> int:
         """Post a tool call to `/mcp` with a credential, and return the last status.
 
-        `charged` is the principal that has used up its rate limit before.
+        `charged` names a principal that has already used up its rate limit.
         """
         access = Access(authenticator, per_minute=600, issuer="", allowed_hosts=("testserver",))
         access.budgets.charge(charged, 10_000)

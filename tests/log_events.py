@@ -1,4 +1,4 @@
-"""Log events of faults that lack some of the usual fields, each with the reason."""
+"""The log events of faults that lack some of the usual fields, each with the reason."""
 
 LISTED = {
     "audit": "refused calls: `reason` is the cause, and the runbook has the next step for each action and reason",

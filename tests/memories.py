@@ -43,7 +43,7 @@ def store_content(memories: MemoryStore, content: str, **fields: Any) -> UUID:
 
 
 def store_contents(memories: MemoryStore, *contents: str, **fields: Any) -> list[UUID]:
-    """Store a memory of each content, in one message, and return their ids."""
+    """Store a memory for each content, all in one message, and return the ids of the memories."""
     requests = [request(content, **fields) for content in contents]
     outcomes = store(memories, *requests)
     return [memory_id for ingest_request in requests if (memory_id := outcomes[ingest_request.request_id].memory_id)]
@@ -81,7 +81,7 @@ def search(memories: MemoryStore, query: str | None, **fields: Any) -> Sequence[
 
 
 def unstored(ingest_request: IngestRequest, error: str) -> FailedRequest:
-    """Return a failed request with this error, in place of the request."""
+    """Return the failed request that replaces a request which fails with this error."""
     return FailedRequest(request_id=ingest_request.request_id, error=error, external_id=ingest_request.external_id)
 
 

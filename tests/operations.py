@@ -1,6 +1,6 @@
 """Run an operator's operations in a `migrate` function, without gcloud.
 
-A call of the app of the function replaces the workflow in Google Cloud.
+In Google Cloud, a workflow calls the function. Here the test calls the function's app directly.
 """
 
 import json
@@ -16,7 +16,7 @@ from tests.fakes_wire.google.apis import succeeded
 
 
 class CalledDirectly(Deployment):
-    """A deployment whose function is an app in this process.
+    """A deployment whose function `migrate` is an app in this process.
 
     `bodies` has the requests and answers that the workflow would carry.
     """
@@ -37,7 +37,10 @@ class CalledDirectly(Deployment):
 
 
 def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
-    """Return a function that executes a deployment's workflow. Its function runs operations with `run`."""
+    """Return a function that executes a deployment's workflow.
+
+    The `migrate` function of the workflow runs operations with `run`.
+    """
     function = SealedOperations(run, lambda event, exc: str(exc))
 
     def execute(argument: str | None) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def workflow(run: Run) -> Callable[[str | None], dict[str, Any]]:
 
 
 class LocalOperations:
-    """Runs operations on an operator, or on a part of one, in this process."""
+    """Runs operations in this process, on an operator or on an object that has some of an operator's methods."""
 
     def __init__(self, operator: Any) -> None:
         self._operator = operator
@@ -60,7 +63,7 @@ class LocalOperations:
 
 
 class OfStore:
-    """An operator that has the memories of one namespace."""
+    """An operator with the store of one namespace."""
 
     def __init__(self, store: Any) -> None:
         self._store = store

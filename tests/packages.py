@@ -1,4 +1,7 @@
-"""Python and npm environments with packages that conflict with this project's. Each is created once."""
+"""Python and npm environments for packages that conflict with the packages of this project.
+
+Each environment is created once.
+"""
 
 import shutil
 import subprocess

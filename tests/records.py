@@ -1,6 +1,7 @@
 """Deliver versions and deletions of records to a store.
 
-A record is what a publisher names by source and key. Each time that it is sent, it is a new version of the record.
+A record is a text that a publisher names by source and key. Each time that the publisher sends the record, this is a
+new version of it.
 """
 
 from collections.abc import Sequence
@@ -26,9 +27,9 @@ def _at(second: int) -> datetime:
 
 
 def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
-    """Return a version of a record with this second as its timestamp.
+    """Return a version of a record. `second` is the version's timestamp.
 
-    `published` is the second in which it was published, if it is another one.
+    `published` is the second of its publication, if this is another second.
     """
     ingest_request = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
     request_id = version_id(SOURCE, key, ingest_request.content_hash, ingest_request.timestamp)
@@ -36,9 +37,9 @@ def version(key: str, content: str, second: int, *, published: int | None = None
 
 
 def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
-    """Return a deletion of a record with this second as its timestamp.
+    """Return a deletion of a record. `second` is the deletion's timestamp.
 
-    `published` is the second in which it was published, if it is another one.
+    `published` is the second of its publication, if this is another second.
     """
     return Deletion(
         request_id=deletion_id(SOURCE, key, _at(second)),

@@ -1,4 +1,4 @@
-"""A database that many tests share; it is empty at the start of each."""
+"""A database that many tests share. It is empty at the start of each test."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -53,7 +53,7 @@ def _repeated(passage: str) -> Shape:
 
 
 def _shuffled(passage: str) -> Shape:
-    """Return words of the passage in random order; characters if the script has no spaces."""
+    """Return the words of the passage in random order, or its characters if the script has no spaces."""
 
     def generate(random: Random, length: int) -> str:
         words = passage.split() if passage.count(" ") > 3 else list(passage)

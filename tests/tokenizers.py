@@ -8,10 +8,10 @@ from functools import cache
 
 from splintr import AnyTokenizer, Tokenizer
 
-# Google has not published which tokenizer an embedding model uses, so tests use each.
+# Google has not published which of these tokenizers an embedding model uses, so tests count with all of them.
 NAMES = ("gemma2", "gemma3", "gemma4")
 ADDED = 2
-"""Number of tokens that a model may add: for the beginning and the end of a text."""
+"""Number of tokens that a model may add to a text: one for the beginning, and one for the end."""
 
 
 @cache
@@ -20,7 +20,7 @@ def tokenizer(name: str) -> AnyTokenizer:
 
 
 def token_counts(texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text: the largest number among the tokenizers."""
+    """Return the number of tokens of each text. Of the numbers that the tokenizers count, it is the largest."""
     return [
         max(map(len, encoded))
         for encoded in zip(*(tokenizer(name).encode_batch(list(texts)) for name in NAMES), strict=True)

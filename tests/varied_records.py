@@ -31,7 +31,7 @@ class Sample:
 
     @property
     def line(self) -> bytes:
-        """Return the record as a line of JSON. Lone surrogates become bytes that are not UTF-8."""
+        """Return the record as a line of JSON. A lone surrogate becomes bytes that are not valid UTF-8."""
         return json.dumps(self.row, ensure_ascii=False).encode(errors="surrogateescape")
 
     @property

@@ -7,7 +7,8 @@ NAMES = [
     "Grandma Elsie pudding", "Tent pegs and guy ropes", "Kettle descaling", "Violin strings", "Sourdough starter",
     "Bicycle chain wear", "Passport renewal", "Greenhouse tomatoes", "Chess opening", "Piano tuner",
 ]  # fmt: skip
-"""Names of notes. The texts do not contain these words, so a note is found by its name only."""
+"""Names of notes. The texts of the notes do not contain these words, so a search for a name finds the note only by its
+name."""
 TOPICS = [
     "steam it for two hours", "keep ten in the blue bag", "citric acid every spring", "replace them each autumn",
     "feed it on Sundays", "measure with the gauge", "photographs are in the drawer", "pinch out side shoots",

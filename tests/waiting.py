@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
-    """Wait until the condition holds. Fail with its description if it does not in time."""
+    """Wait until the condition is true.
+
+    After `seconds`, fail with a message that has `expected`, the description of the condition.
+    """
     pausing = threading.Event()
     deadline = time.monotonic() + seconds
     while not condition():

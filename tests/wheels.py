@@ -1,6 +1,6 @@
-"""Build the wheels of this repository, and environments in which they are installed.
+"""Build the wheels of this repository, and make environments in which they are installed.
 
-Each is made once per test session.
+Each wheel and each environment is made once per test session.
 """
 
 import os
@@ -62,7 +62,7 @@ class Installed:
         )
 
     def pip(self, *arguments: str | Path) -> None:
-        """Run pip on the environment, which has no pip: the pip of the tests."""
+        """Run the pip of the tests on this environment, which has no pip."""
         python = self.bin / "python"
         pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
         completed = subprocess.run([*pip, *arguments], cwd=self.home, capture_output=True, text=True)
@@ -106,7 +106,7 @@ def install(shared: Path, extra: str) -> Installed:
 
 
 def _required(wheel: Path, extra: str) -> list[Distribution]:
-    """Return the installed distributions that the wheel requires, directly or not."""
+    """Return the installed distributions that the wheel requires, directly or indirectly."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         waiting: list[tuple[Distribution, str]] = [
@@ -126,7 +126,7 @@ def _required(wheel: Path, extra: str) -> list[Distribution]:
 
 
 def _link(distribution: Distribution, new_installed: Installed) -> None:
-    """Make hard links to the files of a distribution, and its commands."""
+    """Make hard links to the files of a distribution in the new environment, and write its commands."""
     for file in distribution.files or ():
         if ".." not in file.parts and file.suffix != ".pyc":
             place = new_installed.packages / file

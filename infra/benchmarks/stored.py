@@ -142,7 +142,7 @@ def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
     chosen = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not used: the benchmark has a separate one
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # required, but never opened
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
     settings = Settings.from_environment({**os.environ, **chosen})

@@ -115,7 +115,7 @@ def test_the_runbook_lists_each_event_of_a_fault() -> None:
 
 
 def _next_steps() -> dict[str, str]:
-    """Return the texts in the code that tell an operator what to do, by the place of each text.
+    """Return the texts in the code that tell an operator what to do. The key of each text names its place in the code.
 
     The texts are in the error tables, in the kinds of dead letters, and in arguments of calls.
     """

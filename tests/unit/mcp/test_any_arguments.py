@@ -1,4 +1,5 @@
-"""A tool answers any arguments with a result or an error of the caller, never with an internal error."""
+"""Whatever the arguments, a tool answers with a result or with an error that blames the caller, never with an internal
+error."""
 
 from typing import Any
 
