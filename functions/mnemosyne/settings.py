@@ -161,7 +161,7 @@ class Settings(BaseModel):
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the variables with our prefix that are no setting, for example because of a spelling mistake."""
+    """Return the variables that have our prefix but are not settings, for example because of a spelling mistake."""
     variables = {variable(name) for name in Settings.model_fields} | set(OF_CLIENTS)
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in variables)
 

@@ -1,1 +1,1 @@
-"""Implementations of the ports. Each heavy library is imported by a single module here."""
+"""Implementations of the ports. For each heavy library, there is one module that imports it."""

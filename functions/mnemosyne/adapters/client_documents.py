@@ -24,7 +24,7 @@ from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
-# Networks that `is_global` accepts but that are not public, or that translate to IPv4 addresses:
+# Networks whose addresses `is_global` accepts, although they are not public or are translated to IPv4 addresses:
 # https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
 _NOT_PUBLIC = tuple(
     map(
@@ -48,7 +48,10 @@ _NOT_PUBLIC = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is global unicast, and is not translated to another address, as in NAT64 and 6to4."""
+    """Return whether an address is global unicast.
+
+    An address that is translated to another (NAT64, 6to4) is not public.
+    """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         return is_public(str(ip.ipv4_mapped))
@@ -61,11 +64,11 @@ DOCUMENT_BYTES = 16 * 1024
 SECONDS = 3.0
 """Timeout of a whole fetch, from name resolution to the last byte."""
 AT_ONCE = 256
-"""Concurrent fetches. Each needs a socket but no thread."""
+"""Maximum number of concurrent fetches. Each fetch needs a socket but no thread."""
 AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
-"""Concurrent fetches for the callers of one network."""
+"""Maximum numbers of concurrent fetches for the callers of one network, and of one large network."""
 AT_ONCE_OF_HOST = 8
-"""Concurrent fetches from one host, so that clients cannot attack a host through this server."""
+"""Maximum number of concurrent fetches from one host, so that clients cannot attack a host through this server."""
 
 
 class WebDocuments:
@@ -146,7 +149,7 @@ class WebDocuments:
             try:
                 return await _read(response, client_id)
             except BaseException:
-                # Closing a connection with TLS waits for the site, so a site that still sends would keep it open.
+                # Abort instead of closing: closing a TLS connection waits for the site, and would never end while it sends.
                 if response.connection is not None and response.connection.transport is not None:
                     response.connection.transport.abort()
                 raise
@@ -167,7 +170,7 @@ def _is_address(host: str) -> bool:
 
 
 class _Checked(AbstractResolver):
-    """A resolver that knows the addresses of one host."""
+    """A resolver that returns the addresses which were checked before, and asks no name server."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses

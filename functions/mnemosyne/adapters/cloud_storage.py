@@ -24,7 +24,7 @@ class CloudStorage:
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import storage  # imported late: takes half a second, and only imports of objects need it
+        from google.cloud import storage  # imported late: takes half a second, and few functions need it
 
         return storage.Client()
 
@@ -32,7 +32,7 @@ class CloudStorage:
     def open(self, stored_object: StoredObject) -> Iterator[OpenObject]:
         blob = self._client.bucket(stored_object.bucket).blob(stored_object.name, generation=stored_object.generation)
         _translated(stored_object, blob.reload)
-        # Raw: with decompression, a compressed object cannot be read in ranges, and the reader loses its position:
+        # Raw: if the library decompresses an object, it cannot read it in ranges, and the reader loses its position:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, stored_object), READ_BYTES) as stream:

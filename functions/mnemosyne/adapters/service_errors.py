@@ -1,6 +1,6 @@
 """Translate errors of services by the tables in `service_error_tables`.
 
-Adapters look up an error by its code and, if the code is not enough, by the service's message. The first rule that
+Adapters look up an error by its code and, if a rule has a pattern for it, by the service's message. The first rule that
 matches decides.
 """
 
@@ -21,14 +21,14 @@ UNUSABLE: Final = "unusable"
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
-"""Pattern of an API key. Google quotes the key in some refusals, which the status of requests shows."""
+"""Pattern of an API key. Google quotes the key in some refusals, and the status of a request shows the refusal."""
 
 
 class Kind(StrEnum):
     """Scope of an error: one item, a temporary condition, or the deployment."""
 
     ITEM = "item-specific"
-    """The error concerns one item, if the service accepts another item. The item fails."""
+    """The service refuses one item, and accepts other items. The item fails."""
     TEMPORARY = "temporary"
     """The error is temporary: the same call may succeed later."""
     PERMANENT = "permanent for the deployment"
@@ -80,7 +80,7 @@ def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | Non
 
 
 def error(table: tuple[Rule, ...], code: object, message: str, /, **context: object) -> MnemosyneError:
-    """Return the error to raise for a service's answer, which becomes its detail."""
+    """Return the error to raise for a service's answer. The answer becomes the detail of the error."""
     rule = find(table, code, message)
     answer = _API_KEY.sub("…", message)
     detail = f"answered {code}: {answer}" if re.fullmatch(r"\d{3}", str(code)) else answer

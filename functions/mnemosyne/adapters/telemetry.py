@@ -1,8 +1,8 @@
 """Export counters and latencies of logged events to an OpenTelemetry collector.
 
 `mnemosyne.events` counts each event, and `mnemosyne.duration` records its times in seconds, one `stage` for each field
-`<stage>_ms`. Attributes are the event's name and its fields with few values: never an id, a namespace or a text. The
-exporter reads its endpoint and headers from OpenTelemetry's environment variables:
+`<stage>_ms`. The attributes are the event's name and those of its fields that have few possible values, never an id, a
+namespace or a text. The exporter reads its endpoint and headers from OpenTelemetry's environment variables:
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
@@ -61,7 +61,7 @@ def export(service: str) -> None:
                 durations.record(value / 1000, {**attributes, "stage": name.removesuffix(_MS)})
 
     def flush() -> None:
-        # Do not wait for a collector that hangs: the exporter's timeout is longer.
+        # A thread, so that a collector that hangs does not hold up the end: the exporter's own timeout is longer.
         sending = threading.Thread(target=provider.force_flush, name="last-export", daemon=True)
         sending.start()
         sending.join(LAST_EXPORT_SECONDS)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from google.cloud.discoveryengine_v1 import RankServiceClient
 
 DEADLINE_SECONDS = 0.3
-"""Timeout of a request, in seconds; after it a search returns its results in the original order."""
+"""Timeout of a request, in seconds. If it has passed, the search returns its results in the original order."""
 CHECK_SECONDS = 20.0
-"""Timeout of the check, in seconds: longer, because importing the client takes several seconds."""
+"""Timeout of the check, in seconds. It is longer, because the check imports the client, which takes several seconds."""
 
 
 def _connected() -> "RankServiceClient":

@@ -13,7 +13,7 @@ BATCH_TEXTS = 100
 
 @dataclass
 class _Batch:
-    """Texts of several callers. The first caller makes the call for all."""
+    """Texts of several callers. The first caller sends the texts of all of them in one call."""
 
     texts: list[str] = field(default_factory=list)
     full: threading.Event = field(default_factory=threading.Event)
@@ -41,7 +41,10 @@ class MicroBatchingEmbedder:
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:
-        """Return itself. If the embedder learns from texts, return the namespace's embedder, without joined calls."""
+        """Return this embedder.
+
+        If the inner embedder learns from texts, return its embedder for the namespace instead.
+        """
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
 
@@ -91,7 +94,7 @@ class MicroBatchingEmbedder:
         try:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
-            batch.vectors = None  # each caller repeats its own call, so that it gets no errors of other texts
+            batch.vectors = None  # each caller makes its own call, so that it gets no errors of other texts
         except ServiceError as exc:  # more calls would take more time, and wait longer if the service hangs
             batch.fault = exc
         except MnemosyneError:

@@ -35,17 +35,18 @@ log = EventLog(__name__)
 CHUNK_CHARACTERS: Final = 4_000
 """About 700 tokens of English. Retrieval quality was measured with chunks of this size."""
 RESERVED_TOKENS: Final = 48
-"""Part of the model's input for the task prefix and for the tokens that the model adds itself."""
+"""Number of input tokens that are kept free for the task prefix, and for the tokens that the model adds itself."""
 PROBE: Final = "memory"
-"""Probe text: the service refuses it only if it refuses every text."""
+"""Text of a probe. If the service refuses this text, it refuses every text."""
 LONGEST_PROBED: Final = 200
-"""Longer texts may really be too long for the model, and are split."""
+"""If the service says that a text of at most this length is too long, a probe finds out whether it refuses every text.
+A longer text may really be too long for the model, and is split."""
 RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Use of an embedding: the `task_type` of older models, and the prefix that newer models take in its place."""
+    """Use of an embedding: the `task_type` for older models, and the prefix that newer models take instead."""
 
     task_type: str
     prefix: str
@@ -66,7 +67,7 @@ class _Model:
 
 
 def _model(name: str) -> _Model:
-    """Return the properties of a model; unknown models have the smaller input of gemini-embedding-001."""
+    """Return the properties of a model. For an unknown model, assume the small input of gemini-embedding-001."""
     return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
 
 
@@ -80,8 +81,8 @@ class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
     A call and its retries take at most about 55 seconds, less than the acknowledgement deadline of a push. Documents
-    that need more calls than fit into DOCUMENTS_SECONDS are embedded in several attempts: the vectors of calls that
-    succeeded are kept for the next attempt. `longest_seconds` bounds each attempt of a call, and the first retry comes
+    whose calls do not fit into DOCUMENTS_SECONDS need several tries: the vectors of calls that succeeded are kept for
+    the next try with the same documents. Each attempt of a call takes at most `longest_seconds`. The first retry comes
     after `pause_seconds`.
     """
 
@@ -110,7 +111,7 @@ class GeminiEmbedder:
         self._kept = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
-        """Return itself, because it learns nothing from texts."""
+        """Return this embedder for every namespace, because it learns nothing from texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -138,7 +139,7 @@ class GeminiEmbedder:
         return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
 
     def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the vectors that are missing. Raises Unavailable if calls are left at the deadline."""
+        """Add the missing vectors to `vectors`. Raises Unavailable if calls are left at the deadline."""
         missing = [content for content in contents if content not in vectors]
         for number, call in enumerate(calls(missing)):
             if number:
@@ -146,7 +147,7 @@ class GeminiEmbedder:
             self._embed_call(call, task, vectors, deadline)
 
     def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
-        """Add the vectors of a call's texts, in more calls if the service refuses them in one call.
+        """Add the vectors of a call's texts to `vectors`. If the service refuses the call, make several smaller calls.
 
         Some locations and models of Vertex AI take one text a call. They refuse a larger call in various ways, and
         some of these also refuse a single text. So each text is sent alone before any text is reported as invalid.
@@ -204,18 +205,18 @@ class GeminiEmbedder:
 
     @cached_property
     def _client(self) -> Any:
-        # Kept, because the client closes its connections when it is collected.
+        # The client is kept, because it closes its connections when it is garbage-collected.
         from google import genai
         from google.genai import types
 
-        # The client would read the certificates of public authorities three times, of which the two for asynchronous
-        # calls are not needed: no such call is made. Each takes 40 ms of a cold start.
+        # The client would read the certificates of public authorities three times, each in 40 ms of a cold start. Two
+        # of these are for asynchronous calls, which are never made.
         asynchronous = {"ssl": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
         options = types.HttpOptions(timeout=int(self._longest_seconds * 1000), async_client_args=asynchronous)
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)
-            # Passed as arguments: the client ignores its own variables for them if a base URL is set.
+            # As arguments: if a base URL is set, the client ignores the variables with project and location.
             return genai.Client(
                 vertexai=True,
                 project=self._vertex.project or None,

@@ -8,9 +8,9 @@ from mnemosyne.domain.chunking import most_tokens
 from mnemosyne.errors import Unavailable
 
 CALL_TEXTS: Final = 100
-"""Most texts of a call, by the developer API. Vertex AI takes 250."""
+"""Maximum number of texts in a call. This is the limit of the developer API; Vertex AI takes 250."""
 CALL_TOKENS: Final = 20_000
-"""Most tokens of a call, by Vertex AI."""
+"""Maximum number of tokens in a call. This is the limit of Vertex AI."""
 DOCUMENTS_SECONDS: Final = 45.0
 """Time after which no further call is made for the same documents.
 
@@ -28,7 +28,7 @@ def check_time(deadline: float, embedded: int, count: int) -> None:
 
 
 def calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in calls within the service's limits."""
+    """Split the texts into parts, each within the service's limits for one call."""
     call: list[str] = []
     filled = 0
     for text in texts:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Observed messages: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The wording changes.
 _TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
-# Another order stops all functions: the settings and the database would name different models.
+# In another order, the settings and the database would name different models, which stops all functions.
 _ANOTHER_MODEL: Final = (
     "move to another model: first run `mnemosyne reembed --project MY-PROJECT --model MODEL --dimension DIMENSION`, "
     "then set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) and embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) and "
@@ -42,7 +42,7 @@ class Refused(Exception):  # noqa: N818 - not an error yet: the text or the depl
     def __init__(self, code: int | str, message: str, error: MnemosyneError, *, concerns_all: bool) -> None:
         super().__init__(message)
         self.refuses = code in (400, 404, 413)
-        """Whether the service refuses the call, in contrast to a fault while it embeds."""
+        """Whether the service refuses the call. False means that the service failed while it embedded the texts."""
         self.concerns_all = concerns_all
         self.error = error
 
@@ -82,7 +82,7 @@ class Explanations:
         )
 
     def doubt(self, code: int | str, message: str) -> Refused:
-        """Build the exception for an answer that may concern a single text."""
+        """Return the exception for an answer whose cause may be a single text."""
         description = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
         rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
         concerns_all = rule is not None and rule.concerns_all

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 INPUT_TOKENS: Final = 512
 RESERVED_TOKENS: Final = 12
-"""Part of the model's input for "passage: ", for the start and end, and for words that exceed the estimate."""
+"""Number of tokens of the model's input that are kept free: for "passage: ", for the start and end of the text, and for
+words that have more tokens than estimated."""
 GROUP_TEXTS: Final = 8
-"""Texts per call of the engine, which needs about 0.6 MB for each of up to 512 tokens."""
+"""Number of texts in a call of the engine. Each text of up to 512 tokens needs about 0.6 MB."""
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> "MultilingualEmbedder":
@@ -31,7 +32,7 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "MultilingualEmbedder"
 
 
 class MultilingualEmbedder:
-    """The Embedder for one machine and about a hundred languages. Takes about 20 ms for a sentence on two cores.
+    """The Embedder for one machine and about a hundred languages. A sentence takes about 20 ms on two cores.
 
     The model is trained with "query: " before questions and "passage: " before texts, which the engine adds.
     """
@@ -46,7 +47,7 @@ class MultilingualEmbedder:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="multilingual")
 
     def for_namespace(self, namespace: str) -> "MultilingualEmbedder":
-        """Return itself, because it learns nothing from texts."""
+        """Return this embedder for every namespace, because it learns nothing from texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -77,7 +78,7 @@ class MultilingualEmbedder:
 
 
 def _plain(text: str) -> str:
-    """Return the text in NFKC, which the model was trained on, without NUL, which would end a string in C.
+    """Return the text in NFKC without NUL. The model was trained on NFKC, and NUL would end a string in C.
 
     The engine normalises too, but it reserves too little memory for U+FDFA, which becomes eighteen characters.
     """

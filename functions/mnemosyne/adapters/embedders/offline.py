@@ -33,8 +33,8 @@ log = EventLog(__name__)
 SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline"].dimension)
 
 # The tokens of a query are weighted by inverse document frequency. Otherwise words of every memory (names of speakers,
-# "said", "about") would dominate the mean. Until enough memories are counted, the frequencies come from the vocabulary,
-# which byte-pair merging has sorted by frequency.
+# "said", "about") would dominate the mean. Until enough memories are counted, the frequencies are estimated from the
+# ranks in the vocabulary, because byte-pair merging has sorted it by frequency.
 _PRIOR_DOCUMENTS = 50.0
 _PRIOR_TOKENS_PER_DOCUMENT = 60.0
 _FIRST_MERGE = 259
@@ -49,8 +49,9 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "OfflineEmbedder":
 class OfflineEmbedder:
     """The Embedder for one machine. Loads in a quarter of a second on first use, then takes about 0.03 ms a text.
 
-    `statistics` is a directory that the processes of a machine share. In it, the embedder counts the documents of each
-    namespace that contain a token, to weight the tokens of queries. If the counts are lost, only ranking suffers.
+    `statistics` is a directory that the processes of a machine share. In this directory the embedder keeps, for each
+    namespace and token, the number of documents that contain the token. With these counts it weights the tokens of
+    queries. If the counts are lost, only the ranking is worse.
     """
 
     model = SPACE.model
@@ -123,7 +124,10 @@ class OfflineEmbedder:
 
     @cached_property
     def _prior(self) -> Vector:
-        """Number of the prior's documents that contain each token, by Zipf's law over its rank."""
+        """Assumed number of documents that contain each token, by Zipf's law from its rank.
+
+        Used before documents are counted.
+        """
         rank = np.arange(len(self._weights), dtype=np.float32) - _FIRST_MERGE + 1
         rank[_FIRST_SINGLE_CHARACTER:] = 50
         probability = 1.0 / (10.0 * np.maximum(rank, 1.0))
@@ -140,7 +144,7 @@ class OfflineEmbedder:
 
 
 class _NamespaceEmbedder:
-    """The offline embedder for one namespace, independent of other namespaces' texts."""
+    """The offline embedder for one namespace. The texts of other namespaces do not change its vectors."""
 
     model = OfflineEmbedder.model
     dimension = OfflineEmbedder.dimension
@@ -167,10 +171,11 @@ class _NamespaceEmbedder:
 
 
 class _TokenCounts:
-    """A file with the number of documents per token and, last, of all documents. The processes of a machine share it.
+    """A file with the number of documents that contain each token. Its last number is the number of all documents.
 
-    It is read and written as a whole, 128 kB. In a memory map, a full disk would end the process with SIGBUS. If the
-    file cannot be used, texts are embedded without it, and only the ranking suffers.
+    The processes of a machine share the file. Each read and each write is of the whole file (128 kB). The file is not
+    mapped into memory, because a full disk would then end the process with SIGBUS. If the file cannot be used, texts
+    are embedded without it, and only the ranking is worse.
     """
 
     def __init__(self, file: Path, counting: threading.Lock) -> None:

@@ -1,4 +1,4 @@
-"""Cache of vectors paid for before a later call failed, so that a retry does not pay again."""
+"""Cache of vectors of calls that succeeded before a later call failed, so that a retry does not pay for them again."""
 
 import hashlib
 import threading
@@ -12,7 +12,7 @@ MOST = 2_000
 
 
 class VectorCache:
-    """Vectors by text, until they are taken. Safe between threads. Texts are kept as digests only."""
+    """Vectors of texts, each kept until it is taken. Thread-safe. Of a text, only a digest is kept."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# 32 letters and digits without look-alikes. Eight of them have 40 bits, valid for ten minutes and five attempts.
+# 32 letters and digits without look-alikes. A code of eight has 40 bits. It is valid for ten minutes and five attempts.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LOCAL_PERSON: Mapping[str, Any] = {"sub": "local", "name": "you, at this machine"}
 
@@ -17,7 +17,7 @@ class LogInCode:
         self._file = file
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return no URL, because the server's own page asks for the code, and a new code."""
+        """Return an empty URL and a new code. The URL is empty because the server's own page asks for the code."""
         code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
         with self._file.open("a") as file:
             file.write(f"{code[:4]}-{code[4:]} {client_name}\n")

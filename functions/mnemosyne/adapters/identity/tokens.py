@@ -24,18 +24,19 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
 KEYS_SECONDS = 300
-"""How long keys are used before they are fetched again, and so how long a withdrawn key is accepted."""
+"""Time after which the keys are fetched again. So a withdrawn key is accepted for at most this time."""
 RETRY_SECONDS = 10.0
 """Shortest time between two requests to the issuer after a failure or an unknown key."""
 STALE_SECONDS = 3600
-"""How long keys are used while the issuer is unreachable, and so the longest time that a withdrawn key is accepted."""
+"""Time for which keys are used while the issuer is unreachable. So a withdrawn key is then accepted for at most this
+time."""
 
 
 NO_METADATA = (404, 405)
-"""Statuses of issuers without metadata at a URL."""
+"""Statuses with which an issuer answers if it has no metadata at a URL."""
 SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
-"""Cloud Run replaces some signatures with this after checking them, so that other services cannot use the token:
-https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
+"""Cloud Run checks the signatures of some tokens and replaces them by this text, so that other services cannot use the
+token: https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
 
 UNREACHABLE = "the identity provider does not respond correctly"
 CHECK_ISSUER = "check the issuer's address (MNEMOSYNE_OIDC_ISSUER, oauth_upstream_issuer) and the way to it"
@@ -45,8 +46,9 @@ _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, ht
 class OidcVerifier:
     """Verifies the tokens of one issuer for some audiences. The issuer's keys are fetched on first use and cached.
 
-    `service` is the name of a Cloud Run service with IAM authentication. Cloud Run has then checked the signature of
-    every token, so a token with a removed signature is accepted, and every URL of the service is an audience.
+    `service` is the name of a Cloud Run service with IAM authentication. Cloud Run checks the signature of every token
+    for such a service. So a token without a signature is accepted, and every URL of the service is an accepted
+    audience.
 
     With a `token_type`, tokens of other types, such as ID tokens, are rejected: https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """
@@ -92,7 +94,7 @@ class OidcVerifier:
         return claims
 
     def _detail(self, token: str, exc: jwt.PyJWTError) -> str:
-        """Return what differs, for the log; a token's claims are quoted up to 100 characters."""
+        """Return what is wrong with the token, for the log. At most 100 characters of each claim are quoted."""
         try:
             claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError:
@@ -174,7 +176,7 @@ def _metadata_urls(issuer: str) -> list[str]:
 class _IssuerKeys:
     """Cache of the issuer's keys. One thread fetches them while other threads use the cached keys.
 
-    A slow or unreachable issuer delays no token with a cached key. Other tokens wait for at most one attempt.
+    A slow or unreachable issuer does not delay a token whose key is cached. Other tokens wait for at most one attempt.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:

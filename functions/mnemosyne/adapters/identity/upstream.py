@@ -39,7 +39,8 @@ class OpenIdLogIn:
         self._metadata: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return the URL of the provider's log-in page, which redirects to this server's callback; no code is typed."""
+        """Return the URL of the provider's log-in page, which redirects to this server's callback, and an empty
+        code."""
         with self._session(_state(secret)) as session:
             url, _ = session.create_authorization_url(
                 self._endpoint("authorization_endpoint"),

@@ -1,7 +1,7 @@
 """A durable queue in one SQLite file, in place of Pub/Sub on a single machine.
 
-Any process may publish; `mnemosyne dev` delivers. SQLite's write-ahead log keeps an acknowledged message
-when every process is killed, and does not depend on the database of the memories.
+Any process may publish a message, and `mnemosyne dev` delivers it. SQLite's write-ahead log keeps an acknowledged
+message even if every process is killed. The queue works without the database of the memories.
 """
 
 import sqlite3
@@ -89,8 +89,8 @@ class LocalQueue:
     def due(self, now: float, limit: int, *, horizon: float, besides: Sequence[int] = ()) -> list[QueuedMessage]:
         """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `besides`.
 
-        A message that is due later than `horizon` seconds from now was scheduled before the clock was set back, and is
-        due too.
+        A message that is due more than `horizon` seconds after `now` is returned, too: it was scheduled before somebody
+        set the clock back.
         """
         with self._lock:
             rows = self._connection().execute(

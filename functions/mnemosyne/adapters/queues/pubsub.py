@@ -51,13 +51,15 @@ class _Topic:
             PubsubMessage(data=data, attributes=dict(attributes), ordering_key=ordering_key)
             for data, attributes in messages
         ]
-        # The last attempt may begin just before the retries end, so retries and attempt get half of the time each.
+        # The last attempt may begin just before the retries end. So the retries get half of the time, and each
+        # attempt gets half.
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
         try:
             for batch in _batches(prepared):
-                # The method of the base class: that in pubsub_v1 takes attributes as keyword arguments, so an attribute
-                # named topic is a TypeError, and one named timeout changes how the client publishes.
+                # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
+                # attribute named `topic` is a TypeError, and an attribute named `timeout` changes how the client
+                # publishes.
                 PublisherClient.publish(
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
                 )
@@ -108,7 +110,7 @@ class PubSubChanges(_Topic):
     """The ChangeTopic on Pub/Sub."""
 
     def publish(self, events: Sequence[ChangeEvent]) -> None:
-        """Return once Pub/Sub has acknowledged every event; raises a ServiceError if it has not in time.
+        """Return once Pub/Sub has acknowledged every event. Raises a ServiceError if this takes too long.
 
         All messages of a publish request must have the same ordering key.
         """

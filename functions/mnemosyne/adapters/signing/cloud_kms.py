@@ -1,7 +1,8 @@
 """Signing keys in Cloud KMS, which never leave it: https://cloud.google.com/kms/docs/create-validate-signatures.
 
-An asymmetric key has no primary version. A new version is published at once and signs after PUBLISHED_SECONDS, when
-every instance publishes it. To rotate, run `gcloud kms keys versions create` and disable the old version an hour later.
+An asymmetric key has no primary version. A new version is published at once. It signs after PUBLISHED_SECONDS, because
+every instance publishes it by then. To rotate, run `gcloud kms keys versions create` and disable the old version an
+hour later.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ log = EventLog(__name__)
 VERSIONS_SECONDS = 60.0
 """How long the list of key versions is cached."""
 PUBLISHED_SECONDS = 600.0
-"""Age at which a version begins to sign: longer than any cache of the key list."""
+"""Age at which a version begins to sign. This is longer than anybody caches the list of keys."""
 CALL_SECONDS = 5.0
 """Timeout of a call including retries. The library's default of a minute is too long for a log-in."""
 _SEE_KEY = "see the versions of the key with `gcloud kms keys versions list`: docs/deployment.md, Another signing key"

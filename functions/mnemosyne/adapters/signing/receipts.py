@@ -14,7 +14,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ports.identity import Signer
 
 TYPE: Final = "mnemosyne-receipt+jwt"
-"""Type in the header, so that no other token with the same key is taken for a receipt."""
+"""Type in the header of a receipt. Without it, another token that the same key has signed could pass as a receipt."""
 
 
 def sign(receipt: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
