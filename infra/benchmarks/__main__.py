@@ -1,6 +1,7 @@
-"""Measure everything in one run, each figure a ratio with its spread: `python -m infra.benchmarks [--full] [--keep]`.
+"""Run all benchmarks: `python -m infra.benchmarks [--full] [--keep]`. Each figure is a ratio with its spread.
 
-Fails if a ratio is 1.5 times worse than the baseline. `--keep` replaces the baseline and the table in the documents.
+The exit code is 1 if a ratio is more than 1.5 times worse than the baseline. `--keep` replaces the baseline and the
+table in the documents.
 """
 
 import argparse

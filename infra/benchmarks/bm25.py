@@ -1,7 +1,8 @@
 """Plain BM25, the baseline of the retrieval benchmark.
 
 Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond", with k1 = 1.5 and b = 0.75, and the
-inverse document frequency of Lucene, which is never negative. Words are in lower case, neither stemmed nor filtered.
+inverse document frequency of Lucene, which is never negative. Words are converted to lower case. They are not stemmed,
+and stop words are not removed.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Compare the rates of `mnemosyne import` and of the `ingest` function, alternately in one run.
 
-`ingest` alone stores queued messages of 100 memories. The importer reads a file, publishes it and follows every
-memory to its outcome.
+For the rate of `ingest`, it stores queued messages of 100 memories. For the rate of `mnemosyne import`, the command
+reads a file, publishes the memories, and waits for the outcome of every memory.
 """
 
 import json
@@ -69,7 +69,7 @@ def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
 
 
 def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> float:
-    """Return how many memories per second an import follows to their outcome."""
+    """Return the memories per second of an import, from its start to the outcome of its last memory."""
     source = home / "source.jsonl"
     lines = (json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z"}) for content in contents)
     source.write_text("\n".join(lines))

@@ -1,9 +1,9 @@
-"""Compare the CPU time of a tool call with the SDK's low-level and high-level servers, in two protocol versions.
+"""Compare the CPU time of our tool call with a call on the SDK's low-level and high-level servers, in two revisions.
 
 The services are in memory, so only protocol, middleware, validation, thread and log are measured. The SDK's tool does
-nothing. Each round sends the same requests to each, one after the other. The event loop is that of the deployed
-functions, and the process has one processor like them: with two, handing a call to a thread costs between 0 and 200
-microseconds from run to run.
+nothing. Each round sends the same requests to each server, one after the other. The event loop and the number of
+processors (one) are those of the deployed functions. With two processors, handing a call to a thread takes between 0
+and 200 microseconds, and differs from run to run.
 """
 
 import asyncio

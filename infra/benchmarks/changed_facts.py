@@ -29,7 +29,7 @@ from mnemosyne.domain import changed_facts
 
 PAIRS = Path(__file__).with_name("sets") / "changed_pairs.jsonl"
 SAMPLE = 10
-"""Every tenth of the messages without a fact is measured, so each hint for such a message counts ten times."""
+"""Only every tenth of the messages without a fact is measured, so a hint for such a message counts as ten hints."""
 
 
 @dataclass

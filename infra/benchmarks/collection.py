@@ -98,7 +98,7 @@ class Collection:
         (directory / "queries.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
 
     def requests(self, *, sessions: bool, tags: bool) -> Iterator[tuple[str, IngestRequest]]:
-        """Yield each document's id and the request that ingests it, with its session and tags or without."""
+        """Yield the id of each document, and the request that ingests it."""
         for name, document in self.documents.items():
             yield (
                 name,

@@ -2,10 +2,14 @@
 
     python -m infra.benchmarks.confidence [--embedder gemini]
 
-Each tuning set is searched for its unanswerable questions, and each of the two collections of conversations for the
-questions of the other: those about strangers, and those that name a person of this collection. The columns are the ROC
-AUC of the best hit's sum of cosine and share of words, and of either alone; then the error rates at the thresholds of
-`mnemosyne.domain.confidence`: answerable questions whose hits are weak, and unanswerable ones with a strong hit.
+The questions without an answer are: in each tuning set, its unanswerable questions; in each of the two collections of
+conversations, the questions of the other collection. Of these, one row has the questions about strangers, and one row
+the questions that name a person of this collection.
+
+The first three columns have the ROC AUC of the largest sum of cosine and share of words among the best hits, of the
+largest cosine, and of the largest share of words. The last two columns have the error rates at the thresholds of
+`mnemosyne.domain.confidence`: the share of answerable questions with weak hits only, and the share of unanswerable
+questions with a strong hit.
 """
 
 import argparse
@@ -23,7 +27,7 @@ from mnemosyne.domain.confidence import Confidence, confidence
 from mnemosyne.domain.search import SearchMode
 
 Values = npt.NDArray[np.float64]
-"""The best cosine, share of words, and sum of both among the hits of a question, one row per question."""
+"""One row per question: the largest cosine, the largest share of words, and the largest sum of both among its hits."""
 HITS = 3
 """Number of best hits among which the largest values are taken."""
 QUESTIONS = 250
@@ -52,7 +56,7 @@ def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[
 
 
 def people(collection: Collection) -> set[str]:
-    """Return the names that contents of the collection begin with."""
+    """Return the names of the speakers, with which the contents of the collection begin."""
     return {
         name for document in collection.documents.values() if (name := document["text"].partition(": ")[0]).isalpha()
     }

@@ -1,6 +1,6 @@
 """Measure the console with many memories: the tool calls of each page, and the page in a browser.
 
-A `mnemosyne dev` runs for each number of memories. The time of a page's calls is compared with that of a call that
+A `mnemosyne dev` runs for each number of memories. The time of a page's calls is divided by the time of a call that
 reads no memories. Each round makes every call of a page once, in sequence.
 """
 

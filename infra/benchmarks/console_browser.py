@@ -1,7 +1,7 @@
 """Measure the console in Chromium: a first visit, typing to results, and many rows.
 
-The times are read in the page: from the event of a key until the frame that shows its results, and the lengths of long
-tasks (https://w3c.github.io/longtasks/) and of frames.
+The times are measured in the page: the time from the event of a key until the frame that shows its results, and the
+durations of long tasks (https://w3c.github.io/longtasks/) and of frames.
 """
 
 import statistics
@@ -19,7 +19,7 @@ from tests.chromium import Chromium, chromium
 KEY_SECONDS = 0.12
 """Time between two keys: 100 words a minute."""
 LETTERS = 4
-"""Typed letters of the last word."""
+"""Number of letters that are typed of the last word."""
 ROWS = 2_500
 TYPING = """
 const field = document.querySelector("#query");
@@ -65,7 +65,7 @@ step();
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Long tasks in milliseconds while rows are loaded, restored, picked and scrolled; longest frame of scrolling."""
+    """Milliseconds of the long tasks while rows are loaded, restored, picked and scrolled, and of the longest frame."""
 
     loaded: Sequence[float]
     restored: Sequence[float]

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 TOLERATED = 1.5
-"""Factor by which a figure may be worse than the baseline without a failure: measurements are noisy, and regressions
-are rarely smaller."""
+"""Factor by which a figure may be worse than the baseline without a failure. Measurements are noisy, and few
+regressions are smaller than this."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One ratio: the median of its rounds and their quartiles; less is better, unless `more_is_better`."""
+    """One ratio, with the median and the quartiles of its rounds. Less is better, unless `more_is_better` is true."""
 
     name: str
     ratio: float

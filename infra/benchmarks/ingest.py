@@ -1,4 +1,4 @@
-"""Measure the rate of storing: the pipeline against bare upserts, and Mnemosyne's upsert against faster drivers.
+"""Compare the rate of the pipeline with bare upserts, and the rate of our upsert with upserts by faster drivers.
 
 Every figure is a ratio of two measurements of the same round, because absolute times depend on the machine.
 """
@@ -94,7 +94,7 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
 
 
 def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
-    """Return rows/s by method and round, on one connection, in batches of 100, without the vector indexes."""
+    """Return rows/s by method and round: on one connection, in batches of 100, without the vector indexes."""
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
     pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
@@ -202,7 +202,7 @@ def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, work
 
 @contextmanager
 def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
-    """Yield a queue whose messages are pushed to an `ingest` function, `workers` at a time."""
+    """Yield a queue. Its messages are pushed to an `ingest` function, at most `workers` messages at the same time."""
     variables = stack.environment(directory, server) | stack.login("ingest", server)
     function = FunctionProcess(
         "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory

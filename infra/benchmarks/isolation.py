@@ -1,4 +1,7 @@
-"""Measure the cost of row-level security, in searches of a namespace with nine tenths of all memories."""
+"""Measure how much longer searches take with row-level security.
+
+The searched namespace has nine tenths of all memories.
+"""
 
 import tempfile
 import time

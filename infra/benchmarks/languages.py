@@ -1,9 +1,9 @@
 """Measure searches in nine languages: recall@1 and recall@10, within a language and across languages.
 
 `tests/data/languages` has thirty facts, each as a memory and as a question in other words, in every language. *Within*:
-questions of a language search its memories. *Across*: they search the memories in the eight other languages. Then
-recall@1 is 1 if the best hit is the question's fact in any language, and recall@10 is the share of the fact's eight
-memories that are among the ten best hits.
+questions in a language search the memories in this language. *Across*: they search the memories in the eight other
+languages. In this case, recall@1 is 1 if the best hit states the question's fact, in any language. Recall@10 is the
+share of the fact's eight memories that are among the ten best hits.
 
     python -m infra.benchmarks.languages [--embedder offline]
 """

@@ -47,7 +47,8 @@ CHUNK_LIMIT = ChunkLimit(characters=CHUNK_CHARACTERS, tokens=2_048 - RESERVED_TO
 CLUSTERS = 1_000
 PART = 5_000
 DELIVERIES = 20
-# Fewer candidates than in the schema: the index is built in a third of the time. Insertions use the schema's number.
+# The build uses fewer candidates (ef_construction) than the schema, so it takes a third of the time. Later insertions
+# use the number of the schema.
 INDEXES = (
     "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
     " WITH (m = 16, ef_construction = 40)",

@@ -61,7 +61,7 @@ WAL: Final = "SELECT CAST(pg_current_wal_lsn() - lsn AS float) AS bytes FROM ben
 
 @dataclass(frozen=True)
 class Batch:
-    """Memories of one namespace that one transaction stores: their numbers begin with `first`."""
+    """Memories of one namespace that one transaction stores. `first` is the number of the first of them."""
 
     number: int
     namespace: str
@@ -203,7 +203,7 @@ def _corpus(directory: DataDir, rows: int) -> list[str]:
 
 
 def write_json(file: Path, value: object) -> None:
-    """Replace a file at once, so that a killed process leaves no half of it."""
+    """Replace a file in one step, so that a killed process does not leave an incomplete file."""
     written = file.with_suffix(".new")
     written.write_text(json.dumps(value, indent=2) + "\n")
     written.replace(file)

@@ -1,4 +1,4 @@
-"""The phases of the benchmark of a million memories after the import, and the machines that the figures require."""
+"""The phases of the benchmark `million` that follow the import, and the machines that the measured figures require."""
 
 import asyncio
 import math
@@ -52,7 +52,7 @@ SELECT relname AS name, pg_relation_size(oid) AS bytes,
 FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'i')
 """
 COUNT: Final = "SELECT count(*) AS memories, (SELECT count(*) FROM memory_chunks) AS chunks FROM memories"
-# The minutes of the timestamp are the number of the memory.
+# The timestamps of two consecutive memories differ by a minute, so each twentieth memory has the same remainder.
 CHOSEN: Final = """
 SELECT id FROM memories
 WHERE namespace = 'large' AND mod(CAST(extract(epoch FROM "timestamp") / 60 AS bigint), 20) = :remainder
@@ -271,8 +271,9 @@ def machine(memories: int, figures: Mapping[str, Any], dimension: int = SPACE.di
     Memory: 1.2 times what searches read at random, and 2 GB. Cloud SQL offers even numbers of processors, with at most
     6.5 GB of memory each. Disk: one and a half times the data, for the WAL and the rebuild of an index.
 
-    For another dimension than the measured one, up to 1,000, the bytes of the embeddings follow from the layout of
-    pages: two rows of `memories` on a page (01_storage.sql), and whole elements of the HNSW index.
+    If the dimension differs from the measured one (it may be up to 1,000), the bytes of the embeddings are computed
+    from the layout of pages: a page has two rows of `memories` (01_storage.sql), and only whole elements of the HNSW
+    index.
     """
     sizes, relations = figures["sizes"], figures["sizes"]["relations"]
     data, searched = sizes["bytes"], sum(relations.get(name, 0) for name in SEARCHED)

@@ -18,7 +18,9 @@ def _key(text: str) -> str:
 
 
 def record(embedder: Embedder, collection: Collection, file: Path) -> None:
-    """Write the vectors of the collection's documents, with tags and without, and of its questions.
+    """Write the vectors of the collection's questions and documents.
+
+    Each document has a vector with its tags and one without.
 
     The vectors are half floats, as in the database.
     """
@@ -39,7 +41,7 @@ def record(embedder: Embedder, collection: Collection, file: Path) -> None:
 
 
 class RecordedEmbedder:
-    """An embedder that reads vectors from a file. Other texts raise Misconfigured."""
+    """An embedder that reads vectors from a file. A text without a vector in the file raises Misconfigured."""
 
     def __init__(self, file: Path) -> None:
         with np.load(file) as recorded:

@@ -4,12 +4,13 @@
     python -m infra.benchmarks.retrieval --corpus corpus.jsonl --queries queries.jsonl
     python -m infra.benchmarks.retrieval --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
 
-All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches go
-through the real store and service: with sessions and without, with tags where the collection has some, by kind of
-question, after the ingestion and after ANALYZE. Plain BM25 and meaning alone are baselines of the same run. The
-intervals are a paired bootstrap over the questions. Times are medians, as multiples of a search by meaning.
+All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches use
+the real store and service. They are made with and without sessions, and also with tags if the collection has tags;
+right after the ingestion, and again after ANALYZE. The results are printed by kind of question. Plain BM25 and meaning
+alone are baselines of the same run. The intervals come from a paired bootstrap over the questions. Times are medians,
+divided by the time of a search by meaning.
 
-Gemini needs GEMINI_API_KEY or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and credentials.
+Gemini needs GEMINI_API_KEY or the settings of Vertex AI. A reranking model needs GOOGLE_CLOUD_PROJECT and credentials.
 """
 
 import argparse

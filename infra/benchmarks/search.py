@@ -39,12 +39,12 @@ BATCH = 100
 NARROW = 50
 """Number of a namespace's memories with the tag `narrow`. A tenth of the memories have the tag `tenth`."""
 PART = 10_000
-"""Number of memories built at a time, which bounds the memory use."""
+"""Number of memories that are built at a time, so that few of them are in the computer's memory."""
 WRITERS = 2
 LARGE = 1_000_000
-"""Number of memories from which the recall goal is lower, because the same cost finds fewer of the nearest memories."""
+"""From this number of memories on, the recall goal is lower: at the same cost, a search finds fewer of the nearest."""
 SMALL = 20_000
-"""Number of memories up to which the names of figures do not contain it, as in CI."""
+"""Up to this number of memories, as in CI, the name of a figure does not contain the number."""
 SESSION = 25
 """Number of memories per session, in the namespace with sessions."""
 BARE = """
@@ -138,7 +138,7 @@ def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestReque
 
 
 def newest_tenth(size: int) -> datetime:
-    """Return the time from which on a tenth of a namespace's memories are."""
+    """Return the time at which the newest tenth of a namespace's memories begins."""
     return START + timedelta(minutes=size - size // 10)
 
 
@@ -174,9 +174,9 @@ def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
 
 
 def with_sessions(bench: Bench, contents: Sequence[str], query_texts: Sequence[str]) -> list[float]:
-    """Return the cost of hybrid relative to semantic search among sessions, whose neighbours hybrid search reads.
+    """Return the cost of hybrid searches divided by the cost of semantic searches, for memories in sessions.
 
-    In a separate namespace, stored last, which shares the vector index with all others.
+    The memories are in a separate namespace, stored last. It shares the vector index with all other namespaces.
     """
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")

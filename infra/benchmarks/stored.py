@@ -61,7 +61,10 @@ class Stored:
                 self._ids[name] = memory_id
 
     def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
-        """Return the search of one mode: from a question to the ids of documents, best first."""
+        """Return a function that searches in this mode.
+
+        It takes a question, and returns the ids of documents, best first.
+        """
 
         def names(question: str) -> Sequence[str]:
             ranked, _ = self.rank(question, mode, words_only=words_only, weight=weight)
@@ -72,7 +75,7 @@ class Stored:
     def rank(
         self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
     ) -> tuple[list[Ranked], Candidates]:
-        """Return the ranked candidates, and the candidates as the database found them."""
+        """Return the candidates in the order of the ranking, and the candidates as the database returned them."""
         embedder = self._embedder.for_namespace(self._namespace)
         return search.rank(
             self.query(question, mode),
@@ -135,7 +138,7 @@ def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[MemoryDa
 
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
-    """Return the provider's embedder, or one with the file's recorded vectors, and its space."""
+    """Return an embedder and its embedding space. `name` is a provider, or a file with recorded vectors."""
     if name.endswith(".npz"):
         recorded = RecordedEmbedder(Path(name))
         return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)

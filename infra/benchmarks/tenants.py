@@ -22,7 +22,7 @@ from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.search import SearchMode
 
 PARTS = {"tenth": 10, "third": 3}
-"""Each measured tenant has this part of all memories."""
+"""The measured tenants. Each has one n-th of all memories, where n is this number."""
 WARM_UP = 3
 
 
@@ -45,7 +45,7 @@ def compared(
 ) -> list[Figure]:
     """Compare the cost of each tenant's searches in the shared database with that in a database of the tenant alone.
 
-    `names` has the description of each tenant in the names of the figures.
+    `names` has a description of each tenant, which becomes part of the names of its figures.
     """
     ratios: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number, question in enumerate([*query_texts[:WARM_UP], *query_texts]):

@@ -149,7 +149,7 @@ class WebDocuments:
             try:
                 return await _read(response, client_id)
             except BaseException:
-                # Abort instead of closing: closing a TLS connection waits for the site, and would never end while it sends.
+                # Abort: closing a TLS connection waits for the site, so a site that still sends would keep it open.
                 if response.connection is not None and response.connection.transport is not None:
                     response.connection.transport.abort()
                 raise

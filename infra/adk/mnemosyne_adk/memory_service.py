@@ -21,7 +21,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused
 
 REVISION = "2026-07-28"
-"""Protocol version: one request per call, without a handshake."""
+"""Revision of the protocol. In this revision a call is one request, without a handshake before it."""
 POLL_SECONDS = 0.25
 """Seconds between two calls of `ingest_status`."""
 
@@ -35,8 +35,8 @@ ERROR_META = "mnemosyne/error"
 class MemoryServiceError(Exception):
     """Raised when a memory could not be stored, found or deleted. The message comes from the server.
 
-    `code` is the server's code of the error, such as `not_found`; empty if the server did not answer. `retryable` is
-    true if nothing was changed and the same call may succeed later.
+    `code` is the server's code of the error, such as `not_found`. It is empty if the server did not answer. `retryable`
+    is true if nothing was changed and the same call may succeed later.
     """
 
     def __init__(self, message: str, *, code: str = "", retryable: bool = False) -> None:
@@ -64,10 +64,11 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     ) -> None:
         """Configure the server's URL, key and limits.
 
-        `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
-        `max_response_chars` limit a search's answer; with `min_confidence` `related` or `strong` it leaves out memories
-        that are less close to the query. `wait` is how many seconds storing waits for the outcome, so that a search
-        finds it. A memory without an outcome by then is durably queued and stored later. 0 does not wait.
+        `api_key` is the key, or a function (also an async one) that returns the key for an app name and a user id.
+        `limit` and `max_response_chars` limit the answer of a search. With `min_confidence` `related` or `strong`, a
+        search leaves out memories with a lower confidence. After storing, a call waits up to `wait` seconds for the
+        outcomes, so that a later search finds the memories. A memory without an outcome by then is durably queued, and
+        is stored later. With 0, a call does not wait.
         """
         self._url, self._api_key = url, api_key
         self._limit, self._characters, self._wait = limit, max_response_chars, wait
@@ -77,8 +78,8 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     def from_uri(cls, uri: str, **_: Any) -> Self:
         """Build the service from `mnemosyne://host[:port]/mcp`, for ADK's registry of services.
 
-        The key is MNEMOSYNE_API_KEY of the environment. A host on this machine is reached by http, any other host by
-        https.
+        The API key is read from the environment variable MNEMOSYNE_API_KEY. A host on this machine is called by http,
+        and any other host by https.
         """
         at = urlsplit(uri)
         if not at.hostname:
@@ -136,7 +137,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         return SearchMemoryResponse(memories=[entry_of(hit) for hit in result["memories"]])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Delete a memory of this user and app. An unknown id, or a memory of another scope, changes nothing.
+        """Delete a memory of this user and app. If the id is unknown, or belongs to another user or app, do nothing.
 
         Raises MemoryServiceError.
         """
@@ -167,7 +168,10 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
     @asynccontextmanager
     async def _client(self, scope: Scope) -> AsyncIterator[Client]:
-        """Yield a client for one operation: ADK may use another event loop for each."""
+        """Yield a client for one operation.
+
+        Each operation has its own client, because ADK may use another event loop for it.
+        """
         try:
             key = self._api_key(scope.app_name, scope.user_id) if callable(self._api_key) else self._api_key
             key = await key if isawaitable(key) else key
@@ -185,7 +189,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
 
 def _cause(exc: BaseException) -> BaseException:
-    """Return the first exception inside exception groups."""
+    """Return the first exception inside nested exception groups, or the exception itself if it is not a group."""
     while isinstance(exc, BaseExceptionGroup):
         exc = exc.exceptions[0]
     return exc
@@ -204,7 +208,7 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
 
 
 async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
-    """Poll the outcomes of requests until all are known or the time is `until`."""
+    """Poll the outcomes of requests until all are known, or until the time `until`."""
     outcomes: list[dict[str, Any]] = []
     while time.monotonic() < until:
         outcomes = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]

@@ -1,4 +1,4 @@
-"""ADK's events and memories as arguments of `ingest_memories`, and hits as ADK's memories. Pure."""
+"""Convert ADK's events and memories to arguments of `ingest_memories`, and hits to ADK's memories, without any I/O."""
 
 import hashlib
 import json
@@ -33,13 +33,16 @@ class Scope:
     user_id: str
 
     def session(self, session_id: str | None) -> str:
-        """Return a session name that is unique across apps and users; one name for all content without a session."""
+        """Return a session name that is unique across apps and users.
+
+        All content without a session gets the same name.
+        """
         parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
         name = "/".join(quote(part, safe="") for part in parts)
         return name if len(name) <= SESSION_LIMIT else _digest(name)
 
     def source(self, session_id: str | None) -> str:
-        """Return the source of events, within which their ids are unique."""
+        """Return the `source` of events: a name within which the events' ids are unique."""
         return f"adk:{self.session(session_id)}"
 
     @property
@@ -99,7 +102,7 @@ def _heard(event: Event) -> str:
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield batches of arguments that fit into one call, without repeated keys."""
+    """Yield batches of arguments, each for one call. A memory with the key of an earlier memory is left out."""
     batch: list[dict[str, Any]] = []
     keys: set[tuple[str, str]] = set()
     size = 0

@@ -11,7 +11,7 @@ from typing import Any
 from infra.benchmarks.collection import Question
 
 JOINTS = {"host": "-"}
-"""Text between the two parts of a subject's name; a space by default."""
+"""Text between the two parts of a subject's name, by kind of subject. For other kinds, it is a space."""
 
 
 @dataclass(frozen=True)
