@@ -14,7 +14,7 @@ def leave_out(patch: pytest.MonkeyPatch) -> None:
     Authorities that a test names are loaded as usual.
 
     No server of the tests has a certificate of a public authority. Reading the certificates of the public authorities
-    takes 40 ms of CPU time. Each HTTP client reads them, also for http, and the client of Gemini reads them three times.
+    takes 40 ms of CPU time. Each HTTP client reads them, also for http; the client of Gemini reads them three times.
     """
     public = {certifi.where(), os.environ.get("SSL_CERT_FILE")}
     load = ssl.SSLContext.load_verify_locations

@@ -1,4 +1,4 @@
-"""One tenant sends the most expensive requests; measure the effect on another tenant and on the instance.
+"""Measure the effect of a tenant that sends the most expensive requests on another tenant and on the instance.
 
     python tests/abuse/noisy_neighbour.py [--seconds 20]
 

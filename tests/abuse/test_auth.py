@@ -1,6 +1,6 @@
 """Random invalid requests to the authorization server cause no internal error and no growth of memory use.
 
-`ABUSE_REQUESTS` says how many; `.ci/run noise` sends 50,000.
+`ABUSE_REQUESTS` is the number of requests. `.ci/run noise` sends 50,000.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class Asked:
 
 
 class Shapes:
-    """Requests from a seed: valid ones with a part or several changed, left out, doubled or put elsewhere."""
+    """Generator of requests from a seed. In each valid request, some parts are changed, left out, doubled or moved."""
 
     def __init__(self, seed: int, known_values: dict[str, list[str]]) -> None:
         self._random = random.Random(seed)

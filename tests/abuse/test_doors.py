@@ -125,7 +125,10 @@ def test_each_endpoint_of_the_authorization_server_has_its_own_rate_limit(server
 def test_each_mcp_endpoint_without_a_credential_answers_from_memory(
     app_of: Callable[..., Starlette],
 ) -> None:
-    """None stores a row, and only endpoints that check a credential may wait. This test fails for a new endpoint."""
+    """No endpoint stores a row, and only endpoints that check a credential may wait.
+
+    This test fails for a new endpoint.
+    """
     looks_at_a_credential = {"/mcp", *PATHS}
     paths = {getattr(route, "path", "") for route in app_of(FakeServices()).routes}
     assert paths - looks_at_a_credential == {

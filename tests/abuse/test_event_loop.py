@@ -1,6 +1,6 @@
 """Nested, wide, repeated and huge JSON causes no internal error, no blocked event loop and no memory leak.
 
-`ABUSE_REQUESTS` says how many; `.ci/run noise` sends 50,000.
+`ABUSE_REQUESTS` is the number of requests. `.ci/run noise` sends 50,000.
 """
 
 import asyncio
@@ -70,8 +70,10 @@ class Shapes:
 
 
 def test_random_json_does_not_block_the_event_loop_or_leak_memory(app_of: Any, services: FakeServices) -> None:
-    """The watchdog is a task that ticks on the loop: what its thread has computed between two ticks, in seconds of its
-    own time, is the time that other requests waited. A busy machine does not change this figure.
+    """The watchdog is a task that ticks on the loop.
+
+    The CPU time that the loop's thread uses between two ticks is the time that other requests wait. A busy machine does
+    not change this figure.
     """
     longest, statuses = asyncio.run(_attacked(app_of(services, per_minute=0), services))
     assert not {status for status in statuses if status >= 500}, statuses

@@ -1,6 +1,6 @@
-"""A tenant's memories do not change another tenant's responses: compares stores with and without the tenant.
+"""A tenant's memories do not change another tenant's responses, in pairs of stores with and without the tenant.
 
-`ISOLATION_PAIRS` says how many pairs; `.ci/run noise` makes 200.
+`ISOLATION_PAIRS` is the number of pairs. `.ci/run noise` makes 200.
 """
 
 import itertools

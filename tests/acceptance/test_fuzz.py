@@ -1,6 +1,6 @@
 """Random requests to the running server get correct statuses, cause no internal error and no leak, and change nothing.
 
-`FUZZ_REQUESTS` says how much of it; `.ci/run noise` sends 50,000.
+`FUZZ_REQUESTS` is the number of requests. `.ci/run noise` sends 50,000.
 """
 
 import json

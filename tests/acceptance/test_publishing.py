@@ -24,7 +24,7 @@ from tests.waiting import wait_until
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = DOCS / "examples"
 COUNT = int(os.environ.get("PUBLISHED_MESSAGES", "100"))
-"""Hundreds of messages. 10,000 take a minute and more: PUBLISHED_MESSAGES=10000."""
+"""Number of messages. With PUBLISHED_MESSAGES=10000, the tests take more than a minute."""
 BEAM = ("apache-beam==2.77.0", "google-cloud-pubsub==2.44.0")
 
 

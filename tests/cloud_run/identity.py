@@ -1,8 +1,8 @@
 """Google's identity tokens, and how Cloud Run checks and forwards them.
 
-A service that admits only some callers has the token checked before its instance sees the request: signature, issuer,
-expiry, audience and the caller's `roles/run.invoker`. The token is then forwarded with its third segment replaced by
-`SIGNATURE_REMOVED_BY_GOOGLE`, so that the instance cannot use it elsewhere:
+If a service admits only some callers, Cloud Run checks each token before an instance gets the request: signature,
+issuer, expiry, audience and the caller's `roles/run.invoker`. Then it replaces the third segment of the token by
+`SIGNATURE_REMOVED_BY_GOOGLE`, so that the instance cannot use the token elsewhere:
 https://cloud.google.com/run/docs/troubleshooting#signature-removed
 """
 

@@ -15,10 +15,10 @@ from tests.forks import ForkedFunction
 
 HOST = "127.0.0.1"
 START_SECONDS = 240.0
-"""The default start-up probe connects to the port for that long:
+"""Time for which the default start-up probe tries to connect to the port:
 https://cloud.google.com/run/docs/configuring/healthchecks."""
 GRACE_SECONDS = 10.0
-"""From SIGTERM to SIGKILL."""
+"""Seconds from SIGTERM to SIGKILL."""
 CLOCK = Path(__file__).parent / "clock"
 
 
@@ -94,7 +94,10 @@ class Instance:
                 self._process.signal(signal.SIGSTOP)
 
     def end(self) -> bool:
-        """Send SIGTERM, then SIGKILL after ten seconds. Return whether SIGTERM sufficed. The instance keeps its CPU."""
+        """Send SIGTERM, then SIGKILL after ten seconds.
+
+        Return whether SIGTERM sufficed. The instance has CPU time until then.
+        """
         with self._lock:
             self.ending = True
             self._process.signal(signal.SIGCONT)

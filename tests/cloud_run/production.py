@@ -1,7 +1,7 @@
 """The deployment that Terraform makes, on loopback. Its services are local; the functions are unchanged.
 
-The Pub/Sub emulator, PostgreSQL behind the Cloud SQL Connector's wire protocol, Vertex AI's, a metadata server's, and
-each function behind Cloud Run's front end.
+The parts are the Pub/Sub emulator, PostgreSQL behind the protocol of the Cloud SQL Connector, fakes of Vertex AI and of
+a metadata server, and each function behind Cloud Run's front end.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class Production:
             for target in ("ingest", "dead_letter")
         )
         self.push = enter(Push(self.ingest).serving())
-        with pytest.MonkeyPatch.context() as patch:  # not longer, because the next process has another queue
+        with pytest.MonkeyPatch.context() as patch:  # only here: later processes use other queues
             patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
             local_emulator.prepare(
                 emulator, self.push.url, enter(Push(self.dead_letter).serving()).url, ack_deadline_seconds=30
@@ -96,7 +96,7 @@ class Production:
             "GOOGLE_CLOUD_LOCATION": "europe-west1",
             "GOOGLE_VERTEX_BASE_URL": self.gemini.url,
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector.url,
-            "OTEL_METRIC_EXPORT_INTERVAL": "500",  # milliseconds; a minute is long for a test
+            "OTEL_METRIC_EXPORT_INTERVAL": "500",  # milliseconds; the default of a minute is too long for a test
             **self._metadata.environment,
             **settings,
         }

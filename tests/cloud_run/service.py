@@ -21,10 +21,11 @@ from tests.cloud_run.instance import HOST, Instance
 from tests.cloud_run.listener import Answer, http_server
 
 REQUEST_BYTES = 32 * 1024 * 1024
-"""Of an HTTP/1 request at most: https://cloud.google.com/run/quotas#request_limits."""
+"""Maximum size of an HTTP/1 request: https://cloud.google.com/run/quotas#request_limits."""
 PENDING_SECONDS = 60.0
-"""How long a request waits for an instance: ten seconds, or three and a half times the start time of an instance,
-which on a busy test machine is the longer one: https://cloud.google.com/run/docs/about-instance-autoscaling."""
+"""Maximum time that a request waits for an instance. On Cloud Run this is ten seconds or, if this is longer, three and
+a half times the start time of an instance, which is long on a busy test machine:
+https://cloud.google.com/run/docs/about-instance-autoscaling."""
 PROJECT_NUMBER = "123456789012"
 REGION = "europe-west1"
 IAP_ACCOUNT = f"service-{PROJECT_NUMBER}@gcp-sa-iap.iam.gserviceaccount.com"
@@ -47,7 +48,7 @@ DEPLOYED = {
     "import_object": Limits(concurrency=2, timeout_seconds=600, max_instances=2),
     "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
 }
-"""The deployment's defaults; a test holds them to the plan."""
+"""The defaults of a deployment. A test compares them with Terraform's plan."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class Deployment:
     clock: Path | None = None
     limits: Limits | None = None
     host: str = ""
-    """The Host that requests are sent with; by default the service's own."""
+    """The Host header of the requests. By default it is the service's own host."""
     port: int = 0
     tls: ssl.SSLContext | None = None
-    """For clients and browsers that ask for https; others come without, to whatever port is free."""
+    """The certificate for clients and browsers that need https. Without it, the service uses http."""
 
     @property
     def name(self) -> str:
@@ -97,10 +98,11 @@ class Service:
         self.deployment = deployment
         self.limits = deployment.limits or DEPLOYED[deployment.target]
         self.answers: Counter[tuple[int, bool]] = Counter()
-        """How often each status was told, and whether by the platform."""
+        """Number of responses with each status, separately for responses of the platform (true) and of the function
+        (false)."""
         self.strips_signatures = True
         self.signatures: set[str] = set()
-        """The third segments of the tokens that were handed on."""
+        """The third segments of the tokens that were forwarded to instances."""
         self.instances: list[Instance] = []
         self._starting = 0
         self._room = threading.Condition()

@@ -1,7 +1,7 @@
 """The official MCP conformance suites, with all scenarios of both protocol versions.
 
-Against our hosting, edge, access and streams around the suite's own fixtures, and against the product
-as deployed, which has none of these. Expected failures are listed with their reasons, and must fail.
+The suites test two servers: our HTTP layers with the tools, resources and prompts that the suites expect, and the
+product as it is deployed, which has none of these. Expected failures are listed with their reasons, and must fail.
 """
 
 import os

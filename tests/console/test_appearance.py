@@ -32,7 +32,7 @@ def themed(request: pytest.FixtureRequest, browser: Chromium) -> tuple[Chromium,
 
 
 def _emulate(browser: Chromium, **features: str) -> None:
-    """Give the pages these media features, and no others than usual."""
+    """Give the pages these media features. All other media features keep their usual values."""
     arguments = {"features": [{"name": name, "value": value} for name, value in features.items()]}
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", arguments)
 

@@ -38,7 +38,7 @@ class CloudStorage:
         self.objects: dict[tuple[str, str], Blob] = {}
         self.requests: list[str] = []
         self.fault: Callable[[str], str] = lambda request: ""
-        """Asked before each answer: "" for none, "503", or "drop" for a connection that is cut halfway."""
+        """Returns the fault of the next answer: "" for none, "503", or "drop" for a connection that ends halfway."""
         self._notify = notify
         self._generations = itertools.count(1767225600000000)
         self._uploads: dict[str, tuple[str, str, bytearray, dict[str, list[str]]]] = {}

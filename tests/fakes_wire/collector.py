@@ -18,9 +18,9 @@ class Collector(JsonServer):
         super().__init__()
         self.resources: list[dict[str, str]] = []
         self.counts: dict[Series, float] = {}
-        """Of a counter its sum, of a histogram how many values it took."""
+        """For each series: the sum of a counter, or the number of values of a histogram."""
         self.sums: dict[Series, float] = {}
-        """Of a histogram the sum of its values."""
+        """For each series of a histogram: the sum of its values."""
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         if path != "/v1/metrics":

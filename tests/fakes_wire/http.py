@@ -82,7 +82,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class JsonServer(ABC):
-    """Answers each request with what `answer` returns; hung ones are released when it stops."""
+    """Answers each request with the result of `answer`. Requests that hang are released when the server stops."""
 
     headers: Mapping[str, str] = MappingProxyType({})
     """Sent with every answer."""

@@ -16,7 +16,7 @@ LEEWAY_SECONDS = 30
 
 
 def _keys() -> Iterator[rsa.RSAPrivateKey]:
-    """Yield four keys in turn, so that issuers at the same time have different ones; making one takes 55 ms of CPU."""
+    """Yield four keys in turn, so that concurrent issuers have different keys. Making a key takes 55 ms of CPU time."""
     keys = [rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(4)]
     yield from cycle(keys)
 

@@ -28,7 +28,7 @@ class OpenIdProvider(Issuer):
         self.claims: dict[str, Any] = {"sub": "10769150350006150715113082367", "email": "ada@example.com",
                                        "email_verified": True}  # fmt: skip
         self.signed: dict[str, Any] = {}
-        """How the ID token is signed, where otherwise than with the provider's key: `Issuer.token`'s arguments."""
+        """Arguments of `Issuer.token` for an ID token that is not signed with the provider's key."""
         self.exchanged = 0
         self._codes: dict[str, dict[str, str]] = {}
 

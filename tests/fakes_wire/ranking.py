@@ -49,7 +49,7 @@ def self_signed(roots: Path) -> grpc.ServerCredentials:
 class RankingServer:
     """Score each record with `relevance(query, content)`, or answer with `refusal` if it is set.
 
-    While `silent`, it takes calls and answers none until the caller has gone.
+    While `silent` is true, the server accepts calls, and answers none of them until the caller has disconnected.
     """
 
     def __init__(self, relevance: Callable[[str, str], float]) -> None:
@@ -57,7 +57,7 @@ class RankingServer:
         self.metadata: list[dict[str, str]] = []
         self.refusal: tuple[grpc.StatusCode, str] | None = None
         self.forgets = 0
-        """How many records it leaves out."""
+        """Number of records that an answer leaves out."""
         self.silent = False
         self.port = 0
         self._relevance = relevance

@@ -28,7 +28,8 @@ CONTENTS = [
     "tea tea tea", "she drinks green tea with lemon on Sundays", "a very long story about a house and its garden",
 ]  # fmt: skip
 HALF_PRECISION = 2e-3
-"""Vectors are stored with eleven bits of mantissa, and both ends of a normalised list may be off by that."""
+"""Tolerance of scores: vectors are stored with eleven bits of mantissa, so both ends of a normalised list may be
+inexact."""
 
 WORDS = """
 SELECT m.content, w.lexeme, cardinality(w.positions) AS n

@@ -38,9 +38,10 @@ VERTEX_AI = {
 }
 COUNT = 60
 LONG = "2222. " * 2_000
-"""Store several chunks, with a vector that no other memory has."""
+"""A content of several chunks, with a vector that no other memory has."""
 CHUNKS = {OLD.model: 7, NEW.model: 4}
-"""Chunks of LONG, which has a token per character: at most 2,000 tokens, or 4,000 characters, each."""
+"""Number of chunks of LONG by model. A chunk has at most 2,000 tokens (each a character of LONG) or 4,000
+characters."""
 SEARCHES_PER_SECOND = 20
 
 

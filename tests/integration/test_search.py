@@ -28,7 +28,7 @@ QUERIES = 25
 
 
 class Haystack:
-    """20,000 memories in clusters, each second in time apart, with tags of known selectivity; and their vectors."""
+    """20,000 memories in clusters, with tags of known selectivity, and the vectors of the memories."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, database: str) -> None:
         generator = np.random.default_rng(7)

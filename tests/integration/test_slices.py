@@ -90,7 +90,10 @@ def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemorie
 
 @pytest.fixture
 def statements_that_time_out(owner: Connection) -> Callable[[str], object]:
-    """Function that makes an insert of memories (`NEWs`) that meet a condition fail like statement_timeout."""
+    """Function that takes a condition on the inserted rows (`NEWs`).
+
+    Later inserts that meet it fail like statement_timeout.
+    """
     times_out = partial(FAILS.format, state="57014", change="INSERT", rows="NEW")
     return lambda condition: owner.run_file(times_out(condition=condition))
 

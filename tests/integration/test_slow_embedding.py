@@ -29,7 +29,7 @@ from tests.fakes_wire.gemini import GeminiServer, error
 CALL_SECONDS = 5.0
 LARGE_MESSAGE_MEMORIES = int(os.environ.get("LARGE_MESSAGE_MEMORIES", "30"))
 MAX_DELIVERY_ATTEMPTS = 5 if LARGE_MESSAGE_MEMORIES < 98 else 20
-"""Deliveries to `ingest`: 5 are the fewest that Pub/Sub takes, 20 Terraform's default."""
+"""Number of deliveries to `ingest`: the minimum of Pub/Sub (5), or Terraform's default (20) for large messages."""
 TIMEOUT_SECONDS = 120
 """Of the function."""
 DELIVERIES_OF_INSTANCE = 25
@@ -80,7 +80,10 @@ def _short(random: Random, number: int) -> str:
 
 
 def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock, restart: Callable[[], None]) -> int:
-    """Deliver until the message is acknowledged, and return how often. The instance is sometimes a new one."""
+    """Deliver until the message is acknowledged, and return the number of deliveries.
+
+    Every 25th starts a new instance.
+    """
     data, attributes = encode("ns", requests, "")
     assert len(data) < MESSAGE_BYTES
     body = {"message": {"data": base64.b64encode(data).decode(), "attributes": attributes, "messageId": "1"}}

@@ -15,7 +15,7 @@ from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.searching import find
 
 NEWEST = 1000
-"""How many are looked through without asking the index."""
+"""Number of memories that a search compares without the index."""
 OLD = (
     "The Zeppelin LZ-127 flew in 1928",
     "ΟΔΥΣΣΕΥΣ went home",

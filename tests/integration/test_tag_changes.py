@@ -17,7 +17,10 @@ MANY = 25
 
 @pytest.fixture
 def updates_that_time_out(owner: Connection) -> Callable[[str], object]:
-    """Function that makes an update of memories (`NEWs`) that meet a condition fail like statement_timeout."""
+    """Function that takes a condition on the updated rows (`NEWs`).
+
+    Later updates that meet it fail like statement_timeout.
+    """
     return lambda condition: owner.run_file(
         FAILS.format(state="57014", change="UPDATE", rows="NEW", condition=condition)
     )

@@ -10,16 +10,16 @@ from tests.model.memories import Memory, key_of, version_of
 from tests.model.requests import FINAL, AgainError, Requests
 
 SLICE = 2
-"""Requests of a slice."""
+"""Maximum number of requests in a slice."""
 IMMUTABLE = "ledger"
 """The source whose records may not change."""
 HINDERED, REFUSED = "hindered", "refused"
 """Errors of one text."""
 NEWER = "schema_version"
-"""How the error of a message that is newer than its reader begins."""
+"""Beginning of the error of a message that is newer than its reader."""
 
 Meanwhile = Callable[[], None]
-"""What happens while the texts of a delivery are embedded."""
+"""Function that is called while the texts of a delivery are embedded."""
 
 
 class RefusedError(Exception):

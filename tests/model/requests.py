@@ -55,15 +55,15 @@ class Requests(Memories):
     day: int = 0
     letters: dict[str, Letter] = field(default_factory=dict)
     room: int | None = None
-    """Memories that the namespace may have."""
+    """Maximum number of memories of the namespace, or None."""
     space: int = 0
-    """The embedding space that the memories are in: one of two."""
+    """Number (0 or 1) of the embedding space that the memories are in."""
     noticed_space: int = 0
-    """The same as the process knows it."""
+    """Number of the embedding space that the process knows."""
     locks: set[object] = field(default_factory=set)
     """Ids, keys and contents that a delivery has locked."""
     commits_left: int | None = None
-    """Commits before the process is killed."""
+    """Number of commits before the process is killed, or None."""
 
     def commit(self) -> None:
         """Count a commit, or crash instead of it."""
@@ -95,7 +95,10 @@ class Requests(Memories):
                 self.requests[ingest_request.request_id].key = key_of(ingest_request)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:
-        """Delete records by key; whether a request is locked, and whether one was another request before."""
+        """Delete records by key.
+
+        Return whether a request is locked, and whether an id belongs to another, final request.
+        """
         self.commit()
         busy = conflicting = False
         for item in sorted(deletions, key=lambda deletion: (key_of(deletion), deletion.request_id)):

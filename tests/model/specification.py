@@ -57,7 +57,7 @@ class Model(Requests):
             self._conclude(message, read)
 
     def redrive(self, message_id: str, *, now: bool, queue_away: bool = False) -> bool:
-        """Publish a letter's message again; whether it was published."""
+        """Publish a letter's message again, and return whether it was published."""
         letter = self.letters[message_id]
         if not letter.may_be_redriven(self.day, now=now):
             return False

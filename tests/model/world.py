@@ -196,7 +196,7 @@ class World:
     def deliver(
         self, message: Published, *, give_up: bool, late: bool = False, meanwhile: Callable[[], None] | None = None
     ) -> bool:
-        """Deliver a message to a function; whether it was acknowledged."""
+        """Deliver a message to a function, and return whether it was acknowledged."""
         published = replace(message, publish_time=LONG_AGO) if late else message
         self.embedder.meanwhile = meanwhile
         function = deliveries.give_up if give_up else deliveries.store
@@ -211,7 +211,7 @@ class World:
         return True
 
     def redrive(self, message_id: str, *, now: bool) -> bool:
-        """Redrive a letter; whether it was published."""
+        """Redrive a letter, and return whether it was published."""
         letter = self.memories.dead_letter(message_id)
         assert letter
         try:

@@ -27,7 +27,7 @@ DEFAULT = "Cloud SQL 17"
 
 
 def by_day(*names: str) -> list[Any]:
-    """Return all servers as parameters, of which `make test` uses the named ones."""
+    """Return all servers as parameters. `make test` uses only the named servers, and CI uses all of them at night."""
     return [
         name if name in names else pytest.param(name, marks=pytest.mark.nightly) for name in (*EMBEDDED, *CLOUD_SQL)
     ]

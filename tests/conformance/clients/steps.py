@@ -13,7 +13,7 @@ from typing import Any
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OTHERS = json.loads((Path(__file__).parent / "others.json").read_text())
-"""The tools beyond the steps: what each is called with, and what its answer must say."""
+"""The tools that no other step calls, each with the arguments of a call and a text that its answer must contain."""
 STEPS = ("ingest_memory", "ingest_status", "memory_search", "delete_memory")
 List = Callable[[], Awaitable[list[str]]]
 Call = Callable[[str, dict[str, Any]], Awaitable[str]]

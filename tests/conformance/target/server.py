@@ -130,7 +130,7 @@ def serve(services: object, *, database: object) -> Server[Any]:
 
 
 def _streams(posted: Any) -> bool:
-    """Whether the answer is a stream; earlier revisions cannot ask for the log in a request, so by the tool's name."""
+    """Whether the answer is a stream. Earlier revisions cannot ask for log messages, so tools that log always stream."""
     params = posted.get("params") if isinstance(posted, Mapping) else None
     return wants_stream(posted) or (isinstance(params, Mapping) and params.get("name") in LOGGING)
 

@@ -39,7 +39,8 @@ class GoogleApis(OrganizationApis, ServiceApis):
         self.enabled: set[str] = set()
         self.identities: set[str] = set()
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
-        """By name: given the argument (JSON text), how the execution ends: `succeeded` or `failed`."""
+        """Workflows by name. Each is a function that gets the argument (JSON text) and returns the end of the
+        execution: the result of `succeeded` or `failed`."""
         self.executions: dict[str, dict[str, Any]] = {}
         self.peerings: dict[str, list[str]] = {}
         """Names of peerings by network."""

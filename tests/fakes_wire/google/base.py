@@ -47,7 +47,8 @@ class RoutedServer(JsonServer):
         self.faults: Fault = lambda call: None
         """Called before each request. A result other than None is the response."""
         self.polls = 0
-        """How often a long-running operation or an execution is answered as under way before it is done."""
+        """Number of requests for which a long-running operation or an execution is reported as running before it is
+        done."""
         self._pending: dict[str, int] = {}
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> Answer:
@@ -63,7 +64,7 @@ class RoutedServer(JsonServer):
             return refused(401, "Request had invalid authentication credentials.", "UNAUTHENTICATED")
         try:
             return self.faults(call) or self.routed(call, dict(parse_qsl(split.query)))
-        except Exception as exc:  # noqa: BLE001 - gcloud tries for half a minute where no answer comes, or a 5xx
+        except Exception as exc:  # noqa: BLE001 - without an answer, or with a 5xx, gcloud tries for half a minute
             return refused(400, f"The fake failed at {method} {path}: {exc!r}")
 
     def routed(self, call: Call, query: Mapping[str, str]) -> Answer:

@@ -12,7 +12,7 @@ class ServiceApis(RoutedServer):
     def __init__(self) -> None:
         super().__init__()
         self.sql_instances: dict[str, dict[str, Any]] = {}
-        """Fields of instances by name, over the ones every instance has."""
+        """Fields of instances by name, which replace or extend the fields that every instance has."""
         self.run_services: dict[str, str] = {}
         """The revision that serves, by service."""
         self.repositories: dict[str, str] = {}

@@ -139,7 +139,11 @@ def _kinds(events: Sequence[ChangeEvent]) -> dict[str, list[str]]:
 
 
 def _problems(kinds: dict[str, list[str]], stored_ids: set[str], present: set[str]) -> list[str]:
-    """Return the memories whose events are not: one creation first; one removal last, if it is not present."""
+    """Return the memories with wrong events.
+
+    The first event must be the only creation. If the memory is not present, the last event must be the only removal;
+    otherwise no event may be a removal.
+    """
     return [
         f"{memory_id}: {memory_kinds}"
         for memory_id in sorted(stored_ids | present | kinds.keys())

@@ -21,7 +21,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 SECONDS = 600.0
-"""Not a wait but its end."""
+"""Time limit of a test, which usually ends much earlier."""
 
 
 class Hurried(OverPubSub):

@@ -52,9 +52,9 @@ def endpoint(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoi
 
 
 def test_a_late_acknowledgement_of_one_message_does_not_lose_other_messages(endpoint: _Endpoint) -> None:
-    # With a retry policy the emulator (0.8.20) returns refused messages in a separate task, and that task ends for
-    # good at a message which was acknowledged after it had been set down to be delivered again: in its classes,
-    # MessageBacklog.nackMessage fails on it, and ExpireOutstandingMessagesRunnable catches only StatusException.
+    # With a retry policy, the emulator (0.8.20) redelivers refused messages in a separate task. This task ends for ever
+    # if a message is acknowledged after it has been scheduled for redelivery: MessageBacklog.nackMessage fails for such
+    # a message, and ExpireOutstandingMessagesRunnable catches only StatusException.
     client: Any = PublisherClient()
     with client:
         client.publish(local_emulator.TOPIC, b"slow").result(20)

@@ -39,10 +39,10 @@ KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 KILL_SEED = int(os.environ.get("KILL_SEED", "1"))
 DRAIN_SECONDS = 600.0
 MAX_DELIVERY_ATTEMPTS = 5
-"""The fewest that Pub/Sub takes: kills and faults take many messages to `dead_letter`."""
+"""The minimum of Pub/Sub, so that kills and faults bring many messages to `dead_letter`."""
 MOST_UNDER_WAY = 300
 UNUSABLE: tuple[int, Any] = (200, {"embeddings": []})
-"""The client does not repeat a call for it, as it does for 429 and 500, which takes seconds."""
+"""An answer after which the client does not repeat the call. After 429 and 500 it does, which takes seconds."""
 FAULTS = (
     error(400, "User location is not supported for the API use."),
     error(403, "This API method requires billing to be enabled."),

@@ -21,7 +21,7 @@ PREFIXES = {"gemini-embedding-001": "", "gemini-embedding-2": "title: none | tex
 
 
 def missing_characters(text: str, parts: Sequence[str]) -> str:
-    """The characters of the text, other than white space, that are in no chunk at their place."""
+    """Return the characters of the text, other than white space, that no chunk contains at their place."""
     text, position, missing = re.sub(r"\s", "", text), 0, ""
     for chunk in (re.sub(r"\s", "", part) for part in parts):
         # A chunk repeats the end of the one before, so it may begin earlier than that ends; it should not begin later.

@@ -10,7 +10,7 @@ from mnemosyne.domain.plurals import counted
 ROOT = Path(__file__).parents[3]
 PLURALS = "memories|dead letters|letters|failures|outcomes|batches|messages|requests"
 UNCOUNTED = re.compile(rf"(?<! of )\{{[^{{}}]*\}} ({PLURALS})\b(?! of the)")
-"""A number that is written before a plural, whatever the number is; "2 of 3 memories" is one only for one in all."""
+"""Pattern of a number before a plural noun, which would be wrong for the number 1. "2 of 3 memories" does not match."""
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ WORDS = {
     "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength",
     "maximum", "minItems", "minLength", "minimum", "properties", "required", "type", "const",
 }  # fmt: skip
-"""Of JSON Schema 2020-12, those that the tools need: https://json-schema.org/draft/2020-12/json-schema-validation."""
+"""The keywords of JSON Schema 2020-12 that the tools need:
+https://json-schema.org/draft/2020-12/json-schema-validation."""
 MEMORY = {"content": "Ada drinks tea", "timestamp": "2026-05-20T12:00:00Z"}
 
 

@@ -57,7 +57,7 @@ def is_set(value, path):
 
 
 def problems(rule, config):
-    """Sentences about what may not stand together, or not alone."""
+    """Return the errors about attributes that exclude or need each other."""
     out = []
     for path, facts in rule["attributes"].items():
         if not is_set(config, path):

@@ -67,7 +67,7 @@ GROUPS = {"ExactlyOneOf": "exactly_one_of", "AtLeastOneOf": "at_least_one_of"}
 
 @dataclass
 class Node:
-    """A Go expression: its tokens up to a composite literal's brace, and the literal's items where it has one."""
+    """A Go expression. If it is a composite literal: the tokens before its brace, and its items."""
 
     head: list[str]
     items: list[tuple[str, Node]] | None = None
@@ -159,7 +159,7 @@ def defined(source: Source, name: str) -> Node | None:
 
 
 def resolve(source: Source, node: Node) -> tuple[Source, Node]:
-    """Follows a variable or a call of a helper to the literal it stands for, in this file, package or another one."""
+    """Return the literal that a variable or a helper's call stands for, from this file, its package or another one."""
     if node.items is not None:
         return source, node
     package, _, name = node.head[0].lstrip("&").rpartition(".")
@@ -196,7 +196,7 @@ def properties(source: Source, entry: dict[str, Node]) -> Facts:
     facts: Facts = {key: True for key, names in FLAGS.items() if names <= true}
     for name, key in (LISTS | GROUPS).items():
         paths = paths_of(source, entry[name]) if name in entry else []
-        if paths:  # the SDK takes an empty list for none
+        if paths:  # the SDK treats an empty list like no list
             facts[key] = paths
     if "DiffSuppressFunc" in entry:
         text = entry["DiffSuppressFunc"].text
@@ -224,7 +224,7 @@ def walk(source: Source, schema: Node, prefix: str, found: dict[str, Facts]) -> 
 
 
 def file_of(name: str) -> str:
-    """The Go file that registers a type; two of them carry the provider's name once more."""
+    """Return the Go file that registers a type. The file names of two types repeat the provider's name."""
     short = name.removeprefix("google_")
     prefix = "google_" if short in ("project_service", "service_account") else ""
     file = f"iam_{short.removesuffix('_iam_member')}" if short.endswith("_iam_member") else f"resource_{prefix}{short}"
@@ -232,7 +232,7 @@ def file_of(name: str) -> str:
 
 
 def type_facts(repository: str, tag: str, name: str) -> Facts | None:
-    """The facts of one resource type at one version, or nothing where the provider does not register it."""
+    """Return the facts of a resource type at one version, or None if the provider does not register the type."""
     source = load(repository, tag, file_of(name))
     found: dict[str, Facts] = {}
     if f'"{name}"' not in source.tokens:
@@ -255,7 +255,7 @@ def type_facts(repository: str, tag: str, name: str) -> Facts | None:
 
 
 def difference(before: Facts | None, after: Facts | None) -> Facts | None:
-    """What changed in one type: nothing at all is an empty object, a type that is gone is null."""
+    """Return what changed in one type: an empty object if nothing changed, and None if the type is gone."""
     if before is None or after is None:
         return after if before != after else {}
     old, new = before["attributes"], after["attributes"]
