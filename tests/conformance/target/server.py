@@ -130,7 +130,7 @@ def serve(services: object, *, database: object) -> Server[Any]:
 
 
 def _streams(posted: Any) -> bool:
-    """Whether the answer is a stream. Earlier revisions cannot ask for log messages, so tools that log always stream."""
+    """Whether the answer is a stream. Tools that log always stream, because earlier revisions cannot ask for it."""
     params = posted.get("params") if isinstance(posted, Mapping) else None
     return wants_stream(posted) or (isinstance(params, Mapping) and params.get("name") in LOGGING)
 
