@@ -16,7 +16,7 @@ class StoppedClock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
-    """The clock of the rate limits."""
+    """Replace the clock of the rate limits by a stopped clock, and return it."""
     stopped = StoppedClock()
     monkeypatch.setattr("mnemosyne.http.common.rate_limit.time", stopped)
     return stopped

@@ -96,7 +96,7 @@ def _refused(code: int, status: str, message: str = "no") -> tuple[int, Any]:
 
 
 def _numbered(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer with enumerations in the format that the client requests."""
+    """Return the answer with numbers in place of the names of enumerated values, as the client requests."""
     numbers: dict[str, Any] = {
         "state": CryptoKeyVersion.CryptoKeyVersionState,
         "algorithm": CryptoKeyVersion.CryptoKeyVersionAlgorithm,

@@ -92,7 +92,10 @@ class Server:
             self._has_schema = True
 
     def _let_in(self) -> int | None:
-        """Return the user to run the server as: PostgreSQL refuses to run as root."""
+        """Return the user to run the server as, and None for the current user.
+
+        PostgreSQL refuses to run as root, so root gets another user, who may use the socket directory and the programs.
+        """
         if not is_root():
             return None
         embedded()  # Imports the package that the next line needs, without its warning.

@@ -65,7 +65,7 @@ DECLARE
     keys integer[];
     terms sparsevec;
     word_keys integer[];  -- of the query's eight rarest words; a memory contains few words of a long prompt
-    word_shares double precision[];  -- the weight of each of these words, as a share of their total weight
+    word_shares double precision[];  -- for each word of word_keys: its share of the words' total weight
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
