@@ -243,7 +243,7 @@ def redacted(entries: Sequence[tuple[Any, Reading]], forgotten: Collection[int])
 
 
 def _as_it_was(item: Any, reading: Reading) -> Any:
-    """Return a memory for a new message. One that cannot be read stays unchanged, with its request id, source and key."""
+    """Return a memory for a new message. An unreadable one stays unchanged, but gets its request id, source and key."""
     if not isinstance(item, dict) or not isinstance(reading, FailedRequest):
         return _record(reading)
     named = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}

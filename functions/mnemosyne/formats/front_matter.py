@@ -82,7 +82,7 @@ def _plain(value: Any) -> Any:
 def _json(text: str) -> tuple[Properties, str] | None:
     """Parse a JSON object at the beginning of the text.
 
-    Return the object and the text after it; None without an object.
+    Return the object and the text after it, or None if the text does not begin with an object.
     """
     try:
         values, end = json.JSONDecoder().raw_decode(text[: CHARACTERS + 1])

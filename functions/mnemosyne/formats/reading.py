@@ -28,7 +28,7 @@ _SUFFIXES = {
 }
 GZIP = ".gz"
 TEXT = (".txt", ".text")
-"""Extensions of text files, which contain chronicles or are a note."""
+"""Extensions of text files. Such a file contains chronicles, or is a note."""
 UNPACKED_BYTES = 8 * 1024**3
 """Maximum decompressed size: eight times the largest object."""
 
@@ -55,9 +55,9 @@ def read(
 ) -> Iterator[Item]:
     """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
 
-    `packed` tells whether the data is gzip; by default the name decides. `path` is the path of a note in its folder, by
-    default the name. A text file without chronicles is a note. Raises InvalidRequest if the gzip data is damaged or
-    larger than UNPACKED_BYTES.
+    `packed` says whether the data is gzip. By default the name decides. `path` is the path of a note in its folder. By
+    default it is the name. A text file without chronicles is a note. Raises InvalidRequest if the gzip data is damaged
+    or larger than UNPACKED_BYTES.
     """
     if unpacked_name(name) != name if packed is None else packed:
         stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))

@@ -193,8 +193,8 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
     """Rotating refresh tokens: RFC 9700, section 4.14.2.
 
-    For REPEAT_SECONDS a used token returns the same successor again, unless that successor has been used: processes of
-    one client may refresh at the same time, and responses get lost. Any other second use revokes the grant.
+    Processes of one client may refresh at the same time, and responses get lost. So for REPEAT_SECONDS a used token
+    returns the same successor again, unless that successor has been used. Any other second use revokes the grant.
     """
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)

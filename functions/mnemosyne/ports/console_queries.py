@@ -28,10 +28,16 @@ class MemoryOverview(Protocol):
         """
 
     def session_neighbours(self, memory_id: UUID) -> SessionNeighbours | None:
-        """Return the memories before and after a memory in its session; None without a memory or session."""
+        """Return the memories before and after a memory in its session.
+
+        None if there is no such memory, or it has no session.
+        """
 
     def hold(self, memory_id: UUID) -> Hold | None:
-        """Return the oldest legal hold, which keeps a memory from being deleted; None without a memory or hold."""
+        """Return the oldest legal hold on a memory, which prevents its deletion.
+
+        None if there is no such memory or no hold.
+        """
 
     def history(self, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""

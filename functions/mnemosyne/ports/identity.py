@@ -8,7 +8,10 @@ class TokenVerifier(Protocol):
     """Verifies signed tokens."""
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a valid token. Raises Unauthorized, or Unavailable without the issuer's keys."""
+        """Return the claims of a valid token.
+
+        Raises Unauthorized, or Unavailable if the issuer's keys cannot be read.
+        """
 
 
 ACCESS_TOKEN = "at+jwt"  # noqa: S105 - the name of a type

@@ -17,7 +17,7 @@ class ObjectImports(Protocol):
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
         """Record how far an object has been read, and the request of each line.
 
-        A position before the recorded one does not change it.
+        If the recorded position is already later, it does not change.
         """
 
     def lines(self, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:

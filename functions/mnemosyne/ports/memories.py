@@ -52,7 +52,7 @@ class Claim(Protocol):
 
     @property
     def busy(self) -> Sequence[IngestRequest]:
-        """Requests whose id, key or content another delivery has locked."""
+        """Requests that another delivery has locked: their id, their key or their content."""
 
     @property
     def conflicting(self) -> Sequence[UUID]:
@@ -171,7 +171,10 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
         """
 
     def neighbours(self, memory_id: UUID) -> Neighbours:
-        """Return the memories nearest to a memory that are not superseded; none if it does not exist."""
+        """Return the nearest memories of a memory, without superseded ones.
+
+        There are none if the memory does not exist.
+        """
 
     def delete_many(self, memory_ids: Sequence[UUID]) -> Sequence[UUID]:
         """Delete memories in one transaction, as `delete` does, and return the ids of those that existed."""
