@@ -264,7 +264,10 @@ def _batches(files: Sequence[Path]) -> Iterator[list[dict[str, Any]]]:
 
 @contextmanager
 def _owner(data_dir: str | None) -> Iterator[System]:
-    """Yield the settings' system or a local one, as the role that owns the schema."""
+    """Yield the system that the settings name or, without settings, the local system.
+
+    It is used as the schema's owner.
+    """
     if settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))
         return

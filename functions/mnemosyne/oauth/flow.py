@@ -191,9 +191,9 @@ class Flow:
             return self._same_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _same_answer(self, rows: OAuthRows, pending: Pending, key: str) -> Answer:
-        """Return the redirection to the client again, without an address if the client has already used its code.
+        """Return the redirection to the client again. If the client has used its code, the redirection has no address.
 
-        Otherwise the client would use the code a second time, and that would revoke the grant.
+        With an address, the client would use the code a second time, which would revoke the grant.
         """
         request = _request(pending, self.issuer)
         if (code := rows.code(hash_secret(_code(key)))) is None:

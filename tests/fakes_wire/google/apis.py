@@ -51,7 +51,7 @@ class GoogleApis(OrganizationApis, ServiceApis):
         if "/storage/v1/b" in call.path:
             return self.buckets.answer(call.method, call.path, query, call.body)
         bucket, _, name = call.path.lstrip("/").partition("/")
-        if bucket in self.buckets.known:  # the XML API, by which Go's client reads
+        if bucket in self.buckets.known:  # Go's client reads objects by the XML API
             return self.buckets.read(bucket, name)
         return super().routed(call, query)
 
