@@ -1,8 +1,8 @@
 """Export counters and latencies of logged events to an OpenTelemetry collector.
 
 `mnemosyne.events` counts each event, and `mnemosyne.duration` records its times in seconds, one `stage` for each field
-`<stage>_ms`. The attributes are the event's name and those of its fields that have few possible values, never an id, a
-namespace or a text. The exporter reads its endpoint and headers from OpenTelemetry's environment variables:
+`<stage>_ms`. The attributes are the event's name and its fields with few possible values, never an id, a namespace or a
+text. The exporter reads its endpoint and headers from OpenTelemetry's environment variables:
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
