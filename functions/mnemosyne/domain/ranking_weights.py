@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
+    """Weights of the ranking. Decisions 0016, 0032, 0039, 0040 and 0043 in docs/decisions give the reason of each.
 
     Scores before normalisation are in [0, 1]. Therefore the weight of an added part is also the most that the part can
     add.
