@@ -15,6 +15,7 @@ from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
+from mnemosyne.domain.dead_letter import Redrivable
 from mnemosyne.domain.plurals import counted
 
 
@@ -53,7 +54,7 @@ def redrive(
     """
     _check_target(namespace, into)
     chosen = choice(younger_than, older_than, cause) | {"namespace": namespace}
-    redrivable = "now" if now or message_ids else "due"
+    redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
     letters: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with memory_system(**place) as system:
@@ -61,7 +62,7 @@ def redrive(
         due = system.run(FindDeadLetters(**chosen, redrivable=redrivable))["message_ids"]
         waiting = len(every) - len(due)
         ids = _among(message_ids, due) if message_ids else due
-        for answer in _redrive(system, namespace, ids, now=redrivable == "now", into=into, dry_run=dry_run):
+        for answer in _redrive(system, namespace, ids, now=redrivable is Redrivable.NOW, into=into, dry_run=dry_run):
             for problem in answer["problems"]:
                 problems.append(problem)
                 say(plain(problem["problem"]), err=True)

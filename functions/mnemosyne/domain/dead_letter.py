@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -136,14 +136,14 @@ class Redrivable(StrEnum):
 class DeadLetterChoice:
     """Filter for dead letters of a namespace. All conditions must hold.
 
-    Age is the time since the first failure.
+    Age is the time since the first failure, in seconds.
     """
 
     message_ids: tuple[str, ...] | None = None
     cause: str | None = None
     """Substring of the cause, or of the cause with ids and numbers replaced by #. Case is ignored."""
-    younger_than: timedelta | None = None
-    older_than: timedelta | None = None
+    younger_than: float | None = None
+    older_than: float | None = None
     redrivable: Redrivable | None = None
 
 

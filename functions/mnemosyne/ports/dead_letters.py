@@ -62,13 +62,7 @@ class DeadLetters(Protocol):
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         """Return the message ids of the chosen letters, oldest first."""
 
-    def dead_letter_summaries(
-        self,
-        limit: int,
-        *,
-        after: KeysetCursor | None = None,
-        choice: DeadLetterChoice = ALL_DEAD_LETTERS,
-    ) -> Sequence[DeadLetterSummary]:
+    def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
         """Return summaries of dead letters, which have no data, the latest first, after a cursor."""
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:

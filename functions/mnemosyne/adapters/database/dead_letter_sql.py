@@ -103,9 +103,9 @@ WHERE namespace = :namespace AND message_id = :message_id
 DEAD_LETTER_SUMMARIES: Final = """
 SELECT message_id, dead_lettered_at, cause, attributes, octet_length(data) AS bytes, last_failed_at, failures, redrives,
     redriven_at, dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
-FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
-WHERE CAST(:cursor_id AS text) IS NULL
-    OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
+FROM dead_letters
+WHERE namespace = :namespace AND (CAST(:cursor_id AS text) IS NULL
+    OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text)))
 ORDER BY dead_lettered_at DESC, message_id DESC
 LIMIT CAST(:limit AS integer)
 """

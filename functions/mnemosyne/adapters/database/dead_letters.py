@@ -1,7 +1,6 @@
 """Dead letters in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
@@ -82,7 +81,7 @@ class PostgresDeadLetters(NamespaceStore):
     ) -> Sequence[DeadLetter]:
         listed = self._run(
             dead_letter_sql.DEAD_LETTERS,
-            choice=_choice_json(choice),
+            choice=json_text(choice),
             limit=limit,
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
@@ -90,19 +89,12 @@ class PostgresDeadLetters(NamespaceStore):
         return list(map(read_dead_letter, listed))
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
-        rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=_choice_json(choice))
+        rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
         return [row["message_id"] for row in rows]
 
-    def dead_letter_summaries(
-        self,
-        limit: int,
-        *,
-        after: KeysetCursor | None = None,
-        choice: DeadLetterChoice = ALL_DEAD_LETTERS,
-    ) -> Sequence[DeadLetterSummary]:
+    def dead_letter_summaries(self, limit: int, *, after: KeysetCursor | None = None) -> Sequence[DeadLetterSummary]:
         rows = self._run(
             dead_letter_sql.DEAD_LETTER_SUMMARIES,
-            choice=_choice_json(choice),
             limit=limit,
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
@@ -110,7 +102,7 @@ class PostgresDeadLetters(NamespaceStore):
         return [DeadLetterSummary(**row.named) for row in rows]
 
     def dead_letter_causes(self, choice: DeadLetterChoice = ALL_DEAD_LETTERS) -> Sequence[DeadLetterCause]:
-        rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=_choice_json(choice))
+        rows = self._run(dead_letter_sql.DEAD_LETTER_CAUSES, choice=json_text(choice))
         return [DeadLetterCause(**row.named) for row in rows]
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
@@ -146,11 +138,3 @@ class PostgresDeadLetters(NamespaceStore):
                 self._record_action(connection, batch)
             dropped += int(row["dropped"])
         return dropped
-
-
-def _choice_json(choice: DeadLetterChoice) -> str:
-    """Return the choice as JSON, in the form that the SQL function `select_dead_letters` reads."""
-    conditions = asdict(choice)
-    for age in ("younger_than", "older_than"):
-        conditions[age] = conditions[age].total_seconds() if conditions[age] is not None else None
-    return json_text(conditions)

@@ -2,7 +2,6 @@
 
 import time
 from base64 import b64encode
-from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -34,16 +33,16 @@ class Choosing(Operation):
     younger_than: Seconds | None = None
     older_than: Seconds | None = None
     cause: Text | None = None
-    redrivable: Annotated[Text | None, Field(pattern="^(due|now)$")] = None
+    redrivable: Annotated[Redrivable | None, Field(strict=False)] = None
 
     @property
     def choice(self) -> DeadLetterChoice:
         """The choice of dead letters that the options of the operation describe."""
         return DeadLetterChoice(
             cause=self.cause,
-            younger_than=None if self.younger_than is None else timedelta(seconds=self.younger_than),
-            older_than=None if self.older_than is None else timedelta(seconds=self.older_than),
-            redrivable=None if self.redrivable is None else Redrivable(self.redrivable),
+            younger_than=self.younger_than,
+            older_than=self.older_than,
+            redrivable=self.redrivable,
         )
 
 

@@ -1,6 +1,6 @@
 """Tools for operators: list requests and dead letters, and redrive or drop dead letters."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -19,6 +19,8 @@ from mnemosyne.mcp.tools.filters import Limit
 from mnemosyne.ports.services import Services
 from mnemosyne.service import dead_letters
 
+DAY = 86_400
+"""Seconds of a day."""
 REDRIVEN_AT_ONCE = 100
 """Maximum number of dead letters that one call redrives. The number is limited, because each publication waits for the
 queue."""
@@ -249,7 +251,7 @@ def _drop(arguments: DropArguments, principal: Principal, services: Services) ->
     choice = DeadLetterChoice(
         message_ids=tuple(arguments.message_ids) if arguments.message_ids else None,
         cause=arguments.cause,
-        older_than=None if arguments.older_than_days is None else timedelta(days=arguments.older_than_days),
+        older_than=None if arguments.older_than_days is None else arguments.older_than_days * DAY,
     )
     if arguments.all != (choice == ALL_DEAD_LETTERS):
         raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
