@@ -4,7 +4,6 @@ import json
 import sys
 from base64 import b64decode
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import click
@@ -35,11 +34,11 @@ NAMESPACE = click.option(
 choice_options = options(
     click.option(
         "--younger-than",
-        callback=duration,
+        type=duration,
         metavar="AGE",
         help="Only letters that first failed within this age: 90m, 12h or 7d.",
     ),
-    click.option("--older-than", callback=duration, metavar="AGE", help="Only letters that first failed earlier."),
+    click.option("--older-than", type=duration, metavar="AGE", help="Only letters that first failed earlier."),
     click.option(
         "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text, in any case."
     ),
@@ -47,14 +46,13 @@ choice_options = options(
 """The options that choose dead letters by age and cause."""
 
 
-def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> dict[str, Any]:
+def choice(younger_than: int | None, older_than: int | None, cause: str | None) -> dict[str, Any]:
     """Return the operation's arguments for the values of the options that `choice_options` adds.
 
     Options without a value are left out.
     """
-    ages = {"younger_than": younger_than, "older_than": older_than}
-    chosen: dict[str, Any] = {name: age.total_seconds() for name, age in ages.items() if age is not None}
-    return chosen if cause is None else chosen | {"cause": cause}
+    values = {"younger_than": younger_than, "older_than": older_than, "cause": cause}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @click.group(name="dead-letters", cls=FullHelpGroup)
@@ -69,8 +67,8 @@ def dead_letters() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @target(DATA_DIR, PROJECT)
 def list_(
-    younger_than: timedelta | None,
-    older_than: timedelta | None,
+    younger_than: int | None,
+    older_than: int | None,
     cause: str | None,
     by_cause: bool,
     namespace: str,
@@ -123,8 +121,8 @@ def show(message_id: str, namespace: str, **place: Any) -> None:
 @target(DATA_DIR, PROJECT)
 def drop(
     message_ids: tuple[str, ...],
-    younger_than: timedelta | None,
-    older_than: timedelta | None,
+    younger_than: int | None,
+    older_than: int | None,
     cause: str | None,
     everything: bool,
     dry_run: bool,

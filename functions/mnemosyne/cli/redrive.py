@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 import click
@@ -31,8 +30,8 @@ from mnemosyne.domain.plurals import counted
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(DATA_DIR, PROJECT)
 def redrive(
-    younger_than: timedelta | None,
-    older_than: timedelta | None,
+    younger_than: int | None,
+    older_than: int | None,
     cause: str | None,
     namespace: str,
     message_ids: tuple[str, ...],

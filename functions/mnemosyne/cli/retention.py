@@ -48,24 +48,18 @@ def list_(as_json: bool, **place: Any) -> None:
 
 @retention.command(name="set")
 @click.option("--namespace", default="", help="The namespace [default: all without lifetimes of their own].")
-@click.option(
-    "--default", callback=duration, metavar="90d", help="Lifetime of memories without an expiry, unless pinned."
-)
-@click.option("--maximum", callback=duration, metavar="365d", help="Longest lifetime of every memory.")
+@click.option("--default", type=duration, metavar="90d", help="Lifetime of memories without an expiry, unless pinned.")
+@click.option("--maximum", type=duration, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
-def set_(namespace: str, default: timedelta | None, maximum: timedelta | None, yes: bool, **place: Any) -> None:
+def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **place: Any) -> None:
     """Set both lifetimes, also of stored memories. One that is not given is removed.
 
     Lifetimes begin when a memory was last sent.
     """
     if default is None and maximum is None:
         raise click.UsageError("give --default, --maximum or both; `mnemosyne retention clear` removes them")
-    lifetimes = PreviewRetention(
-        namespace=namespace,
-        default=None if default is None else int(default.total_seconds()),
-        maximum=None if maximum is None else int(maximum.total_seconds()),
-    )
+    lifetimes = PreviewRetention(namespace=namespace, default=default, maximum=maximum)
     with owners_system(**place) as system:
         expired = system.run(lifetimes)["expired"]
         if expired and not yes:

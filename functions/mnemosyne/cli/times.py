@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -15,16 +16,14 @@ from mnemosyne.errors import InvalidRequest
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
-def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    """Parse the value of an option that is a duration. This is a callback for click."""
-    if value is None:
-        return None
+def duration(value: str) -> int:
+    """Parse a duration such as 90m to seconds. A type for click; raises BadParameter."""
     number, unit = value[:-1], value[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
         raise click.BadParameter(
             f"must be a number of at most six digits and m, h or d, such as 90m, 12h or 7d; got {value!r}"
         )
-    return timedelta(seconds=int(number) * _UNITS[unit])
+    return int(number) * _UNITS[unit]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,13 +80,8 @@ def age(value: str, timezone: str) -> timedelta:
 
     Raises BadParameter for anything else.
     """
-    context = click.get_current_context(silent=True)
-    try:
-        interval = duration(context or click.Context(click.Command("")), click.Option(["--since"]), value)
-        if interval is not None:
-            return interval
-    except click.BadParameter:
-        pass
+    with suppress(click.BadParameter):
+        return timedelta(seconds=duration(value))
     now = datetime.now(UTC)
     try:
         window = resolve(value, now=now, timezone=timezone)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from mnemosyne.errors import InvalidRequest
@@ -10,14 +9,14 @@ from mnemosyne.errors import InvalidRequest
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """Lifetimes of a namespace's memories; None means no limit.
+    """Lifetimes of a namespace's memories in seconds; None means no limit.
 
     A memory's lifetime begins when the memory was last sent.
     """
 
-    default: timedelta | None = None
+    default: int | None = None
     """Lifetime of memories that are not pinned and whose publisher gave no expiry."""
-    maximum: timedelta | None = None
+    maximum: int | None = None
     """Longest lifetime of all memories, pinned or not."""
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from datetime import timedelta
+from dataclasses import asdict
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection, smaller_on_timeout
@@ -60,9 +60,7 @@ class PostgresRetention(OwnerStore):
         return [
             NamespaceRetention(
                 namespace=row["namespace"],
-                lifetimes=Lifetimes(
-                    default=_lifetime(row["default_lifetime"]), maximum=_lifetime(row["maximum_lifetime"])
-                ),
+                lifetimes=Lifetimes(default=row["default_lifetime"], maximum=row["maximum_lifetime"]),
                 expiring=row["expiring"],
             )
             for row in self._run(_LIST)
@@ -70,7 +68,7 @@ class PostgresRetention(OwnerStore):
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
         """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""
-        self._run(_SET, namespace=namespace, **_seconds(lifetimes))
+        self._run(_SET, namespace=namespace, **asdict(lifetimes))
 
     def clear(self, namespace: str) -> bool:
         """Remove the lifetimes of a namespace, and return whether the namespace had its own lifetimes.
@@ -83,7 +81,7 @@ class PostgresRetention(OwnerStore):
         """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
-                connection.one(_EXPIRED_BY, namespace=concerned, **_seconds(lifetimes))["memories"]
+                connection.one(_EXPIRED_BY, namespace=concerned, **asdict(lifetimes))["memories"]
                 for concerned in _concerned(connection, namespace)
             )
 
@@ -135,14 +133,3 @@ class PostgresRetention(OwnerStore):
 
 def _concerned(connection: Connection, namespace: str) -> list[str]:
     return [row["namespace"] for row in connection.run(_CONCERNED, namespace=namespace)]
-
-
-def _lifetime(seconds: int | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=seconds)
-
-
-def _seconds(lifetimes: Lifetimes) -> dict[str, int | None]:
-    return {
-        "default": None if lifetimes.default is None else int(lifetimes.default.total_seconds()),
-        "maximum": None if lifetimes.maximum is None else int(lifetimes.maximum.total_seconds()),
-    }

@@ -1,7 +1,6 @@
 """Operations on the lifetimes of memories."""
 
 import time
-from datetime import timedelta
 from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, model_validator
@@ -31,8 +30,8 @@ class ListRetention(Operation):
             "namespaces": [
                 {
                     "namespace": namespace.namespace,
-                    "default": _seconds(namespace.lifetimes.default),
-                    "maximum": _seconds(namespace.lifetimes.maximum),
+                    "default": namespace.lifetimes.default,
+                    "maximum": namespace.lifetimes.maximum,
                     "expiring": namespace.expiring,
                 }
                 for namespace in operator.retention.every()
@@ -59,7 +58,7 @@ class PreviewRetention(Operation):
     @property
     def lifetimes(self) -> Lifetimes:
         """The lifetimes in the fields of the operation."""
-        return Lifetimes(default=_lifetime(self.default), maximum=_lifetime(self.maximum))
+        return Lifetimes(default=self.default, maximum=self.maximum)
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of memories."""
@@ -124,11 +123,3 @@ class ApplyRetention(Operation):
             changed, cursor = changed + applied.changed, applied.after
             if cursor is None or time.monotonic() > deadline:
                 return {"changed": changed, "after": cursor and cursor.fields}
-
-
-def _lifetime(seconds: int | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=seconds)
-
-
-def _seconds(lifetime: timedelta | None) -> int | None:
-    return None if lifetime is None else int(lifetime.total_seconds())
