@@ -1,7 +1,6 @@
 """Read the change feed (the events of changed memories) in tests."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +11,7 @@ from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent
 class Reader:
     """Reads the change feed of a store. Each pass returns the events since the previous pass."""
 
-    def __init__(self, memories: PostgresMemories, *, since: timedelta | None = None, limit: int = 100) -> None:
+    def __init__(self, memories: PostgresMemories, *, since: float | None = None, limit: int = 100) -> None:
         self._memories, self._limit = memories, limit
         self.cursor = ChangeCursor(since=since)
 

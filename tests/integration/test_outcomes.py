@@ -13,7 +13,7 @@ import time_machine
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.app.operations.outcomes import ListOutcomes, Position
+from mnemosyne.app.operations.outcomes import ListOutcomes
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.outcomes import outcome_rows
 from mnemosyne.domain.dead_letter import DeadLetter
@@ -53,7 +53,7 @@ def _fail(session: Connection, request_id: UUID, *, age: str = "0") -> UUID:
 class Reader:
     """A reader that follows outcomes in passes."""
 
-    def __init__(self, store: PostgresMemories, *, since: timedelta | None = None, limit: int = 2) -> None:
+    def __init__(self, store: PostgresMemories, *, since: float | None = None, limit: int = 2) -> None:
         self._store, self._limit = store, limit
         self.cursor = OutcomeCursor(since=since)
 
@@ -112,7 +112,7 @@ def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
 def test_an_outcome_written_long_before_its_commit_is_shown(
     store: PostgresMemories, connect: Connect, age: str
 ) -> None:
-    reader, slow = Reader(store, since=timedelta(minutes=1)), connect()
+    reader, slow = Reader(store, since=60), connect()
     with slow.transaction():
         late = _fail(slow, new_id(), age=age)
         assert reader.read() == []
@@ -161,7 +161,7 @@ EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}
 def _rows(
     store: PostgresMemories, *, source: str | None = None, since: float | None = None, follow: bool = False
 ) -> Iterator[dict[str, Any]]:
-    operation = ListOutcomes(namespace=store.namespace, source=source, after=Position(since=since))
+    operation = ListOutcomes(namespace=store.namespace, source=source, after=OutcomeCursor(since=since))
     return outcome_rows(LocalOperations(OfStore(store)), operation, follow=follow)
 
 

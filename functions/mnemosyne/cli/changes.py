@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.change_feed import ChangePosition, ListChanges, ListFeeds, SetFeed
+from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.change_feed import ChangeCursor
 
 
 @click.command()
@@ -25,7 +26,7 @@ def changes(since: str | None, timezone: str, follow: bool, namespace: str, as_j
     Each change is printed once; the changes of a memory are in their order. With --follow, a change is printed as soon
     as it is committed. Turn the feed on with `mnemosyne change-feed on`. All times are in UTC by the database's clock.
     """
-    listing = ListChanges(namespace=namespace, after=ChangePosition(since=seconds_since(since, timezone)))
+    listing = ListChanges(namespace=namespace, after=ChangeCursor(since=seconds_since(since, timezone)))
     with memory_system(**place, delivers=follow) as system:
         rows = change_rows(system, listing, follow=follow)
         print_rows(rows, _line, counted_by="kind", noun="change", as_json=as_json, follow=follow)
@@ -44,7 +45,7 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
     Prints a note if the change feed of the namespace is off.
     """
     noted = False
-    for page in passes(system, operation, ChangePosition, follow=follow):
+    for page in passes(system, operation, ChangeCursor, follow=follow):
         yield from page["events"]
         if not page["is_on"] and not noted:
             noted = True

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from mnemosyne.app.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys, Position
+from mnemosyne.app.operations.outcomes import CountWaiting, ListOutcomes, ListOutcomesOfKeys
 from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
 from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.plurals import counted
 
 
@@ -40,7 +41,7 @@ def outcomes(
     """
     if keys and (follow or since is not None or not source):
         raise click.UsageError("--keys needs --source, and excludes --follow and --since")
-    position = Position(since=seconds_since(since, timezone))
+    position = OutcomeCursor(since=seconds_since(since, timezone))
     listing = ListOutcomes(namespace=namespace, source=source, after=position)
     with memory_system(**place, delivers=follow) as system:
         rows = _of_keys(system, namespace, source or "", keys) if keys else outcome_rows(system, listing, follow=follow)
@@ -72,7 +73,7 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 
     With `follow`, continue with later outcomes without end.
     """
-    for page in passes(system, operation, Position, follow=follow):
+    for page in passes(system, operation, OutcomeCursor, follow=follow):
         yield from page["outcomes"]
 
 

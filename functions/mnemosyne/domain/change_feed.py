@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 
+from mnemosyne.domain.parsing import Input, Instant, Text
 from mnemosyne.domain.pubsub_message import VALUE_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 
@@ -93,20 +94,19 @@ class ChangeEvent:
         return orjson.dumps(self.values), valid
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeCursor:
-    """Position of a reader in the change feed. Each pass returns the events that are new since the previous pass.
+class ChangeCursor(Input):
+    """Position in the change feed, also as JSON. Each pass returns the events that are new since the previous pass.
 
     A pass reads the events between two database snapshots, so it depends neither on clocks nor on commit order.
     """
 
-    since: timedelta | None = None
-    """Maximum age of events in the first pass. None means no limit."""
-    seen: str | None = None
+    since: float | None = None
+    """Maximum age of events in the first pass, in seconds. None means no limit."""
+    seen: Text | None = None
     """Snapshot of the previous pass. None in the first pass."""
-    until: str | None = None
+    until: Text | None = None
     """Snapshot of this pass. None before its first page."""
-    begin: datetime | None = None
+    begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
     sequence: int = 0
     """Sequence number of the last event returned in this pass."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Self
 from uuid import UUID
 
@@ -10,6 +9,7 @@ import orjson
 
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.domain.parsing import Id, Input, Instant, Text
 from mnemosyne.domain.pubsub_message import VALUE_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 
@@ -20,25 +20,22 @@ NO_REQUEST = UUID(int=0)
 """An id that sorts before all request ids, to list outcomes from the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutcomeCursor:
-    """Position of a reader in the list of outcomes.
-
-    Each pass returns the outcomes that are new since the previous pass.
+class OutcomeCursor(Input):
+    """Position in the list of outcomes, also as JSON. Each pass returns the outcomes that are new since the previous pass.
 
     A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on commit order.
     """
 
-    since: timedelta | None = None
-    """Maximum age of outcomes in the first pass. None means no limit."""
-    seen: str | None = None
+    since: float | None = None
+    """Maximum age of outcomes in the first pass, in seconds. None means no limit."""
+    seen: Text | None = None
     """Snapshot of the previous pass. None in the first pass."""
-    until: str | None = None
+    until: Text | None = None
     """Snapshot of this pass. None before its first page."""
-    begin: datetime | None = None
+    begin: Instant | None = None
     """Start time of the first pass, by the database's clock."""
-    transaction: str = "0"
-    request_id: UUID = NO_REQUEST
+    transaction: Text = "0"
+    request_id: Id = NO_REQUEST
     """Request id of the last outcome returned in this pass; `transaction` is the transaction of that outcome."""
 
 

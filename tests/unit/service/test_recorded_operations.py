@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from mnemosyne.app import operations
-from mnemosyne.app.operations.change_feed import ChangePosition, ListChanges
+from mnemosyne.app.operations.change_feed import ListChanges
 from mnemosyne.app.operations.operation import Operation
-from mnemosyne.app.operations.outcomes import ListOutcomes, Position
+from mnemosyne.app.operations.outcomes import ListOutcomes
+from mnemosyne.domain.change_feed import ChangeCursor
+from mnemosyne.domain.outcome import OutcomeCursor
 
 
 def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> list[Any]:
@@ -23,8 +25,8 @@ def _recorded(operation: Operation, monkeypatch: pytest.MonkeyPatch, answer: dic
 @pytest.mark.parametrize(
     ("listing", "rows", "action"),
     [
-        (lambda position: ListChanges(namespace="ns", after=ChangePosition(seen=position)), "events", "change_list"),
-        (lambda position: ListOutcomes(namespace="ns", after=Position(seen=position)), "outcomes", "outcome_list"),
+        (lambda position: ListChanges(namespace="ns", after=ChangeCursor(seen=position)), "events", "change_list"),
+        (lambda position: ListOutcomes(namespace="ns", after=OutcomeCursor(seen=position)), "outcomes", "outcome_list"),
     ],
 )
 @pytest.mark.parametrize(

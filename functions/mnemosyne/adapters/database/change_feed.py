@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection, Row
@@ -124,9 +123,8 @@ class PostgresChanges(NamespaceStore):
     def changes(self, limit: int, *, after: ChangeCursor) -> ChangePage:
         with self._transaction() as connection:
             if after.until is None:
-                since = after.since.total_seconds() if after.since is not None else None
-                row = connection.one(_BEGIN, namespace=self.namespace, seen=after.seen, since=since)
-                after = replace(after, until=row["until"], begin=row["begin"], sequence=row["sequence"])
+                row = connection.one(_BEGIN, namespace=self.namespace, seen=after.seen, since=after.since)
+                after = after.model_copy(update=row.named)
             rows = connection.run(
                 _PAGE,
                 namespace=self.namespace,
@@ -139,7 +137,9 @@ class PostgresChanges(NamespaceStore):
             )
             is_on = connection.one(_IS_ON, namespace=self.namespace)["is_on"]
         is_last = not rows or len(rows) == rows[-1]["found"] < limit
-        onward = ChangeCursor(seen=after.until) if is_last else replace(after, sequence=rows[-1]["sequence"])
+        onward = (
+            ChangeCursor(seen=after.until) if is_last else after.model_copy(update={"sequence": rows[-1]["sequence"]})
+        )
         return ChangePage(events=[_event(self.namespace, row) for row in rows], after=onward, is_on=is_on)
 
 

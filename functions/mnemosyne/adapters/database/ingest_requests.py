@@ -1,7 +1,6 @@
 """States of ingest requests in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -73,9 +72,7 @@ class PostgresRequests(NamespaceStore):
     def outcomes(self, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
         with self._transaction() as connection:
             if after.until is None:
-                since = after.since.total_seconds() if after.since is not None else None
-                (row,) = connection.run(ingest_sql.OUTCOMES_BEGIN, since=since)
-                after = replace(after, until=row["until"], begin=row["begin"])
+                after = after.model_copy(update=connection.one(ingest_sql.OUTCOMES_BEGIN, since=after.since).named)
             between = {"namespace": self.namespace, "seen": after.seen, "until": after.until, "begin": after.begin}
             rows = connection.run(
                 ingest_sql.OUTCOMES,
@@ -86,8 +83,10 @@ class PostgresRequests(NamespaceStore):
                 limit=limit,
             )
             if len(rows) == limit:
-                onward = replace(after, transaction=rows[-1]["changed_in"], request_id=rows[-1]["request_id"])
-                return OutcomePage(outcomes=list(read_statuses(rows).values()), lost=(), after=onward)
+                last = {"transaction": rows[-1]["changed_in"], "request_id": rows[-1]["request_id"]}
+                return OutcomePage(
+                    outcomes=list(read_statuses(rows).values()), lost=(), after=after.model_copy(update=last)
+                )
             dead_letters = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, **between)
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),

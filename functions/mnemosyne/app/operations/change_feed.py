@@ -1,7 +1,6 @@
 """Operations on the change feed."""
 
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -9,21 +8,10 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
-from mnemosyne.domain.parsing import Input, Instant, Text
-from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.parsing import Text
 
 PAGE: Final = 500
 Namespace = Annotated[Text, Field(max_length=200)]
-
-
-class ChangePosition(Input):
-    """A ChangeCursor as JSON. `since` is in seconds."""
-
-    since: float | None = None
-    seen: Text | None = None
-    until: Text | None = None
-    begin: Instant | None = None
-    sequence: int = 0
 
 
 class ListChanges(Operation):
@@ -33,22 +21,20 @@ class ListChanges(Operation):
     counted = "events"
 
     namespace: Namespace
-    after: ChangePosition = ChangePosition()
+    after: ChangeCursor = ChangeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of events, and the next position as `after`.
 
         The last page also has a next position, because events may follow later.
         """
-        since = None if self.after.since is None else timedelta(seconds=self.after.since)
-        cursor = ChangeCursor(**{**dict(self.after), "since": since})
-        page = operator.memories_of(self.namespace).changes(PAGE, after=cursor)
-        next_ = asdict(page.after) | {
-            "since": None if page.after.since is None else page.after.since.total_seconds(),
-            "begin": rfc3339(page.after.begin),
+        page = operator.memories_of(self.namespace).changes(PAGE, after=self.after)
+        return {
+            "events": [event.values for event in page.events],
+            "after": page.after.model_dump(mode="json"),
+            "is_last": page.is_last,
+            "is_on": page.is_on,
         }
-        events = [event.values for event in page.events]
-        return {"events": events, "after": next_, "is_last": page.is_last, "is_on": page.is_on}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
         return self.after.seen is None or bool(answer["events"])

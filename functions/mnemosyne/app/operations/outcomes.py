@@ -1,7 +1,5 @@
 """Operations on the outcomes of published memories."""
 
-from dataclasses import asdict
-from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,25 +8,14 @@ from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
-from mnemosyne.domain.outcome import NO_REQUEST, OutcomeCursor
-from mnemosyne.domain.parsing import Id, Input, Instant, Text
+from mnemosyne.domain.outcome import OutcomeCursor
+from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.pubsub_message import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports.memories import MemoryStore
 
 PAGE = 1000
 Row = dict[str, Any]
-
-
-class Position(Input):
-    """An OutcomeCursor as JSON. `since` is in seconds."""
-
-    since: float | None = None
-    seen: Text | None = None
-    until: Text | None = None
-    begin: Instant | None = None
-    transaction: Text = "0"
-    request_id: Id = NO_REQUEST
 
 
 class ListOutcomes(Operation):
@@ -39,7 +26,7 @@ class ListOutcomes(Operation):
 
     namespace: Annotated[Text, Field(max_length=200)]
     source: Text | None = None
-    after: Position = Position()
+    after: OutcomeCursor = OutcomeCursor()
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of outcomes, and the next position as `after`.
@@ -47,17 +34,14 @@ class ListOutcomes(Operation):
         The last page also has a next position, because outcomes may follow later.
         """
         memories = operator.memories_of(self.namespace)
-        after = self.after
-        since = None if after.since is None else timedelta(seconds=after.since)
-        page = memories.outcomes(PAGE, after=OutcomeCursor(**{**dict(after), "since": since}), source=self.source)
+        page = memories.outcomes(PAGE, after=self.after, source=self.source)
         unread = (_unreadable(letter, memories, self.source) for letter in page.lost)
         unreadable = [row for row in unread if self.source in (None, row["source"])]
-        next_ = asdict(page.after) | {
-            "since": None if page.after.since is None else page.after.since.total_seconds(),
-            "begin": rfc3339(page.after.begin),
-            "request_id": str(page.after.request_id),
+        return {
+            "outcomes": [*map(_row, page.outcomes), *unreadable],
+            "after": page.after.model_dump(mode="json"),
+            "is_last": page.is_last,
         }
-        return {"outcomes": [*map(_row, page.outcomes), *unreadable], "after": next_, "is_last": page.is_last}
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
         return self.after.seen is None or bool(answer["outcomes"])
