@@ -21,7 +21,9 @@ NO_REQUEST = UUID(int=0)
 
 
 class OutcomeCursor(Input):
-    """Position in the list of outcomes, also as JSON. Each pass returns the outcomes that are new since the previous pass.
+    """Position in the list of outcomes, also as JSON.
+
+    Each pass returns the outcomes that are new since the previous pass.
 
     A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on commit order.
     """
