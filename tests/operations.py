@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from pydantic_core import to_jsonable_python
 from starlette.testclient import TestClient
 
 from mnemosyne.app.operations.operation import Operation
@@ -59,7 +60,8 @@ class LocalOperations:
 
     def run(self, operation: Operation) -> dict[str, Any]:
         """Run an operation."""
-        return operation.run(self._operator)
+        answer: dict[str, Any] = to_jsonable_python(operation.run(self._operator))
+        return answer
 
 
 class OfStore:

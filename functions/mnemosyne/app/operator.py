@@ -70,11 +70,14 @@ class OwnerStores:
         self.holds = PostgresHolds(connect)
         self.feeds = PostgresChangeFeeds(connect)
 
-    def schema_files(self) -> Sequence[tuple[str, int | None, str, datetime | None]]:
+    def schema_files(self) -> Sequence[Mapping[str, Any]]:
         """Return label, version, name and time of application of each file of the schema."""
         with closing(self.connect()) as connection:
             files = migrations.status(connection, migrations.bundled())
-        return [(file.label, file.version, file.name, file.applied_at) for file in files]
+        return [
+            {"label": file.label, "version": file.version, "name": file.name, "applied_at": file.applied_at}
+            for file in files
+        ]
 
 
 class MemoryStores:

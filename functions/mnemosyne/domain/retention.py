@@ -27,7 +27,9 @@ class NamespaceRetention:
     namespace: str
     """Name of the namespace. Empty for the default lifetimes, which apply to all namespaces without their own
     lifetimes."""
-    lifetimes: Lifetimes
+    default: int | None
+    maximum: int | None
+    """Its own lifetimes; see Lifetimes."""
     expiring: int
     """Number of the namespace's memories that will expire."""
 

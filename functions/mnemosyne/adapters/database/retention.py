@@ -19,7 +19,8 @@ _LIST: Final = """
 WITH expiring AS (
     SELECT namespace, count(*) AS memories FROM memories WHERE expires_at > now() GROUP BY namespace
 )
-SELECT namespace, r.default_lifetime, r.maximum_lifetime, coalesce(e.memories, 0) AS expiring
+SELECT namespace, r.default_lifetime AS "default", r.maximum_lifetime AS maximum,
+    coalesce(e.memories, 0) AS expiring
 FROM retention r FULL JOIN expiring e USING (namespace)
 ORDER BY namespace
 """
@@ -57,14 +58,7 @@ class PostgresRetention(OwnerStore):
 
     def every(self) -> Sequence[NamespaceRetention]:
         """Return the namespaces that have their own lifetimes or memories that will expire, by name."""
-        return [
-            NamespaceRetention(
-                namespace=row["namespace"],
-                lifetimes=Lifetimes(default=row["default_lifetime"], maximum=row["maximum_lifetime"]),
-                expiring=row["expiring"],
-            )
-            for row in self._run(_LIST)
-        ]
+        return [NamespaceRetention(**row.named) for row in self._run(_LIST)]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
         """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from pydantic_core import to_jsonable_python
+
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.operations import (
     access,
@@ -96,11 +98,14 @@ def read_operation(action: object, arguments: object) -> Operation:
 
 
 def run(operation: Operation, operator: SystemOperator, caller: str) -> dict[str, Any]:
-    """Run an operation for a caller, and record the caller and the operation in the audit trail."""
+    """Run an operation for a caller, and record the caller and the operation in the audit trail.
+
+    Returns the answer in JSON types: times, for example, are text.
+    """
     principal = Principal(id=caller, namespace="", scopes=frozenset())
     try:
         with audit_trail.action(principal, operation.action) as action:
-            answer = operation.run(operator)
+            answer: dict[str, Any] = to_jsonable_python(operation.run(operator))
     except Exception as exc:
         log.info("audit", action=operation.action, principal=caller, outcome="failed", error=type(exc).__name__)
         raise

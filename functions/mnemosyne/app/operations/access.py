@@ -11,7 +11,7 @@ from mnemosyne.app.operator import Lockouts, SystemOperator
 from mnemosyne.domain.audit import AuditFilter
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import NotFound
 
 Limit = Literal["memories", "bytes", "texts_a_day"]
@@ -195,9 +195,8 @@ class ListAudit(Operation):
         )
         after = (instant(self.after[0]), int(self.after[1])) if self.after else None
         page = operator.audit.page(chosen, PAGE, after)
-        events = [{**vars(event), "at": rfc3339(event.at)} for event in page]
         last = page[-1] if len(page) == PAGE else None
-        return {"events": events, "after": [rfc3339(last.at), str(last.id)] if last else None}
+        return {"events": page, "after": [last.at, str(last.id)] if last else None}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         whose = {"key": self.key, "person": self.person, "client": self.client, "grant": self.grant}

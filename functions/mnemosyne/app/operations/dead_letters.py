@@ -8,10 +8,10 @@ from pydantic import Field
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
-from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterCause, DeadLetterChoice, Redrivable
+from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, request_ids_in
 
@@ -65,7 +65,7 @@ class ListDeadLetters(Choosing):
             if len(page) < READ_AT_ONCE:
                 return {"letters": rows}
             after = page[-1].cursor
-        return {"letters": rows, "after": [rfc3339(after.timestamp), after.key] if after else None}
+        return {"letters": rows, "after": [after.timestamp, after.key] if after else None}
 
 
 class CountDeadLetters(Choosing):
@@ -75,8 +75,7 @@ class CountDeadLetters(Choosing):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the causes, the most frequent first."""
-        causes = operator.memories_of(self.namespace).dead_letter_causes(self.choice)
-        return {"causes": [_cause_fields(cause) for cause in causes]}
+        return {"causes": operator.memories_of(self.namespace).dead_letter_causes(self.choice)}
 
 
 class FindDeadLetters(Choosing):
@@ -86,7 +85,7 @@ class FindDeadLetters(Choosing):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the message ids."""
-        return {"message_ids": list(operator.memories_of(self.namespace).dead_letter_ids(self.choice))}
+        return {"message_ids": operator.memories_of(self.namespace).dead_letter_ids(self.choice)}
 
 
 class ShowDeadLetter(Operation):
@@ -184,24 +183,14 @@ def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:
     """Return the fields of a dead letter, with the size of its data instead of the data."""
     return {
         "message_id": letter.message_id,
-        "dead_lettered_at": rfc3339(letter.dead_lettered_at),
-        "last_failed_at": rfc3339(letter.last_failed_at),
+        "dead_lettered_at": letter.dead_lettered_at,
+        "last_failed_at": letter.last_failed_at,
         "failures": letter.failures,
         "redrives": letter.redrives,
-        "redriven_at": rfc3339(letter.redriven_at),
-        "due_at": rfc3339(letter.due_at),
+        "redriven_at": letter.redriven_at,
+        "due_at": letter.due_at,
         "cause": letter.cause,
-        "attributes": dict(letter.attributes),
+        "attributes": letter.attributes,
         "bytes": len(letter.data),
-        "request_ids": [str(request_id) for request_id in request_ids_in(namespace, letter)],
-    }
-
-
-def _cause_fields(group: DeadLetterCause) -> dict[str, Any]:
-    return {
-        "cause": group.cause,
-        "letters": group.letters,
-        "in_flight": group.in_flight,
-        "oldest": rfc3339(group.oldest),
-        "newest": rfc3339(group.newest),
+        "request_ids": request_ids_in(namespace, letter),
     }

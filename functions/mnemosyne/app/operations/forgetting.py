@@ -16,7 +16,7 @@ from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import receipt_of
 from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import forgetting
@@ -50,12 +50,9 @@ class PreviewForgetting(Selecting):
         return {
             "token": preview.token,
             "memories": preview.memories,
-            "holds": [{"id": str(hold.id), "reason": hold.reason} for hold in preview.holds],
-            "page": [
-                {"id": str(memory.id), "timestamp": rfc3339(memory.timestamp), "beginning": memory.beginning}
-                for memory in preview.page
-            ],
-            "cursor": [rfc3339(preview.after.timestamp), str(preview.after.id)] if preview.after else None,
+            "holds": preview.holds,
+            "page": preview.page,
+            "cursor": [preview.after.timestamp, preview.after.id] if preview.after else None,
         }
 
 
@@ -98,7 +95,7 @@ class ContinueForgetting(Operation):
         return {
             "memories": state.memories,
             "left": state.left,
-            "finished_at": rfc3339(state.finished_at) if state.finished_at else None,
+            "finished_at": state.finished_at,
             "after": state.finished_at is None,
         }
 
@@ -137,20 +134,9 @@ class ListForgettings(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the forgettings, the latest first."""
-        return {
-            "forgettings": [
-                {
-                    "id": str(state.id),
-                    "selection": dict(state.selection),
-                    "requested_by": state.requested_by,
-                    "started_at": rfc3339(state.started_at),
-                    "finished_at": rfc3339(state.finished_at),
-                    "memories": state.memories,
-                    "left": state.left,
-                }
-                for state in operator.memories_of(self.namespace).forgettings(LISTED)
-            ]
-        }
+        names = ("id", "selection", "requested_by", "started_at", "finished_at", "memories", "left")
+        states = operator.memories_of(self.namespace).forgettings(LISTED)
+        return {"forgettings": [{name: getattr(state, name) for name in names} for state in states]}
 
 
 class ListReceiptKeys(Operation):
@@ -160,7 +146,7 @@ class ListReceiptKeys(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a JWK Set (RFC 7517)."""
-        return {"keys": [dict(key) for key in operator.receipt_keys()]}
+        return {"keys": operator.receipt_keys()}
 
 
 class ListForgotten(Operation):
@@ -175,10 +161,7 @@ class ListForgotten(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of ids in order."""
         after = UUID(self.after) if self.after else None
-        ids = [
-            str(memory_id)
-            for memory_id in operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)
-        ]
+        ids = operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)
         return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
 
 

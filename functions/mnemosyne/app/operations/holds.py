@@ -8,7 +8,6 @@ from mnemosyne.app.operations.operation import Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.parsing import Filled, Id, Text
-from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound
 
 REASON_LIMIT = 500
@@ -24,11 +23,7 @@ class ListHolds(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the holds, the oldest first."""
-        holds = [
-            vars(hold) | {"id": str(hold.id), "placed_at": rfc3339(hold.placed_at)}
-            for hold in operator.holds.every(self.namespace)
-        ]
-        return {"holds": holds}
+        return {"holds": operator.holds.every(self.namespace)}
 
 
 class PlaceHold(Selecting):
@@ -44,7 +39,7 @@ class PlaceHold(Selecting):
         """Return the id of the hold."""
         action = current_action()
         by = action.principal.id if action else ""
-        return {"id": str(operator.holds.place(self.namespace, self.selection, self.reason, by))}
+        return {"id": operator.holds.place(self.namespace, self.selection, self.reason, by)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": answer["id"]}
@@ -84,7 +79,7 @@ class ReleaseHold(Operation):
         """Return the id of the hold. Raises NotFound."""
         if not operator.holds.release(self.namespace, self.id):
             raise NotFound(f"namespace {self.namespace!r} has no hold {self.id}: see `mnemosyne holds list`")
-        return {"id": str(self.id)}
+        return {"id": self.id}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"namespace": self.namespace, "hold": answer["id"]}

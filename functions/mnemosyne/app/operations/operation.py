@@ -41,7 +41,10 @@ class Operation(Input):
 
     @abstractmethod
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Run the operation, and return its answer as JSON types. Raises the errors of `mnemosyne.errors`."""
+        """Run the operation, and return its answer, which `operations.run` converts to JSON types.
+
+        Raises the errors of `mnemosyne.errors`.
+        """
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
         """Whether the audit trail records the operation. A poll without results is not recorded."""

@@ -11,7 +11,6 @@ from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.pubsub_message import Published, unwrap
-from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports.memories import MemoryStore
 
 PAGE = 1000
@@ -93,7 +92,7 @@ def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | No
     data = letter.data if letter else b""
     name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
     return {
-        "updated_at": rfc3339(dead_letter.dead_lettered_at),
+        "updated_at": dead_letter.dead_lettered_at,
         "state": "dead_lettered",
         "request_id": None,
         "message_id": dead_letter.message_id,
@@ -107,11 +106,11 @@ def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | No
 
 def _row(status: IngestStatus) -> Row:
     return {
-        "updated_at": rfc3339(status.updated_at),
-        "state": status.state.value,
-        "request_id": str(status.request_id),
+        "updated_at": status.updated_at,
+        "state": status.state,
+        "request_id": status.request_id,
         "message_id": None,
-        "memory_id": str(status.memory_id) if status.memory_id else None,
+        "memory_id": status.memory_id,
         "source": status.external_id.source if status.external_id else None,
         "key": status.external_id.key if status.external_id else None,
         "error": status.error,

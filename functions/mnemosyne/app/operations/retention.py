@@ -26,17 +26,7 @@ class ListRetention(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the namespaces that have their own lifetimes or memories that expire."""
-        return {
-            "namespaces": [
-                {
-                    "namespace": namespace.namespace,
-                    "default": namespace.lifetimes.default,
-                    "maximum": namespace.lifetimes.maximum,
-                    "expiring": namespace.expiring,
-                }
-                for namespace in operator.retention.every()
-            ]
-        }
+        return {"namespaces": operator.retention.every()}
 
 
 class PreviewRetention(Operation):

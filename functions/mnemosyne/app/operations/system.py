@@ -10,7 +10,6 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.parsing import Instant, Text
-from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
 
 SECONDS = 60.0
@@ -36,7 +35,7 @@ class Migrate(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the files that were applied."""
-        return {"applied": list(operator.migrate())}
+        return {"applied": operator.migrate()}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"files": answer["applied"]}
@@ -50,13 +49,7 @@ class ShowSchema(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the files in order."""
-        files = operator.schema_files()
-        return {
-            "files": [
-                {"label": label, "version": version, "name": name, "applied_at": rfc3339(applied_at)}
-                for label, version, name, applied_at in files
-            ]
-        }
+        return {"files": operator.schema_files()}
 
 
 class Moving(Operation):
@@ -164,4 +157,4 @@ class MeasureRecall(Operation):
         """Return the number of sampled memories, the share that the searches found, and the time."""
         stored_by = self.stored_by or datetime.now(UTC)
         sampled, recall = operator.recall(stored_by)
-        return {"sampled": sampled, "recall": recall, "stored_by": rfc3339(stored_by)}
+        return {"sampled": sampled, "recall": recall, "stored_by": stored_by}
