@@ -1,6 +1,6 @@
 """The operations of an operator by name, and the functions that run and audit an operation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
@@ -30,61 +30,16 @@ from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
 
-_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    keys.CreateKey,
-    keys.ListKeys,
-    keys.RevokeKey,
-    access.ListGrants,
-    access.RevokeGrants,
-    access.ListLockouts,
-    access.LockOut,
-    access.LetIn,
-    access.ListQuotas,
-    access.SetQuota,
-    retention.ListRetention,
-    retention.PreviewRetention,
-    retention.SetRetention,
-    retention.ClearRetention,
-    retention.ApplyRetention,
-    forgetting.PreviewForgetting,
-    forgetting.BeginForgetting,
-    forgetting.ContinueForgetting,
-    forgetting.IssueReceipt,
-    forgetting.ListForgettings,
-    forgetting.ListForgotten,
-    forgetting.ListReceiptKeys,
-    holds.ListHolds,
-    holds.PlaceHold,
-    holds.SuspendExpiry,
-    holds.ReleaseHold,
-    change_feed.ListChanges,
-    change_feed.ListFeeds,
-    change_feed.SetFeed,
-    access.ListAudit,
-    dead_letters.ListDeadLetters,
-    dead_letters.CountDeadLetters,
-    dead_letters.FindDeadLetters,
-    dead_letters.ShowDeadLetter,
-    dead_letters.DropDeadLetters,
-    dead_letters.RedriveDeadLetters,
-    outcomes.ListOutcomes,
-    outcomes.ListOutcomesOfKeys,
-    outcomes.CountWaiting,
-    export.ExportMemories,
-    export.ExportRequests,
-    export.ExportRecords,
-    export.RestoreLines,
-    system.Examine,
-    system.Migrate,
-    system.ShowSchema,
-    system.BeginMove,
-    system.FillMove,
-    system.IndexMove,
-    system.SwitchMove,
-    system.AbandonMove,
-    system.MeasureRecall,
-)
-OPERATIONS: Final = {operation.action: operation for operation in _OPERATIONS}
+_MODULES: Final = (
+    keys, access, retention, forgetting, holds, change_feed, dead_letters, outcomes, export, system
+)  # fmt: skip
+OPERATIONS: Final[Mapping[str, type[Operation]]] = {
+    operation.action: operation
+    for module in _MODULES
+    for operation in vars(module).values()
+    if isinstance(operation, type) and issubclass(operation, Operation) and "action" in vars(operation)
+}
+"""Every class with an `action`, by this name."""
 
 
 def read_operation(action: object, arguments: object) -> Operation:
