@@ -65,7 +65,7 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
     many = [{"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)]
     for start in (0, 60):
         system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
-    browser.open(f"{site}/newest?after=2024-05-01&before=2024-05-01")
+    browser.open(f"{site}/?after=2024-05-01&before=2024-05-01")
     wait_until(lambda: len(titles(browser)) == 50, "the first page is there")
     assert browser.url.startswith(f"{site}/?after"), "the former address shows this page"
     press(browser, "Load more")
@@ -111,7 +111,7 @@ def test_the_window_s_title_is_that_of_the_shown_memory_or_page(site: str, brows
 
 
 def test_a_typed_text_is_kept_while_another_page_is_shown(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/store")
+    browser.open(f"{site}/add")
     type_into(browser, "content", "Half a thought")
     assert browser.url == f"{site}/add"
     open_page(browser, "Memories")

@@ -18,11 +18,9 @@ from mnemosyne.mcp.app import time_script
 from mnemosyne.mcp.icon import SVG
 
 STATIC = Path(__file__).parent / "static"
-FORMER = ("/newest", "/store", "/files")
-"""Addresses of pages that no longer exist. The script opens the pages that replaced them."""
 PAGES = {
     **dict.fromkeys(
-        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect", *FORMER),
+        ("/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect"),
         "index.html",
     ),
     **dict.fromkeys(("/memories/{id}", "/memories/{id}/edit"), "index.html"),

@@ -43,7 +43,7 @@ def client(opened: Callable[..., TestClient]) -> TestClient:
 @pytest.mark.parametrize(
     "path",
     ["/", "/add", "/tags", "/activity", "/overview", "/audit", "/import", "/forget", "/connect", "/memories/anything",
-     "/memories/x/edit", "/newest", "/store", "/files", "/console/callback"],
+     "/memories/x/edit", "/console/callback"],
 )  # fmt: skip
 def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestClient, path: str) -> None:
     answer = client.get(path)

@@ -37,8 +37,6 @@ const OTHERS = [
 ];
 const MEMORY = { page: Memory, tool: "get_memory" };
 const EDIT = { page: Edit, tool: "update_memory" };
-// Addresses of the former console.
-const FORMER = { "/newest": "/", "/store": "/add", "/files": "/import" };
 
 // Move the keyboard's focus to the heading of the page that a link leads to.
 function useFocus(path) {
@@ -138,7 +136,6 @@ function App() {
   const { may, refused, logIns, load } = useAccount();
   const [hasHelp, setHasHelp] = useState(false);
   const path = address.pathname;
-  useEffect(() => { if (FORMER[path]) go(FORMER[path] + address.search, { isReplaced: true }); }, [path]);
   useFocus(path);
   const isIn = Boolean(may && !refused);
   const help = () => setHasHelp(true);
