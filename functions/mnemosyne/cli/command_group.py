@@ -1,7 +1,8 @@
 """Groups of commands whose modules are imported on first use, and whose `--help` does not shorten descriptions."""
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -20,32 +21,13 @@ class FullHelpGroup(click.Group):
             formatter.write_dl(rows)
 
 
-class ImportedCommands(MutableMapping[str, click.Command]):
-    """The commands of a group.
+class ImportedCommands(UserDict[str, Any]):
+    """Commands by name, whose modules are imported when they are first used: importing all takes half a second.
 
-    A command's module is imported when the command is first used, because importing all modules takes half a second.
-
-    `places` has the module of each command, and the command's name in the module.
+    The values are given as the module of each command, and the command's name in the module.
     """
 
-    def __init__(self, places: Mapping[str, tuple[str, str]]) -> None:
-        self._entries: dict[str, click.Command | tuple[str, str]] = {**places}
-
     def __getitem__(self, name: str) -> click.Command:
-        entry = self._entries[name]
-        if isinstance(entry, tuple):
-            module, attribute = entry
-            self._entries[name] = entry = getattr(import_module(module), attribute)
-        return entry
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._entries[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+        module, attribute = self.data[name]
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
