@@ -20,7 +20,7 @@ Results = Annotated[int, Field(ge=1, le=100)]
 
 
 class RetrieveMemory(Input):
-    """`retrieve_memory(query, n_results=5)`."""
+    """`retrieve_memory(query, n_results=5)` and `debug_retrieve(query, n_results=5)`."""
 
     query: Asked
     n_results: Results = 5
@@ -58,13 +58,6 @@ class ExactMatchRetrieve(Input):
     content: Annotated[Filled, Field(max_length=EXACT_LENGTH)]
 
 
-class DebugRetrieve(Input):
-    """`debug_retrieve(query, n_results=5)`."""
-
-    query: Asked
-    n_results: Results = 5
-
-
 def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments:
     return SearchArguments(query=old.query, limit=old.n_results)
 
@@ -92,7 +85,7 @@ def _exact_match(old: ExactMatchRetrieve, services: Services) -> SearchArguments
     return SearchArguments(query=old.content, mode=SearchMode.EXACT)
 
 
-def _debug_retrieve(old: DebugRetrieve, services: Services) -> SearchArguments:
+def _debug_retrieve(old: RetrieveMemory, services: Services) -> SearchArguments:
     return SearchArguments(query=old.query, limit=old.n_results, include_debug=True)
 
 
@@ -132,5 +125,5 @@ DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
         "memory_search(query, mode='hybrid', quality_boost, limit)",
     ),
     _deprecated("exact_match_retrieve", ExactMatchRetrieve, _exact_match, "memory_search(query=content, mode='exact')"),
-    _deprecated("debug_retrieve", DebugRetrieve, _debug_retrieve, "memory_search(query, limit, include_debug=true)"),
+    _deprecated("debug_retrieve", RetrieveMemory, _debug_retrieve, "memory_search(query, limit, include_debug=true)"),
 )
