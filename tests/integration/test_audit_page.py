@@ -7,7 +7,7 @@ import pytest
 
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import by_name, required_scope
+from mnemosyne.mcp.tools import by_name
 from tests.fakes import FakeServices
 from tests.memories import store_content
 from tests.shared_database import SharedDatabase
@@ -76,7 +76,7 @@ def test_a_memory_of_another_namespace_is_not_listed_as_a_memory(
 
 
 def test_the_tool_needs_the_scope_operate() -> None:
-    assert required_scope("list_audit") is Scope.OPERATE
+    assert by_name()["list_audit"].scope is Scope.OPERATE
 
 
 def test_pages_neither_repeat_nor_skip_events_with_the_same_time(

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.app import TOOL_META
+from mnemosyne.mcp.coerce import plain
 from mnemosyne.ports.services import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
@@ -113,6 +114,10 @@ class Tool(Generic[ArgumentsT]):
     """Sentence that is appended to errors about arguments, for example that nothing of a batch was stored."""
     deprecated: str | None = None
     """For a deprecated tool, a sentence that names its replacement."""
+
+    def units_of(self, arguments: Mapping[str, Any]) -> float:
+        """Return the units of a call in addition to the request itself; see `domain.rate_limit`."""
+        return self.units(plain(arguments, self.schema))
 
     @property
     def scope(self) -> Scope:

@@ -14,7 +14,7 @@ from mnemosyne.domain.rate_limit import MEMORY
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
-from mnemosyne.mcp.tools import by_name, units_of
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import manage
 from tests.fakes import NOW, FakeServices
 from tests.memories import list_memories, store_content, store_contents
@@ -191,9 +191,10 @@ def test_a_caller_is_described(services: FakeServices, principal: Principal, exp
 
 @pytest.mark.parametrize("tool", ["delete_memory", "update_memory"])
 def test_a_change_of_several_memories_costs_as_much_as_storing_them(tool: str) -> None:
-    assert units_of(tool, {"ids": ["x"] * 100}) == pytest.approx(100 * MEMORY)
-    assert units_of(tool, {"ids": "x"}) == pytest.approx(MEMORY)
-    assert units_of(tool, {"id": "x"}) == 0
+    units_of = by_name()[tool].units_of
+    assert units_of({"ids": ["x"] * 100}) == pytest.approx(100 * MEMORY)
+    assert units_of({"ids": "x"}) == pytest.approx(MEMORY)
+    assert units_of({"id": "x"}) == 0
 
 
 def test_the_audit_log_names_every_deleted_memory(services: FakeServices, caplog: pytest.LogCaptureFixture) -> None:

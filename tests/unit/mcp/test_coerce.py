@@ -9,7 +9,7 @@ from google.genai._mcp_utils import mcp_to_gemini_tool
 
 from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tool import Tool
-from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS, units_of
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import FakeServices
 from tests.memories import store_content
 from tests.tools import answer_of, error_of
@@ -125,4 +125,5 @@ def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices) -> 
 def test_memories_given_as_text_cost_as_much_as_memories_given_as_an_array() -> None:
     memories = [MEMORY] * 3
     text = str(memories).replace("'", '"')
-    assert units_of("ingest_memories", {"memories": text}) == units_of("ingest_memories", {"memories": memories}) > 0
+    units_of = BY_NAME["ingest_memories"].units_of
+    assert units_of({"memories": text}) == units_of({"memories": memories}) > 0

@@ -10,7 +10,7 @@ from mnemosyne.domain.memory import ExternalId, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.pubsub_message import Published
-from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
+from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools
 from mnemosyne.mcp.tools.operate import REDRIVEN_AT_ONCE
 from mnemosyne.service import dead_letters, ingest
 from tests.fakes import NOW, FakeServices, request
@@ -33,7 +33,7 @@ def test_the_list_of_names_contains_each_console_tool() -> None:
 
 
 def test_only_operators_read_the_audit_trail_forget_memories_and_redrive_and_drop_dead_letters() -> None:
-    assert required_scope("redrive") is required_scope("drop_dead_letters") is Scope.OPERATE
+    assert by_name()["redrive"].scope is by_name()["drop_dead_letters"].scope is Scope.OPERATE
     writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
     assert not writer.may(Scope.OPERATE)
     operators = {tool.name for tool in by_name().values() if tool.scope is Scope.OPERATE}

@@ -26,7 +26,8 @@ from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
 from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
-from mnemosyne.mcp import tools
+from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools import find
 from mnemosyne.mcp.tools.read import GET_MEMORY
 from mnemosyne.observability import EventLog
 from mnemosyne.service.api_keys import key_id
@@ -140,11 +141,12 @@ class Access:
         """
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
-            required = _required_scope(call)
+            tool = _tool(call)
+            required = tool.scope if tool else None
             if not principal.scopes or (required is not None and not principal.may(required)):
                 log.warning(
                     "audit",
-                    action=_tool(call) or "request",
+                    action=_name(call) or "request",
                     **_refused(principal),
                     reason=f"scope {required or 'none held'}",
                 )
@@ -242,13 +244,7 @@ def _refused(principal: Principal) -> dict[str, object]:
     return {**logged_caller(principal), **key, "namespace": principal.namespace, "outcome": "refused"}
 
 
-def _required_scope(call: Any) -> Scope | None:
-    """Return the scope that a tool call needs. Other methods need none."""
-    name = _tool(call)
-    return tools.required_scope(name) if name is not None else None
-
-
-def _tool(call: Any) -> str | None:
+def _name(call: Any) -> str | None:
     """Return the name of the called tool.
 
     The result is `get_memory` for `resources/read`, and None for other methods.
@@ -262,21 +258,27 @@ def _tool(call: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def _tool(call: Any) -> Tool[Any] | None:
+    """Return the called tool; None for other methods and unknown tools."""
+    name = _name(call)
+    return None if name is None else find(name)
+
+
 def needs_database(posted: Any) -> bool:
     """Whether any request of the body needs the database."""
     calls = posted if isinstance(posted, list) else [posted]
     if any(isinstance(call, Mapping) and call.get("method") == "resources/list" for call in calls):
         return True
-    return any(tools.needs_database(name) for call in calls if (name := _tool(call)) is not None)
+    return any(tool.needs_database for call in calls if (tool := _tool(call)))
 
 
 def _units(call: Any) -> float:
     """Return the cost of a tool call in addition to the cost of a request."""
-    name = _tool(call)
-    if name is None or call["method"] != "tools/call":
+    tool = _tool(call)
+    if tool is None or call["method"] != "tools/call":
         return 0.0
     arguments = call["params"].get("arguments")
-    return tools.units_of(name, arguments if isinstance(arguments, Mapping) else {})
+    return tool.units_of(arguments if isinstance(arguments, Mapping) else {})
 
 
 def _on_loopback(scope: AsgiScope) -> bool:

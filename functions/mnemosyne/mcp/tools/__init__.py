@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from mnemosyne.domain.principal import Scope
-from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.connector import FETCH, SEARCH
 from mnemosyne.mcp.tools.delete import DELETE_MEMORY
@@ -64,33 +62,4 @@ def by_name() -> Mapping[str, Tool[Any]]:
     return {**AGENT_TOOLS, **{tool.name: tool for tool in console_tools()}}
 
 
-def required_scope(name: str) -> Scope | None:
-    """Return the scope that a tool needs, or None if there is no such tool."""
-    tool = find(name)
-    return tool.scope if tool else None
-
-
-def units_of(name: str, arguments: Mapping[str, Any]) -> float:
-    """Return the units that a call costs in addition to the request itself; see `domain.rate_limit`."""
-    tool = find(name)
-    return tool.units(plain(arguments, tool.schema)) if tool else 0.0
-
-
-def needs_database(name: str) -> bool:
-    """Whether a tool needs a database connection."""
-    tool = find(name)
-    return bool(tool and tool.needs_database)
-
-
-__all__ = [
-    "AGENT_TOOLS",
-    "CONSOLE_NAMES",
-    "DEPRECATED_TOOLS",
-    "TOOLS",
-    "by_name",
-    "console_tools",
-    "find",
-    "needs_database",
-    "required_scope",
-    "units_of",
-]
+__all__ = ["AGENT_TOOLS", "CONSOLE_NAMES", "DEPRECATED_TOOLS", "TOOLS", "by_name", "console_tools", "find"]
