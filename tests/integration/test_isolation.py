@@ -260,6 +260,17 @@ def test_functions_that_bypass_row_level_security_have_a_fixed_search_path_and_a
     owner.close()
 
 
+def test_a_function_may_be_called_only_by_roles_with_a_grant(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+    public = owner.run(
+        "SELECT proname FROM pg_proc p WHERE pronamespace = CAST('public' AS regnamespace)"
+        " AND has_function_privilege('public', oid, 'EXECUTE')"
+        " AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
+    )
+    assert public == []
+    owner.close()
+
+
 def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(
     pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:

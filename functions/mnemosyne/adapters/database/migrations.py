@@ -59,6 +59,26 @@ _RECORD_REPEATABLE: Final = """
 INSERT INTO schema_repeatables (name, checksum) VALUES (:name, :checksum)
 ON CONFLICT (name) DO UPDATE SET checksum = EXCLUDED.checksum, applied_at = now()
 """
+# PostgreSQL lets every role call a new function. The files grant the rights on functions, so revoke this default. An
+# extension's functions are not ours.
+_REVOKE_FROM_PUBLIC: Final = """
+DO $$
+DECLARE
+    signature regprocedure;
+BEGIN
+    FOR signature IN
+        SELECT p.oid FROM pg_proc p
+        WHERE p.pronamespace = CAST('public' AS regnamespace) AND pg_get_userbyid(p.proowner) = current_user
+            AND has_function_privilege('public', p.oid, 'EXECUTE') AND NOT EXISTS (
+                SELECT FROM pg_depend d
+                WHERE d.classid = CAST('pg_proc' AS regclass) AND d.objid = p.oid AND d.deptype = 'e'
+            )
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', signature);
+    END LOOP;
+END
+$$
+"""
 _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('mnemosyne.migrations'))"
 
 
@@ -188,6 +208,7 @@ def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: Embed
                 connection.run(_CHOOSE_EMBEDDING_SPACE, **asdict(space))
                 for file in missing:
                     _apply(connection, file)
+                connection.script(_REVOKE_FROM_PUBLIC)
             log.info("schema_applied", files=[file.label for file in missing])
         return missing
     finally:

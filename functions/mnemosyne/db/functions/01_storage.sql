@@ -23,8 +23,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION fit_rows_to_pages(integer) FROM PUBLIC;
-
 SELECT fit_rows_to_pages((
     SELECT atttypmod FROM pg_attribute WHERE attrelid = CAST('memories' AS regclass) AND attname = 'embedding'
 ));

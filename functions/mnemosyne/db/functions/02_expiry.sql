@@ -147,9 +147,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION is_unexpired(timestamptz), memory_expiry(text, timestamptz, boolean, timestamptz),
-    require_future(timestamptz), extend_expiry(text, jsonb), remove_expired_for(text, jsonb), remove_expired(integer),
-    apply_retention(text, uuid, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION require_future(timestamptz) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION is_unexpired(timestamptz), memory_expiry(text, timestamptz, boolean, timestamptz)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;

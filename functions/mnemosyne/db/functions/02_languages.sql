@@ -231,6 +231,3 @@ BEGIN
     ));
 END
 $$;
-
-REVOKE ALL ON FUNCTION language_evidence(), evidence_by_word(), evidence_for_english(boolean),
-    language_of_words(text, text[]), text_language(text), stemmer(text), without_stop_words(tsvector, text) FROM PUBLIC;

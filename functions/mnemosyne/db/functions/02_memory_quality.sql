@@ -7,5 +7,4 @@
 CREATE OR REPLACE FUNCTION memory_quality(rating_count integer, rating_sum integer) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (1.0 + (rating_sum + rating_count) / 2.0) / (2.0 + rating_count);
-REVOKE ALL ON FUNCTION memory_quality(integer, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_quality(integer, integer) TO mnemosyne_runtime, mnemosyne_mcp;

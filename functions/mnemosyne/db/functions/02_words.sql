@@ -289,10 +289,3 @@ CREATE OR REPLACE TRIGGER collect_words AFTER INSERT ON memories REFERENCING NEW
     FOR EACH STATEMENT EXECUTE FUNCTION collect_words();
 CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, content ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
-
-REVOKE ALL ON FUNCTION without_accents(text), split_compounds(text), compound_words(text), merge_words(tsvector, tsvector),
-    add_words(tsvector, tsvector), split_characters(text), split_camel(text), simple_words(text, regconfig),
-    english_words(text), fold_words(tsvector), stemmed_words(text, text), words_and_forms(text, text), words_of(text, text),
-    words_of(text), term_key(text, text), term_keys(text, tsvector), term_weights(text, tsvector, tsvector),
-    searched_text(text, text), searched_text(text, text[], text), passage_weights(text, text, text), collect_words(),
-    collect_changed_words() FROM PUBLIC;

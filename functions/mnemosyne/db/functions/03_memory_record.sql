@@ -62,5 +62,4 @@ SELECT CASE WHEN m.wording IS NOT NULL THEN CAST(md5(jsonb_build_array(
         OR (strpos(m.content, 'TITLE:') > 0 AND strpos(m.content, m.title) > 0) THEN '' ELSE m.title END, m.tags,
     m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
 $$;
-REVOKE ALL ON FUNCTION memory_record(memories), superseded_memories(text, uuid), statement_key(memories) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_record(memories), superseded_memories(text, uuid) TO mnemosyne_runtime, mnemosyne_mcp;

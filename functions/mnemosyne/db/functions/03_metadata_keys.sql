@@ -52,5 +52,3 @@ CREATE OR REPLACE TRIGGER collect_metadata_keys BEFORE INSERT ON memories
     FOR EACH ROW WHEN (NEW.metadata <> '{}') EXECUTE FUNCTION collect_metadata_keys();
 CREATE OR REPLACE TRIGGER collect_changed_metadata_keys BEFORE UPDATE OF metadata ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_metadata_keys();
-
-REVOKE ALL ON FUNCTION metadata_text(jsonb), metadata_keys(text, jsonb), collect_metadata_keys() FROM PUBLIC;

@@ -276,10 +276,4 @@ CREATE OR REPLACE TRIGGER count_removed_states AFTER DELETE ON earlier_states RE
 CREATE OR REPLACE TRIGGER note_missing_memories AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION note_missing_memories();
 
-REVOKE ALL ON FUNCTION raise_incomplete(timestamptz, timestamptz), utc_text(timestamptz),
-    note_incomplete_period(text, timestamptz, timestamptz), require_complete(text, timestamptz),
-    memory_then(memories, timestamptz), matched_then(memories, memory_filters), timestamp_then(memories, timestamptz),
-    metadata_then(memories, timestamptz), statement_then(memories, timestamptz), superseded_then(text, uuid, timestamptz),
-    read_memory_then(text, uuid, timestamptz), keep_earlier_state(), count_earlier_states(), note_missing_memories()
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_memory_then(text, uuid, timestamptz) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -68,6 +68,3 @@ BEGIN
     END IF;
 END
 $$;
-
-REVOKE ALL ON FUNCTION matches_conditions(memories, memory_filters), matches_filters(memories, memory_filters),
-    parse_filters(jsonb), require_session_namespace(text) FROM PUBLIC;

@@ -49,5 +49,3 @@ BEGIN
     END IF;
 END
 $$;
-
-REVOKE ALL ON FUNCTION selection_filters(jsonb, text), selects(jsonb, memories), selected_ids(text, jsonb) FROM PUBLIC;

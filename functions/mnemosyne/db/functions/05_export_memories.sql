@@ -36,6 +36,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION export_memories(text, jsonb, uuid[], timestamptz, text, integer, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION export_memories(text, jsonb, uuid[], timestamptz, text, integer, bigint)
     TO mnemosyne_runtime, mnemosyne_mcp;

@@ -109,7 +109,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION hold_on(memories), is_held(memories), held_error(uuid, holds), raise_held(uuid, holds),
-    keep_held_rows(), suspend_expiry(), keep_held_labels(), suspend_expiries(text, uuid, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION hold_on(memories), is_held(memories), held_error(uuid, holds), raise_held(uuid, holds)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;

@@ -37,6 +37,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer, boolean, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer, boolean, integer)
     TO mnemosyne_runtime, mnemosyne_mcp;

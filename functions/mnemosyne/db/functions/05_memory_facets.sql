@@ -44,5 +44,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION memory_facets(text, jsonb, text, integer, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_facets(text, jsonb, text, integer, integer) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -41,5 +41,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION memory_timeline(text, jsonb, text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_timeline(text, jsonb, text, text) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -52,7 +52,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION changed_tags(text[], text[], text[], text[], text[]), change_tag(text, text, text, text, integer)
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION changed_tags(text[], text[], text[], text[], text[]), change_tag(text, text, text, text, integer)
     TO mnemosyne_runtime, mnemosyne_mcp;

@@ -158,7 +158,3 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE
 RETURN least(1.0, coalesce(p_share, 0.0)
     / (1.0 + 0.55 * (least(4.0 * p_mean_length, p_length) - p_mean_length) / (p_mean_length + 40.0)));
-
-REVOKE ALL ON FUNCTION words_in_languages(text, text, text[]), query_forms(text, text), search_terms(text, text),
-    terms_vector(integer[], double precision[]), lexical_score(memory_words, sparsevec, double precision),
-    share_by_length(double precision, integer, double precision) FROM PUBLIC;

@@ -76,7 +76,3 @@ BEGIN
     RETURN ids;
 END
 $$;
-
-REVOKE ALL ON FUNCTION contains_text(memories, text), newest_containing(text, memory_filters, text, integer, integer),
-    all_containing(text, memory_filters, text, integer), match_substring(text, memory_filters, text, integer, bigint)
-    FROM PUBLIC;

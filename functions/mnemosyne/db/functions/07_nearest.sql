@@ -168,9 +168,3 @@ BEGIN
     END IF;
 END
 $$;
-
-REVOKE ALL ON FUNCTION knn_few_tagged(text, memory_filters, halfvec, integer, integer),
-    knn_exact(text, memory_filters, halfvec, integer), own_index_name(text), own_index_statement(text), has_own_index(text),
-    knn_hnsw(text, memory_filters, halfvec, integer), knn_all_chunks(text, memory_filters, halfvec, integer),
-    knn_hnsw_chunks(text, memory_filters, halfvec, integer, integer),
-    knn_chunks(text, memory_filters, halfvec, integer, integer) FROM PUBLIC;

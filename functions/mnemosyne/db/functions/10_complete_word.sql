@@ -75,6 +75,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION beginning_of(memories), beginnings_by_trigrams(text, memory_filters, text, integer),
-    complete_word(text, jsonb, text, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION complete_word(text, jsonb, text, integer) TO mnemosyne_runtime, mnemosyne_mcp;

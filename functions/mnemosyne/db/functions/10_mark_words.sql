@@ -55,5 +55,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION mark_words(tsvector, regconfig, text), mark_query_words(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mark_query_words(text, jsonb) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -168,9 +168,5 @@ BEGIN
     );
 END
 $$;
-REVOKE ALL ON FUNCTION plain_words(text), snippet(text, text, integer), contains_word(text[], text, text),
-    matched_words(text, text), characters_each(text, uuid[], integer, timestamptz),
-    cut_record(memories, jsonb, text, integer), read_hits(text, uuid[], text, integer, boolean, timestamptz),
-    pairwise_cosines(text, uuid[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION read_hits(text, uuid[], text, integer, boolean, timestamptz), pairwise_cosines(text, uuid[])
     TO mnemosyne_runtime, mnemosyne_mcp;

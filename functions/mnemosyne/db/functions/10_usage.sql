@@ -187,9 +187,6 @@ CREATE OR REPLACE TRIGGER count_deleted AFTER DELETE ON memories REFERENCING OLD
 CREATE OR REPLACE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON memories
     FOR EACH ROW EXECUTE FUNCTION count_updated();
 
-REVOKE ALL ON FUNCTION memory_bytes(text, text, text[], jsonb), count_usage(text, bigint, bigint, bigint),
-    refresh_words(text), count_stored(), count_deleted(), count_updated(), count_chunks(bigint),
-    effective_limit(bigint, bigint), usage_and_quota(), memory_languages(text, text), all_languages() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_languages(text, text) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION all_languages() TO mnemosyne_runtime;
 GRANT EXECUTE ON FUNCTION count_chunks(bigint) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

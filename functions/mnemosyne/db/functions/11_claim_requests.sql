@@ -160,6 +160,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION claim_requests(text, jsonb, boolean), claim_within_quota(text, jsonb, boolean, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION claim_requests(text, jsonb, boolean), claim_within_quota(text, jsonb, boolean, boolean)
     TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

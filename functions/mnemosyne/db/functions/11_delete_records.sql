@@ -178,8 +178,6 @@ $$;
 CREATE OR REPLACE TRIGGER forget_versions AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION forget_versions();
 
-REVOKE ALL ON FUNCTION delete_records(text, jsonb, integer), is_same_request(ingest_requests, bytea, text, text),
-    versions_of(text, text, text), forget_versions() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_records(text, jsonb, integer)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION is_same_request(ingest_requests, bytea, text, text)

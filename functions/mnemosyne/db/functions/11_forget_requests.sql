@@ -35,5 +35,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION forget_requests(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION forget_requests(text) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

@@ -23,3 +23,5 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM oauth_blocked_clients b WHERE b.client_id = p_client_id);
 END;
+
+GRANT EXECUTE ON FUNCTION person_is_blocked(text, text[]), client_is_blocked(text) TO mnemosyne_auth;

@@ -257,10 +257,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION lock_supersession(text), is_covered(source_keys, timestamptz, timestamptz),
-    differing_labels(text, uuid, jsonb), duplicate_note(uuid, text[]), settled_versions(text, jsonb, uuid[]),
-    record_versions(text, jsonb), place_version(text, text, uuid, text, uuid, timestamptz, timestamptz, jsonb),
-    supersede(uuid, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lock_supersession(text) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION is_covered(source_keys, timestamptz, timestamptz), differing_labels(text, uuid, jsonb),
     duplicate_note(uuid, text[]), settled_versions(text, jsonb, uuid[]), record_versions(text, jsonb)

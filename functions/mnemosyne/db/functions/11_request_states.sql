@@ -56,8 +56,6 @@ CREATE OR REPLACE FUNCTION known_provenance(p_new jsonb, p_old jsonb) RETURNS js
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_new, p_old - ARRAY['first_words', 'dead_letter']);
 
-REVOKE ALL ON FUNCTION next_request_state(text, text), reported_outcome(text, text, uuid, timestamptz, timestamptz),
-    known_provenance(jsonb, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION known_provenance(jsonb, jsonb) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION reported_outcome(text, text, uuid, timestamptz, timestamptz)
     TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter;

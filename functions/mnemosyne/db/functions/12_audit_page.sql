@@ -46,6 +46,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION audit_page(text, timestamptz, timestamptz, text, text, timestamptz, bigint, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION audit_page(text, timestamptz, timestamptz, text, text, timestamptz, bigint, integer)
     TO mnemosyne_runtime, mnemosyne_mcp;

@@ -6,5 +6,4 @@ BEGIN ATOMIC
     SELECT * FROM api_keys WHERE id = p_id;
 END;
 
-REVOKE ALL ON FUNCTION find_api_key(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION find_api_key(text) TO mnemosyne_runtime, mnemosyne_mcp;

@@ -16,5 +16,3 @@ $$;
 -- statement that changes only announced_at does not set updated_at and leaves changed_in as it is.
 CREATE OR REPLACE TRIGGER note_change BEFORE UPDATE OF updated_at ON ingest_requests
     FOR EACH ROW EXECUTE FUNCTION note_change();
-
-REVOKE ALL ON FUNCTION note_change() FROM PUBLIC;

@@ -36,5 +36,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION record_audit(jsonb, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION record_audit(jsonb, jsonb) TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_auth;

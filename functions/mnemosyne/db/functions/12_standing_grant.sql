@@ -14,5 +14,4 @@ BEGIN ATOMIC
         AND NOT person_is_blocked(g.subject, ARRAY[g.person]) AND NOT client_is_blocked(g.client_id);
 END;
 
-REVOKE ALL ON FUNCTION standing_grant(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION standing_grant(uuid) TO mnemosyne_runtime, mnemosyne_mcp;

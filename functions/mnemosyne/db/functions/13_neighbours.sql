@@ -87,5 +87,4 @@ BEGIN
     ORDER BY c.place;
 END
 $$;
-REVOKE ALL ON FUNCTION polarity_words(text), content_words(text, text), symbols_of(text), neighbours(text, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION neighbours(text, uuid) TO mnemosyne_runtime, mnemosyne_mcp;

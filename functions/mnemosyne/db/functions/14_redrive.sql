@@ -208,11 +208,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), cause_group(text),
-    select_dead_letters(text, jsonb), require_letters_of(text, text), lock_requests(text, uuid[]),
-    mark_redriven(text, text, text, uuid[], boolean), unmark_redriven(text, uuid, text, uuid[]),
-    lock_dead_letter(text, uuid), fail_dead_letter_again(text, uuid, text, boolean),
-    conclude_dead_letter(text, uuid, uuid[]), drop_dead_letters(text, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION dead_letter_due(timestamptz, timestamptz, integer), cause_group(text),
     select_dead_letters(text, jsonb), mark_redriven(text, text, text, uuid[], boolean),
     unmark_redriven(text, uuid, text, uuid[]), drop_dead_letters(text, text[]) TO mnemosyne_runtime, mnemosyne_mcp;

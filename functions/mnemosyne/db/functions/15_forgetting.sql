@@ -298,11 +298,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION selection_token(text, jsonb), preview_forgetting(text, jsonb, timestamptz, uuid, integer),
-    begin_forgetting(text, uuid, jsonb, text, text), add_counts(text, uuid, jsonb), forget_texts(text, uuid[]),
-    forget_rows(text, uuid, uuid[], bytea[]), forget_some(text, uuid, integer),
-    letters_looked_at(text, uuid, timestamptz, text), finish_forgetting(text, uuid), refresh_statistics(),
-    read_forgetting(text, uuid), list_forgettings(text, integer), forgotten_ids(text, uuid, uuid, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION list_forgettings(text, integer) TO mnemosyne_runtime;
 GRANT EXECUTE ON FUNCTION preview_forgetting(text, jsonb, timestamptz, uuid, integer),
     begin_forgetting(text, uuid, jsonb, text, text), forget_some(text, uuid, integer),

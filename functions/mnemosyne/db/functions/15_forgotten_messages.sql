@@ -142,8 +142,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION forgetting_lock(text), standing_forgettings(text), forget_for(text, jsonb), forgotten_error(),
-    forgotten_requests(text, jsonb, uuid), forget_in_letter(text, uuid, text, bytea, bytea, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION forget_in_letter(text, uuid, text, bytea, bytea, jsonb) TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION forget_for(text, jsonb) TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION forgotten_requests(text, jsonb, uuid), standing_forgettings(text)

@@ -153,7 +153,4 @@ CREATE OR REPLACE TRIGGER note_updated
 CREATE OR REPLACE TRIGGER note_rated AFTER INSERT OR UPDATE OR DELETE ON memory_ratings
     FOR EACH ROW EXECUTE FUNCTION note_rated_memory();
 
-REVOKE ALL ON FUNCTION has_change_feed(text), merged_kind(text, text, uuid), record_change(text, uuid, text, text[], uuid),
-    event_contents(text, uuid), note_created_memories(), note_removed_memories(), note_updated_memory(), note_rated_memory()
-    FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION has_change_feed(text), event_contents(text, uuid) TO mnemosyne_runtime;
