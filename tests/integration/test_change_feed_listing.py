@@ -176,7 +176,7 @@ def test_a_feed_has_no_events_of_another_namespace(memories: PostgresMemories, f
     mine, theirs = store_content(memories, "oolong"), store_content(store_of(memories, "other"), "sencha")
     assert read_kinds(memories) == [("created", mine, ())]
     assert read_kinds(store_of(memories, "other")) == [("created", theirs, ())]
-    with memories.database.transaction("ns") as connection:
+    with memories._transaction() as connection:
         assert [row["memory_id"] for row in connection.run("SELECT memory_id FROM memory_changes")] == [mine]
 
 
@@ -192,7 +192,7 @@ def test_a_feed_has_no_events_of_another_namespace(memories: PostgresMemories, f
     ],
 )
 def test_only_the_owner_writes_events_and_settings(memories: PostgresMemories, statement: Any) -> None:
-    with permission_denied(), memories.database.transaction("ns") as connection:
+    with permission_denied(), memories._transaction() as connection:
         connection.run(statement)
 
 

@@ -60,7 +60,7 @@ class System:
     def __init__(self, pool: Pool, directory: Path) -> None:
         self.pool = pool
         self.memories = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), NAMESPACE)
-        self.imports = PostgresObjectImports(pool, NAMESPACE)
+        self.imports = PostgresObjectImports(pool.connection, NAMESPACE)
         self.objects = CloudStorage()
         self.embedder = FakeEmbedder()
         self.queue = LocalQueue(directory / "queue.db")

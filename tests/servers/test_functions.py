@@ -189,14 +189,14 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
 
 
 def test_import_object_records_its_position_in_an_object(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object"), "ada")
+    imports = PostgresObjectImports(functions.pool("import_object").connection, "ada")
     for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
         imports.record(progress)
         assert imports.progress("gs://b/o#1") == progress
 
 
 def test_import_object_lists_the_lines_of_an_object_until_it_deletes_them(functions: Functions) -> None:
-    imports = PostgresObjectImports(functions.pool("import_object"), "ada")
+    imports = PostgresObjectImports(functions.pool("import_object").connection, "ada")
     progress = ObjectImport(source="gs://b/o#1", memories=2)
     imports.record(progress, {"0000000002": new_id(), "0000000001": new_id()})
     first, second = imports.lines("gs://b/o#1", 10)

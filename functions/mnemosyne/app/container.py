@@ -120,7 +120,7 @@ class ConfiguredServices:
     def imports_of(self, namespace: str) -> ObjectImports:
         from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 
-        return PostgresObjectImports(self.pool, namespace)
+        return PostgresObjectImports(self.pool.connection, namespace)
 
     @property
     def embedder(self) -> Embedder:

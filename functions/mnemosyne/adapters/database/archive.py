@@ -4,18 +4,17 @@ These data are ratings, superseded memories, requests and records. Only the owne
 restore them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from mnemosyne.adapters.database import ingest_sql, memories_sql
+from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.claim import forgotten_requests
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.insertion import insert_memories
-from mnemosyne.adapters.database.memory_database import read_embedding_space
+from mnemosyne.adapters.database.memory_database import NamespaceRows, read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, text_array, uuid_array
 from mnemosyne.domain.archive import NOTHING, ArchivedMemory
 from mnemosyne.domain.chunking import embed_whole
@@ -99,36 +98,20 @@ ON CONFLICT (namespace, key_id) DO NOTHING
 """
 
 
-class PostgresArchive:
-    """The Archive of a namespace. `connection` returns a context manager that yields a database connection."""
-
-    def __init__(self, connection: Callable[[], Any], namespace: str) -> None:
-        self._connection = connection
-        self._namespace = namespace
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with self._connection() as connection, connection.transaction():
-            connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
-            yield connection
+class PostgresArchive(NamespaceRows):
+    """The Archive of a namespace."""
 
     def extras(self, ids: Sequence[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
         """Return the values of each memory that only a complete export has."""
-        with self._transaction() as connection:
-            rows = connection.run(_EXTRAS, namespace=self._namespace, ids=uuid_array(ids))
-        return {row["id"]: row["extras"] for row in rows}
+        return {row["id"]: row["extras"] for row in self._run(_EXTRAS, ids=uuid_array(ids))}
 
     def requests(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
         """Return ingest requests that have an outcome, in the order of their ids, beginning after the id `after`."""
-        with self._transaction() as connection:
-            rows = connection.run(_REQUESTS, namespace=self._namespace, after=after, limit=limit)
-        return [row["values"] for row in rows]
+        return [row["values"] for row in self._run(_REQUESTS, after=after, limit=limit)]
 
     def records(self, limit: int, after: UUID = NOTHING) -> Sequence[Mapping[str, Any]]:
         """Return records in the order of their ids, beginning after the id `after`."""
-        with self._transaction() as connection:
-            rows = connection.run(_RECORDS, namespace=self._namespace, after=after, limit=limit)
-        return [row["values"] for row in rows]
+        return [row["values"] for row in self._run(_RECORDS, after=after, limit=limit)]
 
     def restore(self, memories: Sequence[ArchivedMemory], embedder_of: Callable[[EmbeddingSpace], Embedder]) -> int:
         """Store memories exactly as they were exported, and return the number of stored memories.
@@ -147,41 +130,39 @@ class PostgresArchive:
         texts = [memory.request.embedded_text for memory in new]
         vectors = embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
         with self._transaction() as connection:
-            connection.one(ingest_sql.ENTER_TO_STORE, namespace=self._namespace)
-            forgotten = forgotten_requests(connection, self._namespace, list(map(_as_published, new)))
+            connection.one(ingest_sql.ENTER_TO_STORE, namespace=self.namespace)
+            forgotten = forgotten_requests(connection, self.namespace, list(map(_as_published, new)))
             unforgotten = [
                 (memory, parts) for memory, parts in zip(new, vectors, strict=True) if memory.id not in forgotten
             ]
             if unforgotten:
                 connection.script(ingest_sql.CREATE_INCOMING)
                 incoming = [(memory.id, memory.request, parts) for memory, parts in unforgotten]
-                insert_memories(connection, self._namespace, incoming, [], space.model, space.dimension)
+                insert_memories(connection, self.namespace, incoming, [], space.model, space.dimension)
                 extras = json_text([{"id": memory.id, **memory.extras} for memory, _ in unforgotten])
-                connection.run(_RESTORE_EXTRAS, namespace=self._namespace, memories=extras)
+                connection.run(_RESTORE_EXTRAS, namespace=self.namespace, memories=extras)
         return len(unforgotten)
 
     def restore_rows(self, requests: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> None:
         """Store the requests and records that the database does not have yet."""
         with self._transaction() as connection:
-            requests = _without_forgotten_texts(connection, self._namespace, requests)
-            connection.run(_RESTORE_REQUESTS, namespace=self._namespace, rows=json_text(requests))
-            connection.run(_RESTORE_RECORDS, namespace=self._namespace, rows=json_text(records))
+            requests = _without_forgotten_texts(connection, self.namespace, requests)
+            connection.run(_RESTORE_REQUESTS, namespace=self.namespace, rows=json_text(requests))
+            connection.run(_RESTORE_RECORDS, namespace=self.namespace, rows=json_text(records))
 
     def _new(self, memories: Sequence[ArchivedMemory]) -> list[ArchivedMemory]:
-        with self._transaction() as connection:
-            rows = connection.run(
-                _PRESENT,
-                namespace=self._namespace,
-                hashes=text_array([memory.request.content_hash for memory in memories]),
-                ids=uuid_array([memory.id for memory in memories]),
-            )
+        rows = self._run(
+            _PRESENT,
+            hashes=text_array([memory.request.content_hash for memory in memories]),
+            ids=uuid_array([memory.id for memory in memories]),
+        )
         present = {(row["id"], row["content_hash"]) for row in rows}
         ids, hashes = {id_ for id_, _ in present}, {hash_ for _, hash_ in present}
         new = [memory for memory in memories if (memory.id, memory.request.content_hash) not in present]
         for memory in new:
             if memory.id in ids or memory.request.content_hash in hashes:
                 raise Conflict(
-                    f"memory {memory.id} of the export is in namespace {self._namespace!r} with another id or content: "
+                    f"memory {memory.id} of the export is in namespace {self.namespace!r} with another id or content: "
                     "restore into an empty namespace"
                 )
         return new

@@ -1,6 +1,6 @@
 """The shared state of the stores of all namespaces, and the base class of a store of one namespace."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import LiteralString
 
@@ -10,7 +10,6 @@ from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
-from mnemosyne.adapters.database.rows import read_quota
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
@@ -103,34 +102,31 @@ class MemoryDatabase:
             self._space = read_embedding_space(connection, self._expected)
             yield connection
 
-    @contextmanager
-    def transaction(self, namespace: str) -> Iterator[Connection]:
-        """Begin a transaction that row-level security confines to the namespace."""
-        with self.connection() as connection, connection.transaction():
-            connection.run(memories_sql.ENTER_NAMESPACE, namespace=namespace)
-            yield connection
-
     def known_quota(self, namespace: str) -> Quota | None:
         """Return the cached quota of a namespace, or None. Does not wait for the database."""
         return self._quotas.of(namespace)
 
     def _quota(self, namespace: str) -> Quota:
-        with self.transaction(namespace) as connection:
+        with NamespaceRows(self.connection, namespace)._transaction() as connection:
             return usage(connection)
 
 
-class NamespaceStore:
-    """Base of the stores that are bound to one namespace."""
+class NamespaceRows:
+    """Base of the stores that are bound to one namespace.
 
-    def __init__(self, database: MemoryDatabase, namespace: str) -> None:
-        self.database = database
+    `connection` returns a context manager that yields a database connection.
+    """
+
+    def __init__(self, connection: Callable[[], AbstractContextManager[Connection]], namespace: str) -> None:
+        self._connection = connection
         self.namespace = namespace
 
-    def _connection(self) -> AbstractContextManager[Connection]:
-        return self.database.connection()
-
-    def _transaction(self) -> AbstractContextManager[Connection]:
-        return self.database.transaction(self.namespace)
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """Begin a transaction that row-level security confines to the namespace."""
+        with self._connection() as connection, connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=self.namespace)
+            yield connection
 
     def _run(self, sql: LiteralString, **parameters: object) -> list[Row]:
         """Run one statement in a transaction of the namespace, and return its rows."""
@@ -141,6 +137,14 @@ class NamespaceStore:
         """Run one statement in a transaction of the namespace, and return its only row."""
         (row,) = self._run(sql, **parameters)
         return row
+
+
+class NamespaceStore(NamespaceRows):
+    """Base of the stores of one namespace that know the embedding space and share the caches of MemoryDatabase."""
+
+    def __init__(self, database: MemoryDatabase, namespace: str) -> None:
+        super().__init__(database.connection, namespace)
+        self.database = database
 
     def _call(self, sql: LiteralString, **parameters: object) -> list[Row]:
         """Run one statement that sets the namespace itself, in one round trip, and return its rows."""
@@ -162,4 +166,4 @@ class NamespaceStore:
 
 def usage(connection: Connection) -> Quota:
     """Return the usage and limits of the transaction's namespace."""
-    return read_quota(connection.one(memories_sql.USAGE))
+    return Quota(**connection.one(memories_sql.USAGE).named)

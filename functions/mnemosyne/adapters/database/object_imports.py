@@ -1,13 +1,10 @@
 """Progress of imports of bucket objects, in PostgreSQL."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.memory_database import NamespaceRows
 from mnemosyne.adapters.database.rows import json_text, read_statuses, uuid_array
 from mnemosyne.domain.object_import import ObjectImport, ObjectLine
 
@@ -79,22 +76,11 @@ SELECT count(*) AS lines FROM deleted
 """
 
 
-class PostgresObjectImports:
+class PostgresObjectImports(NamespaceRows):
     """The ObjectImports of one namespace on PostgreSQL."""
 
-    def __init__(self, pool: Pool, namespace: str) -> None:
-        self._pool = pool
-        self.namespace = namespace
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with self._pool.connection() as connection, connection.transaction():
-            connection.run(memories_sql.ENTER_NAMESPACE, namespace=self.namespace)
-            yield connection
-
     def progress(self, source: str) -> ObjectImport | None:
-        with self._transaction() as connection:
-            rows = connection.run(PROGRESS, namespace=self.namespace, source=source)
+        rows = self._run(PROGRESS, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
     def record(self, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
@@ -129,5 +115,4 @@ class PostgresObjectImports:
     def forget_lines(self, source: str) -> None:
         has_more = True
         while has_more:
-            with self._transaction() as connection:
-                has_more = connection.one(FORGET_LINES, namespace=self.namespace, source=source)["lines"] > 0
+            has_more = self._one(FORGET_LINES, source=source)["lines"] > 0

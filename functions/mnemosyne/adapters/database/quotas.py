@@ -30,7 +30,6 @@ ON CONFLICT (namespace) DO UPDATE SET
     bytes = CASE WHEN CAST(:with_bytes AS boolean) THEN EXCLUDED.bytes ELSE q.bytes END,
     texts_a_day = CASE WHEN CAST(:with_texts_a_day AS boolean) THEN EXCLUDED.texts_a_day ELSE q.texts_a_day END
 """
-ANY_NUMBER: Final = 2**63 - 1
 LIMITS: Final = ("memories", "bytes", "texts_a_day")
 
 

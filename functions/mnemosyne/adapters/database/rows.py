@@ -27,7 +27,6 @@ from mnemosyne.domain.memory import (
     MemorySummary,
 )
 from mnemosyne.domain.provenance import Provenance
-from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.ranking import by_words
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
@@ -279,11 +278,6 @@ def read_summary(row: Row) -> MemorySummary:
 def read_listed(row: Row) -> ListedMemory:
     """Build a listed memory from a row."""
     return ListedMemory(**_with_one_line_labels({field.name: row[field.name] for field in fields(ListedMemory)}))
-
-
-def read_quota(row: Row) -> Quota:
-    """Build a namespace's usage and limits from a row."""
-    return Quota(**row.named)
 
 
 def _with_one_line_labels(record: Mapping[str, Any]) -> dict[str, Any]:
