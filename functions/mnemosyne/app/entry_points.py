@@ -1,7 +1,7 @@
 """Build the app of each entry point from the settings, with its adapters and middleware."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from mnemosyne.app.container import ConfiguredServices
@@ -123,26 +123,35 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     return PushIdentity(verifier, settings.push_service_account).check
 
 
-@lru_cache(maxsize=1)
-def mcp_app() -> "Hosted":
+def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], Hosted]":
+    """Return the function of an entry point, from the function that builds its app at the first request."""
+
+    @lru_cache(maxsize=1)
+    @wraps(build)
+    def app() -> "Hosted":
+        from mnemosyne.http.common.lifespan import Hosted
+
+        return Hosted(build, explains=explains)
+
+    return app
+
+
+@_hosted
+def mcp_app() -> Any:
     """Return the `mcp` function."""
+    from mnemosyne.http.mcp.app import build_app
 
-    def build() -> Any:
-        from mnemosyne.http.mcp.app import build_app
-
-        services = configured_services(SEARCH_SECONDS)
-        _record_accesses(services)
-        return build_app(
-            services,
-            threads=services.settings.db_pool_size,
-            access=_access(services),
-            allowed_origins=services.settings.allowed_origins,
-            warm=services.warm,
-            examine=lambda: _examine(services),
-            canary=_canary(services),
-        )
-
-    return _hosted(build)
+    services = configured_services(SEARCH_SECONDS)
+    _record_accesses(services)
+    return build_app(
+        services,
+        threads=services.settings.db_pool_size,
+        access=_access(services),
+        allowed_origins=services.settings.allowed_origins,
+        warm=services.warm,
+        examine=lambda: _examine(services),
+        canary=_canary(services),
+    )
 
 
 def _record_accesses(services: ConfiguredServices) -> None:
@@ -175,41 +184,29 @@ def _canary(services: ConfiguredServices) -> "Route | None":
     return canary_route(check, _push_identity(settings, checked=settings.auth_mode == "iam"))
 
 
-@lru_cache(maxsize=1)
-def ingest_app() -> "Hosted":
+@_hosted
+def ingest_app() -> Any:
     """Return the `ingest` function."""
+    from mnemosyne.service.deliveries import store
+    from mnemosyne.service.group_commit import GroupCommit
 
-    def build() -> Any:
-        from mnemosyne.service.deliveries import store
-        from mnemosyne.service.group_commit import GroupCommit
-
-        return _push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
-
-    return _hosted(build)
+    return _push_app(partial(store, group_commit=GroupCommit()), warm=ConfiguredServices.warm)
 
 
-@lru_cache(maxsize=1)
-def dead_letter_app() -> "Hosted":
+@_hosted
+def dead_letter_app() -> Any:
     """Return the `dead_letter` function. It does not load the embedder at the start, because it rarely embeds texts."""
+    from mnemosyne.service.deliveries import give_up
 
-    def build() -> Any:
-        from mnemosyne.service.deliveries import give_up
-
-        return _push_app(give_up)
-
-    return _hosted(build)
+    return _push_app(give_up)
 
 
-@lru_cache(maxsize=1)
-def import_object_app() -> "Hosted":
+@_hosted
+def import_object_app() -> Any:
     """Return the `import_object` function. It has few threads, because an object needs much memory."""
+    from mnemosyne.service.deliveries import import_object
 
-    def build() -> Any:
-        from mnemosyne.service.deliveries import import_object
-
-        return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)
-
-    return _hosted(build)
+    return _push_app(import_object, threads=IMPORT_THREADS, embeds=False)
 
 
 def _push_app(
@@ -236,50 +233,36 @@ def _push_app(
     )
 
 
-def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Hosted":
-    from mnemosyne.http.common.lifespan import Hosted
-
-    return Hosted(build, explains=explains)
-
-
-@lru_cache(maxsize=1)
-def auth_app() -> "Hosted":
+@_hosted
+def auth_app() -> Any:
     """Return the `auth` function: the authorization server."""
+    from mnemosyne.app.authorization import flow_and_clients
+    from mnemosyne.http.auth.app import build_app
+    from mnemosyne.http.auth.call import Gateway
 
-    def build() -> Any:
-        from mnemosyne.app.authorization import flow_and_clients
-        from mnemosyne.http.auth.app import build_app
-        from mnemosyne.http.auth.call import Gateway
-
-        services = configured_services(SEARCH_SECONDS)
-        _record_accesses(services)
-        flow, clients = flow_and_clients(services.settings, services.pool)
-        return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
-
-    return _hosted(build)
+    services = configured_services(SEARCH_SECONDS)
+    _record_accesses(services)
+    flow, clients = flow_and_clients(services.settings, services.pool)
+    return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
 
 
-@lru_cache(maxsize=1)
-def migrate_app() -> "Hosted":
+@partial(_hosted, explains=True)
+def migrate_app() -> Any:
     """Return the `migrate` function, which runs as the schema's owner."""
+    from mnemosyne.app.migrate import deploy, report
+    from mnemosyne.app.operations import run_operations
+    from mnemosyne.app.operator import announce_changes, expire_memories
+    from mnemosyne.http.admin.app import build_app
 
-    def build() -> Any:
-        from mnemosyne.app.migrate import deploy, report
-        from mnemosyne.app.operations import run_operations
-        from mnemosyne.app.operator import announce_changes, expire_memories
-        from mnemosyne.http.admin.app import build_app
-
-        settings = configured_services().settings
-        return build_app(
-            partial(deploy, settings),
-            run_operations(settings),
-            expire=partial(expire_memories, settings),
-            announce=partial(announce_changes, settings),
-            identify=_push_identity(settings),
-            report=report,
-        )
-
-    return _hosted(build, explains=True)
+    settings = configured_services().settings
+    return build_app(
+        partial(deploy, settings),
+        run_operations(settings),
+        expire=partial(expire_memories, settings),
+        announce=partial(announce_changes, settings),
+        identify=_push_identity(settings),
+        report=report,
+    )
 
 
 async def serve_stdio(services: Services) -> None:
