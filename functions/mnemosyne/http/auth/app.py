@@ -13,7 +13,8 @@ from starlette.routing import Route
 from mnemosyne.domain.oauth import DEFAULT_SCOPES, Client
 from mnemosyne.errors import InvalidRequest, MnemosyneError, OverBudget, Unauthorized, Unavailable
 from mnemosyne.http.auth import pages, rate_limits
-from mnemosyne.http.auth.call import Call, Gateway, new_secret, redirect
+from mnemosyne.http.auth.call import Call, Gateway, Handler, new_secret, redirect
+from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
 from mnemosyne.oauth.flow import START_OVER, UNKNOWN_CLIENT, Flow
@@ -208,8 +209,11 @@ class AuthHandlers:
 def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
     """Build the ASGI app of the `auth` function."""
     handlers = AuthHandlers(flow, clients, gateway)
-    endpoint, path = gateway.endpoint, flow.issuer.url.partition("://")[2].partition("/")[2]
+    path = flow.issuer.url.partition("://")[2].partition("/")[2]
     prefix = f"/{path}" if path else ""
+
+    def route(method: str, path: str, handle: Handler, limit: EndpointLimit, *, as_page: bool = True) -> Route:
+        return Route(f"{prefix}{path}", gateway.endpoint(handle, limit, as_page=as_page), methods=[method])
 
     async def style(request: Request) -> Response:
         return PlainTextResponse(pages.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
@@ -219,24 +223,18 @@ def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
         routes=[
             *health_routes(),
             *(Route(path, metadata) for path in _metadata_paths(prefix)),
-            Route(f"{prefix}/jwks.json", endpoint(handlers.keys, rate_limits.KEYS, as_page=False)),
-            Route(f"{prefix}/token", endpoint(handlers.token, rate_limits.TOKEN, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/revoke", endpoint(handlers.revoke, rate_limits.REVOKE, as_page=False), methods=["POST"]),
-            Route(
-                f"{prefix}/register", endpoint(handlers.register, rate_limits.REGISTER, as_page=False), methods=["POST"]
-            ),
-            Route(f"{prefix}/authorize", endpoint(handlers.authorize, rate_limits.AUTHORIZE, as_page=True)),
-            Route(f"{prefix}/log-in", endpoint(handlers.log_in_page, rate_limits.LOG_IN_PAGE, as_page=True)),
-            Route(f"{prefix}/log-in", endpoint(handlers.log_in, rate_limits.LOG_IN, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/callback", endpoint(handlers.log_in, rate_limits.CALLBACK, as_page=True)),
-            Route(f"{prefix}/consent", endpoint(handlers.consent_page, rate_limits.CONSENT, as_page=True)),
-            Route(f"{prefix}/consent", endpoint(handlers.consent, rate_limits.CONSENT, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/account", endpoint(handlers.account, rate_limits.ACCOUNT, as_page=True)),
-            Route(
-                f"{prefix}/account",
-                endpoint(handlers.change_account, rate_limits.ACCOUNT, as_page=True),
-                methods=["POST"],
-            ),
+            route("GET", "/jwks.json", handlers.keys, rate_limits.KEYS, as_page=False),
+            route("POST", "/token", handlers.token, rate_limits.TOKEN, as_page=False),
+            route("POST", "/revoke", handlers.revoke, rate_limits.REVOKE, as_page=False),
+            route("POST", "/register", handlers.register, rate_limits.REGISTER, as_page=False),
+            route("GET", "/authorize", handlers.authorize, rate_limits.AUTHORIZE),
+            route("GET", "/log-in", handlers.log_in_page, rate_limits.LOG_IN_PAGE),
+            route("POST", "/log-in", handlers.log_in, rate_limits.LOG_IN),
+            route("GET", "/callback", handlers.log_in, rate_limits.CALLBACK),
+            route("GET", "/consent", handlers.consent_page, rate_limits.CONSENT),
+            route("POST", "/consent", handlers.consent, rate_limits.CONSENT),
+            route("GET", "/account", handlers.account, rate_limits.ACCOUNT),
+            route("POST", "/account", handlers.change_account, rate_limits.ACCOUNT),
             Route(f"{prefix}/style.css", gateway.public_endpoint(style, rate_limits.STYLE)),
         ]
     )

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import TypeAlias, cast
 from urllib.parse import parse_qsl
 
 import anyio
@@ -67,6 +67,9 @@ class Call:
         return next((value for key, value in [*self.form, *self.query] if key == name), "")
 
 
+Handler: TypeAlias = Callable[[Call], Response | Awaitable[Response]]
+
+
 @dataclass(frozen=True)
 class Gateway:
     """Wraps the handlers of endpoints.
@@ -107,7 +110,7 @@ class Gateway:
         response.delete_cookie(self.cookie_name(id_), secure=self.secure, httponly=True, samesite="lax")
 
     def endpoint(
-        self, handle: Callable[[Call], Response | Awaitable[Response]], limit: EndpointLimit, *, as_page: bool
+        self, handle: Handler, limit: EndpointLimit, *, as_page: bool
     ) -> Callable[[Request], Awaitable[Response]]:
         """Wrap a handler: enforce its rate limit, and convert its errors to responses.
 
