@@ -1,7 +1,8 @@
 """The sets of ports (interfaces of adapters) that each function passes to its use cases."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.quota import Quota
@@ -10,12 +11,8 @@ from mnemosyne.ports.imports import ObjectImports, ObjectStore
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
 
-
-class Clock(Protocol):
-    """Returns the current time, with the time zone UTC."""
-
-    def __call__(self) -> datetime:
-        """Return the current time."""
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the current time, with the time zone UTC."""
 
 
 class Services(Protocol):
