@@ -76,13 +76,6 @@ class MemoryLine(Result):
         return cls(id=summary.id, timestamp=summary.timestamp, title=brief(summary.label, ())[0])
 
 
-class Hold(Result):
-    """A legal hold, and why it was placed."""
-
-    id: UUID
-    reason: str
-
-
 class MemoryResult(Result):
     """A memory's id and the fields that its publisher sets."""
 

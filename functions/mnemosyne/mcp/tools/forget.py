@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
+from mnemosyne.domain.forgetting import IDS_AT_ONCE, Hold, SelectedMemory, Selection
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
@@ -16,7 +16,6 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import TimeWindow, bounds
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
-from mnemosyne.mcp.record import Hold
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit
 from mnemosyne.ports.services import Services
@@ -43,14 +42,6 @@ class ForgetArguments(FilterArguments):
     forgetting_id: Annotated[Id | None, Field(description="Instead of a selection: continue this forgetting.")] = None
 
 
-class Selected(Result):
-    """A memory that would be forgotten."""
-
-    id: UUID
-    timestamp: datetime
-    beginning: str
-
-
 class Preview(Result):
     """The memories that would be forgotten: their number, and one page of the memories, oldest first."""
 
@@ -58,7 +49,7 @@ class Preview(Result):
     token: str
     """Token that the call which forgets must give to confirm the selection. If `time_expr` was given, the token also
     contains the time window that it meant."""
-    page: list[Selected]
+    page: list[SelectedMemory]
     holds: list[Hold]
     """Legal holds that keep some of the memories. With a hold, none of the memories can be forgotten."""
     next_cursor: str | None = None

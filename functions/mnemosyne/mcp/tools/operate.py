@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain.console_queries import ListedRequest
-from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import FIRST_WORDS, IngestState
 from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.preview import preview
@@ -123,16 +123,6 @@ class ListedDeadLetter(Result):
     due_at: datetime
 
 
-class ListedCause(Result):
-    """Dead letters with the same cause. Ids and numbers in the cause are replaced by #."""
-
-    cause: str
-    letters: int
-    in_flight: int
-    oldest: datetime
-    newest: datetime
-
-
 class DeadLetterPage(Result):
     """Dead letters, the latest first.
 
@@ -140,7 +130,7 @@ class DeadLetterPage(Result):
     """
 
     dead_letters: list[ListedDeadLetter]
-    causes: list[ListedCause] | None = None
+    causes: list[DeadLetterCause] | None = None
     next_cursor: str | None
 
 

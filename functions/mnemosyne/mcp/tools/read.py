@@ -9,13 +9,14 @@ from pydantic import Field
 
 from mnemosyne.domain import preview
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
+from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time.window import past
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors, hits
-from mnemosyne.mcp.record import Hold, MemoryLine, MemoryRecord, Pinned, brief
+from mnemosyne.mcp.record import MemoryLine, MemoryRecord, Pinned, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import LIST_FILTERS, AsOf, Limit, ListFilterArguments, Window
 from mnemosyne.mcp.tools.notes import state_note
@@ -71,7 +72,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
             update={
                 "title_given": preview.is_given(memory.title, memory.content),
                 "session_memories": around and _session_memories(around),
-                "hold": hold and Hold.model_validate(hold),
+                "hold": hold,
             }
         )
     return Reply(record, text=memory.content, notes=tuple(note for note in notes if note))
