@@ -21,7 +21,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests, RestoreLines
 from mnemosyne.cli import formats
 from mnemosyne.cli.export import _records, _write
-from mnemosyne.cli.import_ import _batches
+from mnemosyne.cli.import_ import _lines
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.system import pages
 from mnemosyne.domain.archive import EXTRAS, ArchivedMemory
@@ -228,7 +228,7 @@ def test_an_ordinary_import_reads_the_memories_of_a_complete_export(
     items = list(formats.read(path))
     assert len(items) == len(system.store.export(500))
     assert not [item for item in items if item.problem or item.left_out]
-    assert sum(map(len, _batches([path]))) == len(system.export())
+    assert len(list(_lines([path]))) == len(system.export())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from mnemosyne.cli.system import LocalSystem, System
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import timezone_option
+from mnemosyne.domain.batches import batches
 from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
@@ -223,8 +225,8 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     """
     totals = {"memories": 0, "stored": 0, "rows": 0}
     with _owner(data_dir) as system:
-        for lines in _batches(files):
-            answer = system.run(RestoreLines(namespace=namespace, lines=lines))
+        for batch in batches(_lines(files), itemgetter(1), most=LINES, largest=ITEM_BYTES):
+            answer = system.run(RestoreLines(namespace=namespace, lines=[fields for fields, _ in batch]))
             totals = {name: count + answer[name] for name, count in totals.items()}
     if as_json:
         say(json.dumps(totals))
@@ -236,13 +238,8 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     say(f"{restored} restored, {left_out:,} left out {why}; {rows}.")
 
 
-def _batches(files: Sequence[Path]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the lines in lists of at most LINES lines and ITEM_BYTES bytes.
-
-    A line with more bytes is in a list of its own.
-    """
-    batch: list[dict[str, Any]] = []
-    size = 0
+def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the fields of each line, and the bytes of the line."""
     for path in files:
         if not path.is_file():
             raise InvalidRequest(f"{path} is no file: --restore reads a file that `mnemosyne export` has written")
@@ -253,13 +250,7 @@ def _batches(files: Sequence[Path]) -> Iterator[list[dict[str, Any]]]:
                 fields = read_json(line, of=f"{path}:{number}")
                 if not isinstance(fields, dict):
                     raise InvalidRequest(f"{path}:{number} must be a JSON object")
-                if batch and (len(batch) == LINES or size + len(line) > ITEM_BYTES):
-                    yield batch
-                    batch, size = [], 0
-                batch.append(fields)
-                size += len(line)
-    if batch:
-        yield batch
+                yield fields, len(line)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import MemoryStores, OwnerStores, SystemOperator
 from mnemosyne.cli.deployment import Deployment
 from mnemosyne.cli.open_services import open_services, owner_connection_factory, owner_settings, settings_of_a_system
+from mnemosyne.domain.batches import batches
 from mnemosyne.observability import configure_logging
 
 SLICE = 200
@@ -93,14 +94,5 @@ def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
 
 
 def slices(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in lists that fit into one operation."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (len(batch) == SLICE or size + len(text) > SLICE_CHARACTERS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
+    """Return the texts in lists that fit into one operation."""
+    return batches(texts, len, most=SLICE, largest=SLICE_CHARACTERS)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from mnemosyne.domain.batches import batches
 from mnemosyne.domain.chunking import most_tokens
 from mnemosyne.errors import Unavailable
 
@@ -28,15 +29,5 @@ def check_time(deadline: float, embedded: int, count: int) -> None:
 
 
 def calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Split the texts into parts, each within the service's limits for one call."""
-    call: list[str] = []
-    filled = 0
-    for text in texts:
-        tokens = most_tokens(text)
-        if call and (len(call) == CALL_TEXTS or filled + tokens > CALL_TOKENS):
-            yield call
-            call, filled = [], 0
-        call.append(text)
-        filled += tokens
-    if call:
-        yield call
+    """Return the texts in calls within the service's limits."""
+    return batches(texts, most_tokens, most=CALL_TEXTS, largest=CALL_TOKENS)

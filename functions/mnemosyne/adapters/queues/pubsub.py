@@ -1,10 +1,11 @@
 """Publish accepted requests, their outcomes, and changes of memories to Pub/Sub topics with google-cloud-pubsub."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from mnemosyne.adapters import service_error_tables, service_errors
+from mnemosyne.domain.batches import batches
 from mnemosyne.domain.change_feed import ChangeEvent
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
@@ -56,7 +57,7 @@ class _Topic:
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
         try:
-            for batch in _batches(prepared):
+            for batch in batches(prepared, _size, most=REQUEST_MESSAGES, largest=REQUEST_BYTES):
                 # Call the method of the base class. The method in pubsub_v1 takes attributes as keyword arguments: an
                 # attribute named `topic` is a TypeError, and an attribute named `timeout` changes how the client
                 # publishes.
@@ -84,19 +85,9 @@ def _temporary() -> tuple[type[Exception], ...]:
     )
 
 
-def _batches(messages: Sequence[Any]) -> Iterator[list[Any]]:
-    """Split messages so that each part fits into one request."""
-    batch: list[Any] = []
-    size = 0
-    for message in messages:
-        weight = len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
-        if batch and (len(batch) == REQUEST_MESSAGES or size + weight > REQUEST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(message)
-        size += weight
-    if batch:
-        yield batch
+def _size(message: Any) -> int:
+    """Return the most bytes that a message needs in a request."""
+    return len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
 
 
 class PubSubOutcomes(_Topic):

@@ -1,0 +1,24 @@
+"""Divide items into batches of limited size. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+ItemT = TypeVar("ItemT")
+
+
+def batches(items: Iterable[ItemT], size: Callable[[ItemT], int], *, most: int, largest: int) -> Iterator[list[ItemT]]:
+    """Yield the items in order, in batches of at most `most` items whose sizes add up to at most `largest`.
+
+    An item with a larger size is in a batch of its own.
+    """
+    batch: list[ItemT] = []
+    filled = 0
+    for item in items:
+        added = size(item)
+        if batch and (len(batch) == most or filled + added > largest):
+            yield batch
+            batch, filled = [], 0
+        batch.append(item)
+        filled += added
+    if batch:
+        yield batch
