@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from mnemosyne.service.authenticate import (
     CloudRunIamAuthenticator,
     OidcAuthenticator,
 )
-from mnemosyne.service.callers import SharedSecret
+from mnemosyne.service.callers import check_secret
 from mnemosyne.settings import Settings
 from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers
 from tests.fakes import NOW, FakeServices
@@ -202,7 +203,7 @@ def test_only_the_deployment_s_workflow_may_run_migrations_and_operations(path: 
         raise AssertionError("it was reached")
 
     app = admin.build_app(
-        reached, reached, expire=reached, announce=reached, identify=SharedSecret("s3cret").check, report=report
+        reached, reached, expire=reached, announce=reached, identify=partial(check_secret, "s3cret"), report=report
     )
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401
@@ -223,7 +224,7 @@ def test_a_push_must_have_exactly_the_media_type_of_pub_sub(services: Any, push_
 
 def test_a_push_without_the_secret_of_this_machine_is_refused_and_stores_nothing(services: Any) -> None:
     app = push.build_app(
-        deliveries.store, services, threads=2, warm=lambda: None, identify=SharedSecret("s3cret").check
+        deliveries.store, services, threads=2, warm=lambda: None, identify=partial(check_secret, "s3cret")
     )
     for credential in ({}, {"Authorization": "Bearer guess"}):
         assert TestClient(app).post("/", json={"message": {}}, headers=credential).status_code == 401

@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.change_feed import ChangeFeed
@@ -58,6 +58,6 @@ def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
 
     def look(tokens: dict[str, Any]) -> bool:
         claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return PostgresGrants(pool).find(UUID(claims["grant"])) is not None
+        return find_standing_grant(pool, UUID(claims["grant"])) is not None
 
     return look

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,10 @@ from uuid import UUID
 import jwt
 import pytest
 
-from mnemosyne.adapters.database.api_keys import PostgresApiKeys, PostgresApiKeyStore
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
 from mnemosyne.app.operations.access import LetIn, ListLockouts, LockOut
@@ -46,7 +47,7 @@ class Company:
     """A deployment that admits each person of a domain."""
 
     def __init__(self, server: AuthServer, provider: Provider, people: PostgresBlockedPeople, mcp: Pool) -> None:
-        self.server, self.provider, self.people, self.grants = server, provider, people, PostgresGrants(mcp)
+        self.server, self.provider, self.people, self.mcp = server, provider, people, mcp
         self.clients, self.keys = PostgresBlockedClients(people._open), PostgresApiKeyStore(people._open)
         self.client = server.register()
 
@@ -64,7 +65,7 @@ class Company:
 
     def is_let_in(self, tokens: dict[str, Any]) -> bool:
         claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return self.grants.find(UUID(claims["grant"])) is not None
+        return find_standing_grant(self.mcp, UUID(claims["grant"])) is not None
 
 
 @pytest.fixture
@@ -221,7 +222,7 @@ def test_a_locked_out_key_is_refused_until_the_lockout_ends(company: Company, po
     system = LocalOperations(company)
 
     def is_let_in() -> bool:
-        authenticator = ApiKeyAuthenticator(PostgresApiKeys(pool).find, lambda: datetime.now(UTC))
+        authenticator = ApiKeyAuthenticator(partial(find_api_key, pool), lambda: datetime.now(UTC))
         try:
             return bool(authenticator.authenticate(f"Bearer {token}"))
         except Unauthorized:

@@ -277,13 +277,13 @@ def test_the_functions_can_look_up_an_api_key_and_cannot_list_or_change_keys(
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
     keeper = api_keys.PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
-    read_key = api_keys.PostgresApiKeys(pool).find(key.id)
+    read_key = api_keys.find_api_key(pool, key.id)
     assert read_key == key
     for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
         with permission_denied(), pool.connection() as connection:
             connection.script(statement)
     keeper.revoke(key.id)
-    revoked = api_keys.PostgresApiKeys(pool).find(key.id)
+    revoked = api_keys.find_api_key(pool, key.id)
     assert revoked is not None and revoked.revoked_at is not None
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
+from mnemosyne.adapters.database.oauth import PostgresOAuth, find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
@@ -35,7 +35,7 @@ class Mcp:
     def __init__(self, issuer: Issuer, auth: Pool, pool: Pool) -> None:
         self.issuer = issuer
         self.store = PostgresOAuth(auth)
-        self.grants = PostgresGrants(pool)
+        self.pool = pool
         self.away = False
         self.asked = 0
         key, self.key = new_key(
@@ -76,7 +76,7 @@ class Mcp:
         self.asked += 1
         if self.away:
             raise Unavailable("the database is not responding")
-        return self.grants.find(grant)
+        return find_standing_grant(self.pool, grant)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_token_of_a_revoked_grant_is_refused_at_the_next_check(mcp: Mcp) -> No
 def test_a_check_of_a_grant_is_cached_for_less_than_30_seconds(mcp: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
     assert oauth_tokens.FRESH_SECONDS <= 25
     monkeypatch.setattr(oauth_tokens, "FRESH_SECONDS", 0.5)
-    mcp = Mcp(mcp.issuer, mcp.store._pool, mcp.grants._pool)
+    mcp = Mcp(mcp.issuer, mcp.store._pool, mcp.pool)
     token = mcp.token(mcp.grant())
     assert mcp.authenticator.cached_principal(token) is None
     mcp.authenticator.authenticate(token)

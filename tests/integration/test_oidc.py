@@ -6,6 +6,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -18,7 +19,7 @@ from starlette.testclient import TestClient
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.push import build_app
-from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity, PushIdentity
+from mnemosyne.service.callers import GCLOUD_AUDIENCE, check_push, operator_of
 from mnemosyne.service.deliveries import store
 from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices
@@ -139,8 +140,8 @@ def test_an_unavailable_issuer_is_not_reported_as_an_invalid_token(issuer: Issue
 def test_only_pushes_of_the_configured_subscription_are_accepted(
     issuer: Issuer, claims: dict[str, Any], status: int
 ) -> None:
-    identity = PushIdentity(OidcVerifier(issuer.url, AUDIENCE), "push@p.iam.gserviceaccount.com")
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
+    identify = partial(check_push, OidcVerifier(issuer.url, AUDIENCE), ["push@p.iam.gserviceaccount.com"])
+    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
     with TestClient(app) as client:
         headers = {"Authorization": f"Bearer {issuer.token(**claims)}"}
         assert client.post("/", json={}, headers=headers).status_code == status
@@ -174,8 +175,8 @@ HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
 def test_a_push_without_a_signature_is_accepted_only_on_cloud_run(
     issuer: Issuer, service: str, changed: dict[str, Any], status: int
 ) -> None:
-    identity = PushIdentity(OidcVerifier(issuer.url, AUDIENCE, service=service), PUSH_EMAIL["email"])
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
+    identify = partial(check_push, OidcVerifier(issuer.url, AUDIENCE, service=service), [PUSH_EMAIL["email"]])
+    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
     with TestClient(app) as client:
         token = without_signature(issuer.token(**(PUSH_EMAIL | changed)))
         assert client.post("/", json={}, headers={"Authorization": f"Bearer {token}"}).status_code == status
@@ -193,8 +194,8 @@ def test_a_signature_is_checked_if_the_token_has_one_even_on_cloud_run(issuer: I
 
 def test_a_push_with_the_header_x_serverless_authorization_is_refused(issuer: Issuer) -> None:
     verifier = OidcVerifier(issuer.url, AUDIENCE, service="mnemosyne-ingest")
-    identity = PushIdentity(verifier, PUSH_EMAIL["email"])
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
+    identify = partial(check_push, verifier, [PUSH_EMAIL["email"]])
+    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
     with TestClient(app) as client:
         forged = f"Bearer {without_signature(issuer.token(**PUSH_EMAIL))}"
         headers = {"Authorization": forged, "X-Serverless-Authorization": "Bearer somebody-else-s"}
@@ -217,14 +218,14 @@ def test_the_test_s_issuer_serves_openid_configuration(issuer: Issuer) -> None:
 def test_an_operator_is_identified_by_the_id_token_of_gcloud(
     issuer: Issuer, claims: dict[str, Any], caller: str | None
 ) -> None:
-    identity = OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE))
+    verifier = OidcVerifier(issuer.url, GCLOUD_AUDIENCE)
     token = issuer.token(**{"aud": GCLOUD_AUDIENCE, **claims})
     if caller is None:
         with pytest.raises(Unauthorized):
-            identity.caller(token)
+            operator_of(verifier, token)
     else:
-        assert identity.caller(token) == caller
+        assert operator_of(verifier, token) == caller
 
 
 def test_an_operator_without_a_token_is_recorded_as_not_proven(issuer: Issuer) -> None:
-    assert OperatorIdentity(OidcVerifier(issuer.url, GCLOUD_AUDIENCE)).caller("") == "google:not proven"
+    assert operator_of(OidcVerifier(issuer.url, GCLOUD_AUDIENCE), "") == "google:not proven"

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.api_keys import PostgresApiKeys, PostgresApiKeyStore
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
+from mnemosyne.adapters.database.oauth import PostgresOAuth, find_standing_grant
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
@@ -210,10 +210,10 @@ def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, clu
     key, _ = new_key(name="n", namespace="ada", scopes=frozenset({Scope.READ}), created_at=NOW, expires_at=None)
     keeper = PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
-    keys = PostgresApiKeys(functions.pool("mcp"))
-    assert keys.find(key.id) == key
+    pool = functions.pool("mcp")
+    assert find_api_key(pool, key.id) == key
     keeper.revoke(key.id)
-    revoked = keys.find(key.id)
+    revoked = find_api_key(pool, key.id)
     assert revoked is not None
     assert revoked.revoked_at is not None
 
@@ -224,17 +224,17 @@ def test_mcp_can_check_a_grant_created_by_auth(functions: Functions) -> None:
         client_name="Claude", scopes=frozenset({Scope.READ}), resource="r",
         expires_at=datetime.now(UTC) + timedelta(hours=1),
     )  # fmt: skip
-    auth, grants = PostgresOAuth(functions.pool("auth")), PostgresGrants(functions.pool("mcp"))
+    auth, pool = PostgresOAuth(functions.pool("auth")), functions.pool("mcp")
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
-    restored_grant = grants.find(grant.id)
+    restored_grant = find_standing_grant(pool, grant.id)
     assert restored_grant and restored_grant == StandingGrant(
         subject="ada", namespace="ada", client_id="client", client_name="Claude", scopes=frozenset({Scope.READ}),
         expires_at=restored_grant.expires_at,
     )  # fmt: skip
     with auth.transaction() as rows:
         rows.revoke(grant.id, "asked")
-    assert grants.find(grant.id) is None
+    assert find_standing_grant(pool, grant.id) is None
 
 
 def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.api_keys import PostgresApiKeys
+from mnemosyne.adapters.database.api_keys import find_api_key
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, bundled
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
@@ -175,10 +176,10 @@ def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Che
         return Check("authentication", f"{mode}: {issuer}: {exc}", remedy)
 
 
-def check_api_keys(keys: PostgresApiKeys) -> Check:
+def check_api_keys(pool: Pool) -> Check:
     """Check that API keys can be looked up."""
     try:
-        keys.find("none")
+        find_api_key(pool, "none")
     except ServiceError as exc:
         return Check("authentication", f"api_key: {exc}", "see the database's checks")
     return Check("authentication", "api_key: keys can be looked up")
@@ -266,4 +267,4 @@ def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) 
             verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources)
             yield check_issuer(verifier, settings.oauth_issuer, "oauth")
         case "api_key" if database_ok:
-            yield check_api_keys(PostgresApiKeys(services.pool))
+            yield check_api_keys(services.pool)

@@ -74,12 +74,12 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
     from mnemosyne.adapters.identity.tokens import OidcVerifier, decode_unverified
 
     if settings.auth_mode == "oauth":
-        from mnemosyne.adapters.database.oauth import PostgresGrants
+        from mnemosyne.adapters.database.oauth import find_standing_grant
         from mnemosyne.service.oauth_tokens import JWT_TYPE, OAuthAuthenticator
 
         verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=JWT_TYPE)
         return OAuthAuthenticator(
-            _api_keys(services), verifier, lambda grant: PostgresGrants(services.pool).find(grant)
+            _api_keys(services), verifier, lambda grant: find_standing_grant(services.pool, grant)
         )
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)
@@ -92,9 +92,9 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
     from mnemosyne.service import authenticate
 
     def find(key_id: str) -> "ApiKey | None":
-        from mnemosyne.adapters.database.api_keys import PostgresApiKeys
+        from mnemosyne.adapters.database.api_keys import find_api_key
 
-        return PostgresApiKeys(services.pool).find(key_id)
+        return find_api_key(services.pool, key_id)
 
     return authenticate.ApiKeyAuthenticator(find, services.clock)
 
@@ -106,9 +106,9 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     missing.
     """
     if settings.push_secret:
-        from mnemosyne.service.callers import SharedSecret
+        from mnemosyne.service.callers import check_secret
 
-        return SharedSecret(settings.push_secret.get_secret_value()).check
+        return partial(check_secret, settings.push_secret.get_secret_value())
     if not settings.push_audience:
         if settings.k_service:
             raise Misconfigured(
@@ -117,10 +117,10 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
             )
         return lambda authorization: None
     from mnemosyne.adapters.identity.tokens import OidcVerifier
-    from mnemosyne.service.callers import PushIdentity
+    from mnemosyne.service.callers import check_push
 
     verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service if checked else "")
-    return PushIdentity(verifier, settings.push_service_account).check
+    return partial(check_push, verifier, settings.push_service_account)
 
 
 def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[], Hosted]":

@@ -17,53 +17,35 @@ GCLOUD_AUDIENCE = "32555940559.apps.googleusercontent.com"
 same for all accounts."""
 
 
-class PushIdentity:
-    """Authenticates calls by Pub/Sub subscriptions and uptime checks of this deployment, by the Google tokens of their
-    accounts."""
+def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: str | None) -> None:
+    """Check the Google token of a call by a Pub/Sub subscription or an uptime check of this deployment.
 
-    def __init__(self, verifier: TokenVerifier, emails: Collection[str]) -> None:
-        self._verifier = verifier
-        self._emails = emails
-
-    def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the token belongs to none of the accounts, and Unavailable if it cannot be checked."""
-        claims = self._verifier.verify(bearer(authorization))
-        email = claims.get("email")
-        if email not in self._emails or claims.get("email_verified") is not True:
-            detail = f"received the account {str(email)[:100]}, expected {' or '.join(sorted(self._emails))}"
-            raise Unauthorized("the push is not our subscription's", detail=detail)
+    Raises Unauthorized if the token is not of one of the accounts, and Unavailable if it cannot be checked.
+    """
+    claims = verifier.verify(bearer(authorization))
+    email = claims.get("email")
+    if email not in emails or claims.get("email_verified") is not True:
+        detail = f"received the account {str(email)[:100]}, expected {' or '.join(sorted(emails))}"
+        raise Unauthorized("the push is not our subscription's", detail=detail)
 
 
-class OperatorIdentity:
-    """Identifies operators by the identity token of their gcloud account."""
-
-    def __init__(self, verifier: TokenVerifier) -> None:
-        self._verifier = verifier
-
-    def caller(self, token: str) -> str:
-        """Return the principal of the token. Without a token, return `google:not proven`.
-
-        Some accounts have no identity token, for example the accounts of workload identity federation. Such a caller
-        was admitted to the workflow by IAM, and Cloud Audit Logs have the caller's name.
-
-        Raises Unauthorized if the token is not valid, and Unavailable if it cannot be checked.
-        """
-        if not token:
-            return "google:not proven"
-        claims = self._verifier.verify(token)
-        email = claims.get("email")
-        if not is_usable(email) or claims.get("email_verified") is not True:
-            raise Unauthorized("the identity token names no verified e-mail")
-        return f"google:{email}"
+def check_secret(secret: str, authorization: str | None) -> None:
+    """Check the secret of a push by the local delivery, which was set at its start. Raises Unauthorized."""
+    if not hmac.compare_digest(hash_secret(bearer(authorization)), hash_secret(secret)):
+        raise Unauthorized("the push is not our delivery's")
 
 
-class SharedSecret:
-    """Authenticates pushes of the local delivery by a secret that was set at its start."""
+def operator_of(verifier: TokenVerifier, token: str) -> str:
+    """Return the principal of an operator's gcloud identity token. Without a token, return `google:not proven`.
 
-    def __init__(self, secret: str) -> None:
-        self._hash = hash_secret(secret)
-
-    def check(self, authorization: str | None) -> None:
-        """Raise Unauthorized if the push has another secret."""
-        if not hmac.compare_digest(hash_secret(bearer(authorization)), self._hash):
-            raise Unauthorized("the push is not our delivery's")
+    Some accounts have no identity token, for example the accounts of workload identity federation. In this case IAM
+    has admitted the caller to the workflow, and Cloud Audit Logs have the caller's name. Raises Unauthorized if the
+    token is not valid, and Unavailable if it cannot be checked.
+    """
+    if not token:
+        return "google:not proven"
+    claims = verifier.verify(token)
+    email = claims.get("email")
+    if not is_usable(email) or claims.get("email_verified") is not True:
+        raise Unauthorized("the identity token names no verified e-mail")
+    return f"google:{email}"

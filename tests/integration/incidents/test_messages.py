@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import check_attributes
 from mnemosyne.service import ingest
-from mnemosyne.service.callers import PushIdentity
+from mnemosyne.service.callers import check_push
 from tests.fakes import FakeQueue, request
 from tests.incidents import World
 from tests.terraform.monitoring import Monitoring
@@ -49,7 +50,7 @@ def test_pushes_are_refused(idle: World, check: Check) -> None:
         def verify(self, token: str) -> dict[str, object]:
             return {"email": "other@p.iam.gserviceaccount.com", "email_verified": True}
 
-    identify = PushIdentity(Verifier(), {"push@p.iam.gserviceaccount.com"}).check
+    identify = partial(check_push, Verifier(), {"push@p.iam.gserviceaccount.com"})
     assert idle.deliver(identify=identify, headers={"Authorization": "Bearer a.b.c"}) == 401
     check("Pushes are refused", idle, "audit", "not our subscription's")
     (refused,) = [fields for fields in idle.entries if fields["jsonPayload.event"] == "audit"]

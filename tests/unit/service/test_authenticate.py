@@ -18,7 +18,7 @@ from mnemosyne.service.authenticate import (
     NoAuthenticator,
     OidcAuthenticator,
 )
-from mnemosyne.service.callers import PushIdentity
+from mnemosyne.service.callers import check_push
 from tests.fakes import NOW
 
 READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
@@ -229,11 +229,11 @@ def test_an_identity_without_a_verified_e_mail_is_refused(claims: dict[str, Any]
 )
 def test_a_push_from_another_service_account_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="not our subscription's"):
-        PushIdentity(Verifier(**claims), "push@example.com").check("Bearer t")
+        check_push(Verifier(**claims), ["push@example.com"], "Bearer t")
 
 
 def test_a_push_from_the_configured_service_account_is_accepted() -> None:
-    PushIdentity(Verifier(email="push@example.com", email_verified=True), "push@example.com").check("Bearer t")
+    check_push(Verifier(email="push@example.com", email_verified=True), ["push@example.com"], "Bearer t")
 
 
 def test_without_authentication_each_caller_is_the_local_principal() -> None:

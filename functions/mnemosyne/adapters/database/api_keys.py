@@ -39,17 +39,14 @@ SELECT id AS who, blocked_at FROM api_keys WHERE blocked_at IS NOT NULL ORDER BY
 """
 
 
-class PostgresApiKeys:
-    """Looks up keys with the rights of the services' role."""
+def find_api_key(pool: Pool, key_id: str) -> ApiKey | None:
+    """Return the key with this id, or None, with the rights of a service.
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    def find(self, key_id: str) -> ApiKey | None:
-        """Return the key with this id, or None. Raises Unavailable if the database cannot be reached."""
-        with self._pool.connection() as connection:
-            rows = connection.run(_FIND, id=key_id)
-        return _key(rows[0]) if rows else None
+    Raises Unavailable if the database cannot be reached.
+    """
+    with pool.connection() as connection:
+        rows = connection.run(_FIND, id=key_id)
+    return _key(rows[0]) if rows else None
 
 
 class PostgresApiKeyStore(OwnerStore):

@@ -38,20 +38,14 @@ class PostgresOAuth:
             yield PostgresOAuthRows(connection)
 
 
-class PostgresGrants:
-    """Looks up grants, with the rights of the service `mcp`."""
+def find_standing_grant(pool: Pool, grant_id: UUID) -> StandingGrant | None:
+    """Return a valid grant, with the rights of the service `mcp`; None if it is revoked, expired, blocked or unknown.
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    def find(self, grant_id: UUID) -> StandingGrant | None:
-        """Return a grant if it is valid. Return None if it is revoked, expired, blocked or unknown.
-
-        Raises Unavailable if the database does not respond.
-        """
-        with self._pool.connection() as connection:
-            rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
-        return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
+    Raises Unavailable if the database does not respond.
+    """
+    with pool.connection() as connection:
+        rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
+    return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
 
 class PostgresOAuthRows:

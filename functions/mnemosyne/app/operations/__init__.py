@@ -25,7 +25,7 @@ from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, fault_fields
-from mnemosyne.service.callers import GCLOUD_AUDIENCE, OperatorIdentity
+from mnemosyne.service.callers import GCLOUD_AUDIENCE, operator_of
 from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
@@ -91,10 +91,10 @@ def _record(operator: SystemOperator, action: audit_trail.Action, about: dict[st
 def run_operations(settings: Settings) -> Callable[[str, Any, str], dict[str, Any]]:
     """Return the function that runs an operation, given its name and arguments and the caller's identity token."""
     operator = SystemOperator(settings)
-    identity = OperatorIdentity(OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE))
+    verifier = OidcVerifier(settings.push_issuer, GCLOUD_AUDIENCE)
 
     def run_operation(action: str, arguments: Any, token: str) -> dict[str, Any]:
         operation = read_operation(action, arguments)
-        return run(operation, operator, identity.caller(token))
+        return run(operation, operator, operator_of(verifier, token))
 
     return run_operation
