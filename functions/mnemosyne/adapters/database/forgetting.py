@@ -10,6 +10,8 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
+from pydantic import TypeAdapter
+
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.claim import forgotten_requests
 from mnemosyne.adapters.database.connections import smaller_on_timeout
@@ -17,7 +19,7 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
 from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Hold, Preview, SelectedMemory, Selection, Standing
+from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Preview, Selection, Standing
 from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Unavailable
@@ -54,6 +56,9 @@ _IDS: Final = """
 SELECT forgotten_ids(:namespace, CAST(:id AS uuid), CAST(:after AS uuid), CAST(:limit AS integer)) AS ids
 """
 
+_PREVIEW_TYPE: Final = TypeAdapter(Preview)
+_FORGETTING_TYPE: Final = TypeAdapter(Forgetting)
+
 
 class PostgresForgetting(NamespaceStore):
     """Deletes the memories that a selection matches, with their texts, in PostgreSQL. A part of PostgresMemories."""
@@ -69,17 +74,11 @@ class PostgresForgetting(NamespaceStore):
                 after_id=after.id if after else None,
                 limit=limit + 1,
             )["preview"]
-        page = [
-            SelectedMemory(
-                id=UUID(row["id"]),
-                timestamp=datetime.fromisoformat(row["timestamp"]),
-                beginning=one_line(row["beginning"])[:BEGINNING],
-            )
-            for row in preview["page"]
-        ]
-        onward = Cursor(timestamp=page[limit - 1].timestamp, id=page[limit - 1].id) if len(page) > limit else None
-        holds = [Hold(id=UUID(hold["id"]), reason=hold["reason"]) for hold in preview["holds"]]
-        return Preview(**preview["set"], page=page[:limit], holds=holds, after=onward)
+        page = [{**row, "beginning": one_line(row["beginning"])[:BEGINNING]} for row in preview["page"]]
+        last = page[limit - 1] if len(page) > limit else None
+        return _PREVIEW_TYPE.validate_python(
+            {**preview["set"], "page": page[:limit], "holds": preview["holds"], "after": last}
+        )
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         with self._transaction() as connection:
@@ -164,13 +163,5 @@ class PostgresForgetting(NamespaceStore):
 
 
 def _forgetting(row: dict[str, Any]) -> Forgetting:
-    finished, at, letter_id = (row.pop(name) for name in ("finished_at", "letter_at", "letter_id"))
-    return Forgetting(
-        **row
-        | {
-            "id": UUID(row["id"]),
-            "started_at": datetime.fromisoformat(row["started_at"]),
-            "finished_at": datetime.fromisoformat(finished) if finished else None,
-            "letter": KeysetCursor(timestamp=datetime.fromisoformat(at), key=letter_id) if at else None,
-        }
-    )
+    letter = {"timestamp": row["letter_at"], "key": row["letter_id"]} if row["letter_at"] else None
+    return _FORGETTING_TYPE.validate_python({**row, "letter": letter})
