@@ -52,16 +52,13 @@ def cost_of_memories(memories: object) -> float:
     return sum(MEMORY + TEXT * (1 + _length(memory) // TEXT_CHARACTERS) for memory in memories)
 
 
-def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
-    """Return the additional cost of a search in a mode; 0 without a query.
-
-    `otherwise` is the mode of a search that names none.
-    """
-    mode = arguments.get("mode", otherwise)
+def cost_of_search(arguments: Mapping[str, Any]) -> float:
+    """Return the additional cost of a search in a mode, by default hybrid; 0 without a query."""
+    mode = arguments.get("mode", "hybrid")
     earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has earlier labels, so all are read
     if not arguments.get("query"):
         return earlier
-    cost = earlier + SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0)
+    cost = earlier + SEARCH.get(mode if isinstance(mode, str) else "hybrid", 0.0)
     return min(cost, TYPING) if arguments.get("typing") is True else cost
 
 
