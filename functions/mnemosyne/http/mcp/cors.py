@@ -4,11 +4,12 @@ Pages of the allowed origins may call the endpoint. Any page may read the metada
 public (RFC 9728, section 3.1). Pages send their credential in a header; there are no cookies.
 """
 
-import re
 from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemosyne.http.mcp.request_headers import origins_pattern
 
 REQUEST_HEADERS = (
     "authorization",
@@ -33,14 +34,12 @@ class Cors:
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
         self._app = app
-        ports = "|".join(re.escape(origin[:-1]) + "[0-9]{1,5}" for origin in origins if origin.endswith(":*"))
         self._public = CORSMiddleware(
             app, allow_origins=("*",), allow_headers=("mcp-protocol-version",), max_age=SECONDS
         )
         self._own = CORSMiddleware(
             app,
-            allow_origins=[origin for origin in origins if not origin.endswith(":*")],
-            allow_origin_regex=ports or None,
+            allow_origin_regex=origins_pattern(origins),
             allow_methods=("POST",),
             allow_headers=REQUEST_HEADERS,
             expose_headers=RESPONSE_HEADERS,

@@ -35,7 +35,7 @@ class Origins:
     """The origins whose pages may call the server."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
-        self._allowed = re.compile("|".join(map(_pattern, allowed)) or r"(?!)")
+        self._allowed = re.compile(origins_pattern(allowed))
 
     def reject_foreign(self, headers: Headers) -> Response | None:
         """Return 403 if the Origin is neither the server's own nor allowed by the operator, else None.
@@ -52,9 +52,12 @@ class Origins:
         )
 
 
-def _pattern(origin: str) -> str:
-    """Regular expression of an allowed origin. `:*` at its end matches any port."""
-    return f"{re.escape(origin[:-1])}[0-9]{{1,5}}" if origin.endswith(":*") else re.escape(origin)
+def origins_pattern(origins: Sequence[str]) -> str:
+    """Regular expression of the allowed origins. `:*` at the end of an origin matches any port."""
+    patterns = (
+        f"{re.escape(origin[:-1])}[0-9]{{1,5}}" if origin.endswith(":*") else re.escape(origin) for origin in origins
+    )
+    return "|".join(patterns) or r"(?!)"
 
 
 class IndexedHeaders(Headers):
