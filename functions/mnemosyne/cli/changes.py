@@ -45,7 +45,7 @@ def change_rows(system: System, operation: ListChanges, *, follow: bool) -> Iter
     Prints a note if the change feed of the namespace is off.
     """
     noted = False
-    for page in passes(system, operation, ChangeCursor, follow=follow):
+    for page in passes(system, operation, follow=follow):
         yield from page["events"]
         if not page["is_on"] and not noted:
             noted = True

@@ -16,7 +16,6 @@ from mnemosyne.cli.system import System
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import age, machine_zone, timezone_option
-from mnemosyne.domain.parsing import Input, parse
 from mnemosyne.domain.plurals import counted
 
 POLL_SECONDS = 0.5
@@ -49,16 +48,13 @@ def seconds_since(since: str | None, timezone: str) -> float | None:
     return None if since is None else age(since, timezone).total_seconds()
 
 
-def passes(system: System, operation: Operation, position: type[Input], *, follow: bool) -> Iterator[Row]:
-    """Yield the pages of a listing up to now; with `follow`, also later pages without end.
-
-    `position` is the type of the operation's argument `after`, and of the field `after` of each page.
-    """
+def passes(system: System, operation: Operation, *, follow: bool) -> Iterator[Row]:
+    """Yield the pages of a listing up to now; with `follow`, also later pages without end."""
     never = threading.Event()
     while True:
         page = system.run(operation)
         yield page
-        operation = operation.model_copy(update={"after": parse(position, page["after"])})
+        operation = operation.continued(page["after"])
         if page["is_last"]:
             if not follow:
                 return

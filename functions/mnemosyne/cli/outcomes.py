@@ -73,7 +73,7 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 
     With `follow`, continue with later outcomes without end.
     """
-    for page in passes(system, operation, OutcomeCursor, follow=follow):
+    for page in passes(system, operation, follow=follow):
         yield from page["outcomes"]
 
 

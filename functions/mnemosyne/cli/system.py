@@ -90,7 +90,7 @@ def pages(system: System, operation: Operation) -> Iterator[dict[str, Any]]:
         yield page
         if not page.get("after"):
             return
-        operation = operation.model_copy(update={"after": page["after"]})
+        operation = operation.continued(page["after"])
 
 
 def slices(texts: Sequence[str]) -> Iterator[list[str]]:

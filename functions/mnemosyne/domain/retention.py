@@ -1,10 +1,8 @@
 """Retention: how long the memories of a namespace are stored before they expire. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.domain.parsing import Id, Input, Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,26 +32,11 @@ class NamespaceRetention:
     """Number of the namespace's memories that will expire."""
 
 
-@dataclass(frozen=True)
-class RetentionCursor:
+class RetentionCursor(Input):
     """Position at which a change of lifetimes continues: a namespace, and the last memory that was processed."""
 
-    namespace: str
-    memory_id: UUID | None = None
-
-    @property
-    def fields(self) -> list[str | None]:
-        """The cursor as a JSON array: the namespace, and the id of the last memory or null."""
-        return [self.namespace, None if self.memory_id is None else str(self.memory_id)]
-
-    @classmethod
-    def read(cls, fields: Sequence[object]) -> "RetentionCursor":
-        """Read a cursor from its JSON array (`fields`). Raises InvalidRequest."""
-        try:
-            namespace, memory_id = fields
-            return cls(str(namespace), None if memory_id is None else UUID(str(memory_id)))
-        except ValueError as exc:
-            raise InvalidRequest(f"after must be the `after` of the page before, got {fields!r}") from exc
+    namespace: Text
+    memory_id: Id | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

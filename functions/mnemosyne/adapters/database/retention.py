@@ -93,9 +93,11 @@ class PostgresRetention(OwnerStore):
             first = namespaces[0]
             last_id = after.memory_id if after is not None and after.namespace == first else None
             row = connection.one(_APPLY, namespace=first, after=last_id, limit=APPLIED_AT_ONCE)
+        following = None
         if row["last_id"] is not None:
-            return AppliedRetention(changed=row["changed"], after=RetentionCursor(first, row["last_id"]))
-        following = RetentionCursor(namespaces[1]) if len(namespaces) > 1 else None
+            following = RetentionCursor(namespace=first, memory_id=row["last_id"])
+        elif len(namespaces) > 1:
+            following = RetentionCursor(namespace=namespaces[1])
         return AppliedRetention(changed=row["changed"], after=following)
 
     def remove_expired(self) -> int:

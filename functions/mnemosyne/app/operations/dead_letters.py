@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import KeyPosition, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import KeysetCursor
 from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import MOST_UNAVAILABLE, redrive_chosen, request_ids_in
 
@@ -51,21 +49,20 @@ class ListDeadLetters(Choosing):
 
     action = "dead_letter_list"
 
-    after: list[Text] | None = None
-    """Time and message id of the last dead letter of the page before."""
+    after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of dead letters."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
         rows: list[dict[str, Any]] = []
-        after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
+        after = self.after
         while len(rows) < PAGE and time.monotonic() < deadline:
             page = memories.dead_letters(READ_AT_ONCE, after=after, choice=self.choice)
             rows += [letter_fields(letter, self.namespace) for letter in page]
             if len(page) < READ_AT_ONCE:
                 return {"letters": rows}
             after = page[-1].cursor
-        return {"letters": rows, "after": [after.timestamp, after.key] if after else None}
+        return {"letters": rows, "after": after}
 
 
 class CountDeadLetters(Choosing):

@@ -1,16 +1,13 @@
 """Operations that export a namespace, a page at a time, and restore an export."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import KeyPosition, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.archive import EXTRAS, NOTHING, ArchivedMemory, read_line
-from mnemosyne.domain.memory import KeysetCursor
-from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.formats.writing import to_record
 
 PAGE = 200
@@ -27,20 +24,17 @@ class ExportMemories(Operation):
     counted = "memories"
 
     namespace: Annotated[Text, Field(max_length=200)]
-    after: list[Text] | None = None
-    """Time and content hash of the last memory of the page before."""
+    after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of records."""
-        after = KeysetCursor(timestamp=instant(self.after[0]), key=self.after[1]) if self.after else None
-        page = operator.memories_of(self.namespace).export(PAGE, after=after)
+        page = operator.memories_of(self.namespace).export(PAGE, after=self.after)
         extras = operator.archive_of(self.namespace).extras([memory.id for memory in page]) if page else {}
-        last = page[-1].cursor if page else None
         # Leave out memories without extras, because they were deleted after the page was read.
         present = [memory for memory in page if memory.id in extras]
         return {
             "memories": [to_record(memory) | {EXTRAS: extras[memory.id]} for memory in present],
-            "after": [rfc3339(last.timestamp), last.key] if last else None,
+            "after": page[-1].cursor if page else None,
         }
 
 
@@ -51,11 +45,11 @@ class ExportRequests(Operation):
     counted = "lines"
 
     namespace: Annotated[Text, Field(max_length=200)]
-    after: Text | None = None
+    after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of lines."""
-        rows = operator.archive_of(self.namespace).requests(ROWS, UUID(self.after) if self.after else NOTHING)
+        rows = operator.archive_of(self.namespace).requests(ROWS, self.after)
         after = rows[-1]["request_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"request": row}} for row in rows], "after": after}
 
@@ -67,11 +61,11 @@ class ExportRecords(Operation):
     counted = "lines"
 
     namespace: Annotated[Text, Field(max_length=200)]
-    after: Text | None = None
+    after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of lines."""
-        rows = operator.archive_of(self.namespace).records(ROWS, UUID(self.after) if self.after else NOTHING)
+        rows = operator.archive_of(self.namespace).records(ROWS, self.after)
         after = rows[-1]["key_id"] if len(rows) == ROWS else None
         return {"lines": [{EXTRAS: {"record": row}} for row in rows], "after": after}
 

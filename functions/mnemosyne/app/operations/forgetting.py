@@ -10,13 +10,11 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation, Selecting
+from mnemosyne.app.operations.operation import IdPosition, Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import receipt_of
-from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import Conflict
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import forgetting
@@ -39,20 +37,18 @@ class PreviewForgetting(Selecting):
 
     action = "forget_preview"
 
-    cursor: list[Text] | None = None
-    """Time and id of the last memory of the page before."""
+    cursor: IdPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the token, the number of memories, the holds that keep some of them, and a page of memories."""
-        after = Cursor(timestamp=instant(self.cursor[0]), id=UUID(self.cursor[1])) if self.cursor else None
         memories = operator.memories_of(self.namespace)
-        preview = memories.preview_forgetting(self.selection, PAGE, after=after)
+        preview = memories.preview_forgetting(self.selection, PAGE, after=self.cursor)
         return {
             "token": preview.token,
             "memories": preview.memories,
             "holds": preview.holds,
             "page": preview.page,
-            "cursor": [preview.after.timestamp, preview.after.id] if preview.after else None,
+            "cursor": preview.after,
         }
 
 
@@ -156,12 +152,11 @@ class ListForgotten(Operation):
 
     namespace: Annotated[Text, Field(min_length=1, max_length=200)]
     id: Id
-    after: Text | None = None
+    after: Id | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of ids in order."""
-        after = UUID(self.after) if self.after else None
-        ids = operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=after)
+        ids = operator.memories_of(self.namespace).forgotten_ids(self.id, IDS, after=self.after)
         return {"ids": ids, "after": ids[-1] if len(ids) == IDS else None}
 
 

@@ -1,16 +1,21 @@
 """Base classes of operations. An operation is an operator's request, with the code that answers it."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.forgetting import IDS_AT_ONCE, Selection
+from mnemosyne.domain.memory import Cursor, KeysetCursor
 from mnemosyne.domain.metadata_filter import Operator as Comparison
 from mnemosyne.domain.metadata_filter import condition
 from mnemosyne.domain.parsing import Id, Input, Instant, Session, Tags, Text, invalid
 from mnemosyne.domain.search import Filters
+
+KeyPosition = Annotated[KeysetCursor, BeforeValidator(TypeAdapter(KeysetCursor).validate_python)]
+IdPosition = Annotated[Cursor, BeforeValidator(TypeAdapter(Cursor).validate_python)]
+"""Cursors, also in the form of JSON that answers have."""
 
 
 class Operation(Input):
@@ -45,6 +50,10 @@ class Operation(Input):
 
         Raises the errors of `mnemosyne.errors`.
         """
+
+    def continued(self, after: object) -> Self:
+        """Return the operation that returns the next page, given the field `after` of a page."""
+        return type(self)(**dict(self) | {"after": after})
 
     def is_recorded(self, answer: dict[str, Any]) -> bool:
         """Whether the audit trail records the operation. A poll without results is not recorded."""

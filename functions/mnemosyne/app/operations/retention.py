@@ -101,15 +101,13 @@ class ApplyRetention(Operation):
     counted = "changed"
 
     namespace: Namespace = ""
-    after: list[Any] | None = None
-    """Namespace and id of the last memory of the page before."""
+    after: RetentionCursor | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Change a page of memories, and return the number of changed memories."""
-        deadline, changed = time.monotonic() + SECONDS, 0
-        cursor = RetentionCursor.read(self.after) if self.after else None
+        deadline, changed, cursor = time.monotonic() + SECONDS, 0, self.after
         while True:
             applied = operator.retention.apply(self.namespace, cursor)
             changed, cursor = changed + applied.changed, applied.after
             if cursor is None or time.monotonic() > deadline:
-                return {"changed": changed, "after": cursor and cursor.fields}
+                return {"changed": changed, "after": cursor}
