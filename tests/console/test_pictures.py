@@ -1,4 +1,4 @@
-"""Side-by-side pictures of the design and the console."""
+"""`infra.console_pictures` makes pictures of the design and the console side by side."""
 
 import os
 import struct

@@ -1,6 +1,6 @@
-"""The functions behave like docs/requests.md for operations and faults in random order.
+"""The functions and a model of docs/requests.md agree after each of a sequence of random operations and faults.
 
-MODEL_SEQUENCES is the number of sequences.
+The environment variable MODEL_SEQUENCES is the number of sequences.
 """
 
 import os

@@ -243,7 +243,8 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        provider = services.embedding_space.provider  # read this first: the pool may have one connection
+        # Look the space up before a connection is taken. The look-up may need a connection, and the pool may have one.
+        provider = services.embedding_space.provider
         with services.pool.connection() as connection:
             yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
             yield check_languages(connection, provider)

@@ -22,9 +22,9 @@ class FullHelpGroup(click.Group):
 
 
 class ImportedCommands(UserDict[str, Any]):
-    """Commands by name, whose modules are imported when they are first used: importing all takes half a second.
+    """The commands of a group, by name. Each value is given as the command's module and its name in the module.
 
-    The values are given as the module of each command, and the command's name in the module.
+    A command's module is imported when the command is first used, because importing all modules takes half a second.
     """
 
     def __getitem__(self, name: str) -> click.Command:

@@ -17,7 +17,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def duration(value: str) -> int:
-    """Parse a duration such as 90m to seconds. A type for click; raises BadParameter."""
+    """Return the seconds of a duration such as 90m. This is a type for click. Raises BadParameter."""
     number, unit = value[:-1], value[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
         raise click.BadParameter(

@@ -95,7 +95,9 @@ class ChangeEvent:
 
 
 class ChangeCursor(Input):
-    """Position in the change feed, also as JSON. Each pass returns the events that are new since the previous pass.
+    """Position of a reader in the change feed, also as JSON.
+
+    Each pass returns the events that are new since the previous pass.
 
     A pass reads the events between two database snapshots, so it depends neither on clocks nor on commit order.
     """

@@ -21,7 +21,7 @@ NO_REQUEST = UUID(int=0)
 
 
 class OutcomeCursor(Input):
-    """Position in the list of outcomes, also as JSON.
+    """Position of a reader in the list of outcomes, also as JSON.
 
     Each pass returns the outcomes that are new since the previous pass.
 

@@ -41,8 +41,9 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
-# Return the outcome of each request of an import. A record with a key has the same request in each generation of its
-# object. If an earlier import has stored this request, return the state `duplicate`.
+# Return the outcomes of these requests of an import, without the requests that are still queued. The request id of a
+# record with source and key is derived from its content and timestamp, so an unchanged record has the same id when the
+# bucket object is overwritten. If the request was stored before this import started, return the state `duplicate`.
 OUTCOMES_OF: Final = """
 SELECT request_id,
     CASE

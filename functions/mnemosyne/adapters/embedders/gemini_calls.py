@@ -29,5 +29,5 @@ def check_time(deadline: float, embedded: int, count: int) -> None:
 
 
 def calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Return the texts in calls within the service's limits."""
+    """Split the texts into parts, each within the service's limits for one call."""
     return batches(texts, most_tokens, most=CALL_TEXTS, largest=CALL_TOKENS)

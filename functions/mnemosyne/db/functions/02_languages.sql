@@ -176,8 +176,9 @@ BEGIN
         RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
     ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
         letters := regexp_count(words, '[a-z\u00C0-\u024F]');
-        -- Choose the script with the most letters. A Chinese or Japanese character counts three times, because it
-        -- carries about as much text as three letters.
+        -- Choose the script with the most letters, if it has more letters than the Latin script. A Chinese or Japanese
+        -- character counts three times and a Korean character twice, because it carries as much text as that many
+        -- letters.
         SELECT s.name INTO script FROM (VALUES
             ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
             ('arabic', regexp_count(words, '[\u0600-\u06FF]')),

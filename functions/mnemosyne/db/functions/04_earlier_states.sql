@@ -73,7 +73,8 @@ BEGIN
 END
 $$;
 
--- Return the memory m as it was at the time p_at. The result is null if the memory was not visible at p_at.
+-- Return the memory m as it was at the time p_at. The result is null if the memory was not visible at p_at. Raises an
+-- error if the state at p_at was not kept.
 CREATE OR REPLACE FUNCTION memory_then(m memories, p_at timestamptz) RETURNS memories
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp
 AS $$

@@ -237,7 +237,7 @@ def _is_block(block, path):
 
 
 def read(tname, state):
-    """The API's answer, where it differs from the request."""
+    """Change `state` to what the API answers, where the answer differs from the request."""
     if tname == "google_monitoring_dashboard" and isinstance(state.get("dashboard_json"), str):
         # Zeros, falses and empty lists are left out of the answer, names and etags are added.
         answer = _without_zeros(json.loads(state["dashboard_json"]))
