@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def build(settings: "Settings", space: EmbeddingSpace) -> Embedder:
     """Build the embedder of an embedding space.
 
-    The embedder joins concurrent calls of `embed_documents` into fewer calls of the provider. Raises Misconfigured if the provider is unknown, or has no such model or dimension.
+    The embedder joins concurrent calls of `embed_documents` into fewer calls of the provider. Raises Misconfigured if
+    the provider is unknown, or has no such model or dimension.
     """
     provider = PROVIDERS.get(space.provider)
     if provider is None:
