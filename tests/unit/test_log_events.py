@@ -4,11 +4,11 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-import pytest
 
 from mnemosyne.adapters.service_error_tables import TABLES
 from mnemosyne.adapters.service_errors import Kind
@@ -38,11 +38,13 @@ class Source(NamedTuple):
     nodes: list[ast.AST]
 
 
-# Parsed once: each worker of a test run imports this module.
-SOURCES = [
-    Source(str(file.relative_to(CODE)), list(ast.walk(ast.parse(file.read_text()))))
-    for file in sorted(CODE.rglob("*.py"))
-]
+# Parsed in tests, because every worker of a test run imports this module, and parsing takes a second of CPU time.
+@cache
+def _sources() -> list[Source]:
+    return [
+        Source(str(file.relative_to(CODE)), list(ast.walk(ast.parse(file.read_text()))))
+        for file in sorted(CODE.rglob("*.py"))
+    ]
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -50,7 +52,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 def _logged() -> Iterator[Logged]:
-    for source in SOURCES:
+    for source in _sources():
         for node in source.nodes:
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
@@ -74,7 +76,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def _named_by_helpers() -> Iterator[Logged]:
     """Events that are passed to `report`, or to a function of the same file whose first parameter is `event`."""
-    for source in SOURCES:
+    for source in _sources():
         functions = [node for node in source.nodes if isinstance(node, ast.FunctionDef) and node.args.args]
         helpers = {node.name for node in functions if node.args.args[0].arg == "event"} | {"report", "self._report"}
         for node in source.nodes:
@@ -88,7 +90,9 @@ def _named_by_helpers() -> Iterator[Logged]:
                 yield Logged(ast.literal_eval(node.args[0]), place, frozenset(SAID), "")
 
 
-LOGGED = [*_logged(), *_named_by_helpers()]
+@cache
+def _events() -> list[Logged]:
+    return [*_logged(), *_named_by_helpers()]
 
 
 def test_an_event_that_is_passed_to_a_helper_function_is_collected() -> None:
@@ -97,9 +101,9 @@ def test_an_event_that_is_passed_to_a_helper_function_is_collected() -> None:
 
 
 def test_each_log_line_of_a_fault_has_cause_error_and_next_step() -> None:
-    assert len(LOGGED) > 40
+    assert len(_events()) > 40
     wrong = []
-    for line in LOGGED:
+    for line in _events():
         missing = set(SAID) - line.fields - ({"error"} if line.event in WITHOUT_ERROR else set())
         if missing and line.event not in LISTED:
             wrong.append((line.place, line.event, sorted(missing)))
@@ -107,13 +111,14 @@ def test_each_log_line_of_a_fault_has_cause_error_and_next_step() -> None:
 
 
 def test_the_lists_in_this_test_name_only_events_that_are_logged() -> None:
-    assert {line.event for line in LOGGED} >= LISTED.keys() | WITHOUT_ERROR.keys()
+    assert {line.event for line in _events()} >= LISTED.keys() | WITHOUT_ERROR.keys()
 
 
 def test_the_runbook_lists_each_event_of_a_fault() -> None:
-    assert sorted({line.event for line in LOGGED if f"`{line.event}`" not in RUNBOOK}) == []
+    assert sorted({line.event for line in _events() if f"`{line.event}`" not in RUNBOOK}) == []
 
 
+@cache
 def _next_steps() -> dict[str, str]:
     """Return the texts in the code that tell an operator what to do. The key of each text names its place in the code.
 
@@ -122,7 +127,7 @@ def _next_steps() -> dict[str, str]:
     rules = [(table, rule) for table, rules in TABLES.items() for rule in rules]
     steps = {f"{table} {rule.codes} {rule.message}": rule.next_step for table, rule in rules}
     steps |= {f"dead letter {kind}": kind.next_step for kind in DeadLetterKind}
-    for source in SOURCES:
+    for source in _sources():
         module = source.nodes[0]
         assert isinstance(module, ast.Module)
         constants = {
@@ -148,79 +153,70 @@ def _text_of(node: ast.expr, constants: dict[str, str]) -> str:
     return str(ast.literal_eval(node)) if _is_text(node) else ""
 
 
-NEXT_STEPS = _next_steps()
 LOCAL = ("`mnemosyne migrate`", "`mnemosyne dev`")
 """Commands for people without Terraform, who have no project."""
 
 
-@pytest.mark.parametrize("place", NEXT_STEPS)
-def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project(place: str) -> None:
-    step = NEXT_STEPS[place]
-    for command in re.findall(r"`((?:mnemosyne|make|gcloud) [^`]+)`", step):
-        words = re.match(r"(?:mnemosyne|make|gcloud)(?: [a-z][a-z-]*)+", command)
-        assert words
-        assert words[0] in RUNBOOK, command
-        if f"`{command}`" in LOCAL:
-            assert "without Terraform, " in step
-        elif command.startswith("mnemosyne "):
-            assert "--project MY-PROJECT" in command
+def test_a_command_in_a_next_step_is_in_the_runbook_and_names_the_project() -> None:
+    assert len(_next_steps()) > 40
+    for place, step in _next_steps().items():
+        for command in re.findall(r"`((?:mnemosyne|make|gcloud) [^`]+)`", step):
+            words = re.match(r"(?:mnemosyne|make|gcloud)(?: [a-z][a-z-]*)+", command)
+            assert words, place
+            assert words[0] in RUNBOOK, (place, command)
+            if f"`{command}`" in LOCAL:
+                assert "without Terraform, " in step, place
+            elif command.startswith("mnemosyne "):
+                assert "--project MY-PROJECT" in command, place
 
 
-@pytest.mark.parametrize("place", NEXT_STEPS)
-def test_a_next_step_that_changes_a_terraform_variable_mentions_make_deploy(place: str) -> None:
-    step = NEXT_STEPS[place]
-    variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
-    named = {name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step) if name in variables}
-    changed = re.search(r"\b(set|raise|lower|correct|leave)\b", step)
-    assert not (named and changed) or "make deploy" in step
+def test_a_next_step_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
+    variables = _variables()
+    for place, step in _next_steps().items():
+        named = {name for name in re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", step) if name in variables}
+        changed = re.search(r"\b(set|raise|lower|correct|leave)\b", step)
+        assert not (named and changed) or "make deploy" in step, place
 
 
-def _variables() -> str:
-    return "\n".join(file.read_text() for file in (ROOT / "terraform" / "modules" / "mnemosyne").glob("variables*.tf"))
+def _variables() -> set[str]:
+    """Return the names of Terraform's variables."""
+    files = (ROOT / "terraform" / "modules" / "mnemosyne").glob("variables*.tf")
+    return {name for file in files for name in re.findall(r'^variable "(\w+)"', file.read_text(), re.MULTILINE)}
 
 
-LASTING = [
-    (service, rule)
-    for service, rules in TABLES.items()
-    for rule in rules
-    if rule.kind in (Kind.PERMANENT, Kind.MISCONFIGURED)
-]
+def test_the_runbook_quotes_the_cause_of_each_permanent_error() -> None:
+    lasting = [rule for rules in TABLES.values() for rule in rules if rule.kind in (Kind.PERMANENT, Kind.MISCONFIGURED)]
+    assert lasting
+    for rule in lasting:
+        cause = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), rule.cause)
+        quoted = re.sub(r" (WHERE|TOPIC|OBJECT)$| WHERE(?= )", "", cause)
+        assert re.sub(r"^WHERE", "the database", quoted) in RUNBOOK
 
 
-@pytest.mark.parametrize(("service", "rule"), LASTING, ids=[f"{service} {rule.cause}" for service, rule in LASTING])
-def test_the_runbook_quotes_the_cause_of_each_permanent_error(service: str, rule: object) -> None:
-    cause = re.sub(r"\{(\w+)\}", lambda name: name[1].upper(), rule.cause)  # type: ignore[attr-defined]
-    quoted = re.sub(r" (WHERE|TOPIC|OBJECT)$| WHERE(?= )", "", cause)
-    assert re.sub(r"^WHERE", "the database", quoted) in RUNBOOK
+def test_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy() -> None:
+    variables = _variables()
+    fixes = re.findall(r"\*\*Cure\*\*: (.+)", RUNBOOK)
+    assert fixes
+    for fix in fixes:
+        named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", fix)} & variables
+        assert not named or "make deploy" in fix, fix
 
 
-@pytest.mark.parametrize("step", re.findall(r"\*\*Cure\*\*: (.+)", RUNBOOK))
-def test_a_fix_in_the_runbook_that_changes_a_terraform_variable_mentions_make_deploy(step: str) -> None:
-    variables = set(re.findall(r'^variable "(\w+)"', _variables(), re.MULTILINE))
-    named = {name.split(".")[0] for name in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", step)} & variables
-    assert not named or "make deploy" in step
-
-
-COMMANDS = sorted(
-    {
-        command
-        for text in [RUNBOOK, *NEXT_STEPS.values()]
-        for command in re.findall(r"`(mnemosyne [^`]+)`", text)
-        if f"`{command}`" not in LOCAL
-    }
-)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_documented_operator_command_exists_and_names_project_and_namespace(command: str) -> None:
-    _, *words = shlex.split(command)
-    group: click.Command = cli
-    while isinstance(group, click.Group) and words:
-        found_command = group.get_command(click.Context(group), words.pop(0))
-        assert found_command, command
-        group = found_command
-    context = group.make_context("mnemosyne", words, resilient_parsing=True)
-    assert context.params["project"] == "MY-PROJECT"
-    for option in group.params:
-        if option.name == "namespace" and option.default == "default":
-            assert "--namespace " in command, "an incident is rarely in the default namespace"
+def test_a_documented_operator_command_exists_and_names_project_and_namespace() -> None:
+    texts = [RUNBOOK, *_next_steps().values()]
+    documented = {command for text in texts for command in re.findall(r"`(mnemosyne [^`]+)`", text)}
+    commands = {command for command in documented if f"`{command}`" not in LOCAL}
+    assert commands
+    for command in sorted(commands):
+        _, *words = shlex.split(command)
+        group: click.Command = cli
+        while isinstance(group, click.Group) and words:
+            found_command = group.get_command(click.Context(group), words.pop(0))
+            assert found_command, command
+            group = found_command
+        context = group.make_context("mnemosyne", words, resilient_parsing=True)
+        assert context.params["project"] == "MY-PROJECT", command
+        for option in group.params:
+            if option.name == "namespace" and option.default == "default":
+                # An incident is rarely in the default namespace.
+                assert "--namespace " in command, command
