@@ -51,7 +51,9 @@ return there && seen.contains(there) ? [x, y] : null;
 """
 FOCUSED = """
 const { activeElement: one } = document;
-return [window.controls.indexOf(one), one.matches("input[type=checkbox], input[type=radio]"), window.isTyped(one)];
+const isBox = one.matches("input[type=checkbox], input[type=radio]");
+const isComplete = window.controls.every((_, index) => window.activated.has(index));
+return [window.controls.indexOf(one), isBox, window.isTyped(one), isComplete];
 """
 SKIP = "Skip to content"
 """The link that is visible only while it has the focus."""
@@ -77,7 +79,8 @@ def _key(browser: Chromium, name: str) -> None:
     code, text = KEYS[name]
     arguments = {"key": name, "code": name, "windowsVirtualKeyCode": code}
     browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyDown", "text": text, **arguments})
-    browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **arguments})
+    if name == " ":  # Tab and Enter act when they are pressed
+        browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": "keyUp", **arguments})
 
 
 def _by_pointer(browser: Chromium, scope: str, press: Callable[[Chromium, float, float], None]) -> list[str]:
@@ -88,7 +91,7 @@ def _by_pointer(browser: Chromium, scope: str, press: Callable[[Chromium, float,
             point = browser.driver.execute_script(POINT, index)
             if point is not None:
                 press(browser, *point)
-        indexes = [index for index in _not_activated(browser, labels) if index in indexes]
+        indexes = _not_activated(browser, indexes)
     return [labels[index] for index in indexes]
 
 
@@ -108,15 +111,17 @@ def by_keyboard(browser: Chromium, scope: str) -> list[str]:
     browser.driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
     for _ in range(browser.driver.execute_script("return window.stops") + DATE_STOPS):
         _key(browser, "Tab")
-        index, is_box, is_typed = browser.driver.execute_script(FOCUSED)
+        index, is_box, is_typed, is_complete = browser.driver.execute_script(FOCUSED)
+        if is_complete:
+            break
         if index >= 0 and not is_typed:
             _key(browser, " " if is_box else "Enter")
-    return [labels[index] for index in _not_activated(browser, labels)]
+    return [labels[index] for index in _not_activated(browser, range(len(labels)))]
 
 
-def _not_activated(browser: Chromium, labels: Sequence[str]) -> list[int]:
+def _not_activated(browser: Chromium, indexes: Sequence[int]) -> list[int]:
     def missing() -> set[int]:
-        return {*range(len(labels))} - {*browser.driver.execute_script("return [...window.activated]")}
+        return {*indexes} - {*browser.driver.execute_script("return [...window.activated]")}
 
     with suppress(AssertionError):  # the click of a tap comes after the end of the touch
         wait_until(lambda: not missing(), "all controls are activated", seconds=0.3)
