@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
-    """Wait until the condition is true.
+    """Wait until the condition holds. Fail with its description if it does not in time.
 
-    After `seconds`, fail with a message that has `expected`, the description of the condition.
+    The pause grows to a tenth of the time that has passed, at most to 0.25 seconds, because a condition may take
+    hundredths of a second of CPU time: in a browser it reads a page, and in a client it calls a server.
     """
     pausing = threading.Event()
-    deadline = time.monotonic() + seconds
+    started = time.monotonic()
     while not condition():
-        if time.monotonic() > deadline:
+        passed = time.monotonic() - started
+        if passed > seconds:
             raise AssertionError(f"waited {seconds:.0f} s in vain until {expected}")
-        pausing.wait(pause)
+        pausing.wait(max(pause, min(passed / 10, 0.25)))
