@@ -70,6 +70,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedSchedu
     return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the server of forks that the workers share, because it imports Mnemosyne for three seconds of CPU time."""
+    if config.getoption("numprocesses", None):
+        from tests import forks
+
+        forks.command()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Exclude exhaustive tests from coverage, because on Python 3.11 coverage doubles their duration."""
     for item in items:

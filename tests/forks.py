@@ -19,8 +19,10 @@ from mnemosyne.cli.local.functions import FunctionProcess
 REAL = Path(sys.executable).with_name("mnemosyne")
 """The installed command, for tests that need its process id or command line, or an unusual interpreter."""
 ADDRESS = "TEST_FORK_SERVER"
-"""Environment variable with the path of the server's socket. If it is not set, the command that `command` returns runs
-the installed command."""
+"""Environment variable with the server's socket. Without it the command of `command` is the installed one.
+
+The workers of a test run inherit it from the process that starts them, and share its server.
+"""
 FORKS = sys.platform == "linux"
 """Whether processes are forked. On other systems than Linux, a fork that does not start a new program is not safe."""
 _CLIENT = '''#!{python} -ISE
@@ -94,14 +96,6 @@ class ForkServer:
             process.stdin.close()
 
 
-@lru_cache(maxsize=1)
-def fork_server() -> ForkServer:
-    """Return the server of Mnemosyne, started at the first call."""
-    server = ForkServer(Path(sys.executable), "tests.fork_server", sys.path)
-    os.environ[ADDRESS] = server.address
-    return server
-
-
 class Forked:
     """The process of a function, forked by the server. The class has the methods of Popen that FunctionProcess uses."""
 
@@ -169,18 +163,20 @@ class ForkedFunction(FunctionProcess):
 
     def start(self) -> None:
         """Start the process in a new session."""
-        if FORKS:
-            fork_server()
+        command()
         fork_function(self)
 
 
 @lru_cache(maxsize=1)
 def command() -> Path:
-    """Return the path of the command `mnemosyne`."""
+    """Return the path of the command `mnemosyne`, and start the server of Mnemosyne if there is none."""
     if not FORKS:
         return REAL
-    client = _CLIENT.format(python=sys.executable, real=str(REAL), address=ADDRESS)
-    return fork_server().write_client("mnemosyne", client)
+    if ADDRESS in os.environ:
+        return Path(os.environ[ADDRESS]).with_name(REAL.name)
+    server = ForkServer(Path(sys.executable), "tests.fork_server", sys.path)
+    os.environ[ADDRESS] = server.address
+    return server.write_client(REAL.name, _CLIENT.format(python=sys.executable, real=str(REAL), address=ADDRESS))
 
 
 @lru_cache(maxsize=1)
