@@ -163,10 +163,11 @@ def test_dev_prints_how_to_connect_each_client(dev: DevServer) -> None:
 
 def test_the_two_printed_commands_store_a_memory_and_find_it(dev: DevServer) -> None:
     remember, search = re.findall(r"^  (\S*mnemosyne (?:remember|search) .*)$", dev.printed(), re.MULTILINE)
-    output = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
-    assert re.fullmatch(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", output)
+    stored = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
+    id_ = re.fullmatch(r"(?:Stored|Already stored) as ([0-9a-f-]{36})\.\n", stored)
+    assert id_
     output = subprocess.run(search, shell=True, capture_output=True, text=True, check=True).stdout
-    assert output.split()[-1].rstrip(".") in output.splitlines()[0]
+    assert id_[1] in output.splitlines()[0]
     assert "    The oolong is on shelf 7." in output
 
 
