@@ -110,6 +110,7 @@ def become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     os.closerange(3, max(streams) + 1)
     environment = [f"{name}={value}" for name, value in request["environment"].items() if name not in os.environ]
     retitle([request["program"], *request["arguments"], *environment])
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup makes the tests, and so this server, ignore SIGHUP
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])
