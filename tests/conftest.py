@@ -141,6 +141,17 @@ def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator
         _as_owner(cluster, f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="module")
+def filled_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[str]:
+    """The name of a migrated database for the tests of a module, which fill it once."""
+    from mnemosyne.cli.local import postgres
+
+    name = f"filled_{os.getpid()}_{next(_names)}"
+    _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {postgres.DATABASE} STRATEGY file_copy")
+    yield name
+    _as_owner(cluster, f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 def database(new_database: Callable[..., str]) -> str:
     """The name of a migrated database for this test."""

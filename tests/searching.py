@@ -6,6 +6,12 @@ from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
 
+VECTOR_INDEX = """
+CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)
+WITH (m = 16, ef_construction = 200)
+"""
+"""The index of the migrations. To build it after thousands of memories takes a third of the time of storing into it."""
+
 
 def find(
     store: MemoryStore,

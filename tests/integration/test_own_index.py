@@ -15,7 +15,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE, FakeEmbedder
-from tests.searching import find
+from tests.searching import VECTOR_INDEX, find
 
 ROWS = 4_000
 """Memories of each namespace: more than a search compares without an index."""
@@ -26,12 +26,16 @@ SELECT gen_random_uuid(), :namespace, CAST(:start AS timestamptz) + n * interval
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (n integer, e text)
 """
 
+VECTOR_INDEXES = "SELECT indexname FROM pg_indexes WHERE tablename = 'memories' AND indexdef LIKE '%USING hnsw%'"
 
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database), statement_seconds=0)()
-    vectors = np.random.default_rng(3).normal(size=(ROWS, FakeEmbedder.dimension))
-    rows = [{"n": n, "e": orjson.dumps(vector.tolist()).decode()} for n, vector in enumerate(vectors)]
+
+@pytest.fixture(scope="module")
+def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[Connection]:
+    """The owner's connection to a database with two large namespaces and without a vector index."""
+    connection = connection_factory(cluster.url(postgres.OWNER, filled_database), statement_seconds=0)()
+    vectors = np.random.default_rng(3).normal(size=(ROWS, FakeEmbedder.dimension)).astype(np.float32)
+    texts = [orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode() for vector in vectors]
+    rows = [{"n": n, "e": text} for n, text in enumerate(texts)]
     connection.script("DROP INDEX memories_embedding")
     for namespace in ("large", "it's other"):
         connection.run(
@@ -39,6 +43,19 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
         )
     yield connection
     connection.close()
+
+
+@pytest.fixture
+def owner(filled: Connection) -> Iterator[Connection]:
+    """The same connection; a test creates vector indexes, which are dropped afterwards."""
+    yield filled
+    for (name,) in filled.run(VECTOR_INDEXES):
+        filled.script(f'DROP INDEX "{name}"')
+
+
+@pytest.fixture
+def database(filled_database: str) -> str:
+    return filled_database
 
 
 def index(owner: Connection, namespace: str) -> str:
@@ -81,10 +98,7 @@ def test_a_namespace_without_its_own_index_uses_the_index_of_all_memories(
     owner: Connection, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     name = index(owner, "large")
-    owner.script(
-        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops) "
-        "WITH (m = 16, ef_construction = 200)"
-    )
+    owner.script(VECTOR_INDEX)
     search(cluster, database, "it's other")
     assert scans(owner, name) == 0
     assert owner.run("SELECT has_own_index('large'), has_own_index('it''s other')") == [[True, False]]

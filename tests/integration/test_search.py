@@ -17,7 +17,7 @@ from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condit
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
 from tests.fakes import FAKE_SPACE, FakeEmbedder
-from tests.searching import find
+from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
 ROWS = 20_000
@@ -73,9 +73,9 @@ class Haystack:
             {
                 "n": n,
                 "tags": [name for name, mask in self.tags.items() if mask[n]],
-                "e": orjson.dumps(self.vectors[n].tolist()).decode(),
+                "e": orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode(),
             }
-            for n in range(ROWS)
+            for n, vector in enumerate(self.vectors.astype(np.float32))
         ]
         for start in range(0, ROWS, 2000):
             owner.run(
@@ -91,10 +91,7 @@ class Haystack:
                 start=START,
                 rows=orjson.dumps(rows[start : start + 2000]).decode(),
             )
-        owner.script(
-            "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops) "
-            "WITH (m = 16, ef_construction = 200)"
-        )
+        owner.script(VECTOR_INDEX)
         owner.script("ANALYZE memories")
 
     def search(self, query: int, filters: Filters, limit: int = 10) -> SearchResult:
@@ -118,15 +115,11 @@ class Haystack:
 
 
 @pytest.fixture(scope="module")
-def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
-    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
-    owner.script(f"CREATE DATABASE haystack TEMPLATE {postgres.DATABASE}")
-    new_haystack = Haystack(cluster, "haystack")
+def haystack(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[Haystack]:
+    new_haystack = Haystack(cluster, filled_database)
     yield new_haystack
     new_haystack.store.database.pool.close()
     new_haystack._owner.close()
-    owner.script("DROP DATABASE haystack WITH (FORCE)")
-    owner.close()
 
 
 @pytest.mark.parametrize("tag", ["permille", "percent", "tenth", "half"])

@@ -11,7 +11,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
 from tests.fakes import FakeEmbedder, store_of
-from tests.searching import find
+from tests.searching import VECTOR_INDEX, find
 from tests.waiting import wait_until
 
 MANY, FEW = 3_000, 30
@@ -31,19 +31,18 @@ FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
 
 
 @pytest.fixture(scope="module")
-def filled(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
+def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> str:
     """A database with two namespaces of equal size: all memories of ada have the common tag, and few of bob.
 
     The connection that fills it has no statement timeout.
     """
-    with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as owner:
-        owner.script(f"CREATE DATABASE shared_indexes TEMPLATE {postgres.DATABASE} STRATEGY file_copy")
-        url = cluster.url(postgres.OWNER, "shared_indexes")
-        with closing(connection_factory(url, socket_timeout=None, statement_seconds=0)()) as connection:
-            for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
-                connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
-        yield "shared_indexes"
-        owner.script("DROP DATABASE shared_indexes WITH (FORCE)")
+    url = cluster.url(postgres.OWNER, filled_database)
+    with closing(connection_factory(url, socket_timeout=None, statement_seconds=0)()) as connection:
+        connection.script("DROP INDEX memories_embedding")
+        for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
+            connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
+        connection.script(VECTOR_INDEX)
+    return filled_database
 
 
 @pytest.fixture

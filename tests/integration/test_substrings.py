@@ -1,13 +1,18 @@
 """Search mode `exact`: its results and the rows it reads, in a namespace with more memories than it scans directly."""
 
 import random
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
 
 from mnemosyne.adapters.database import memories_sql, rows
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.service import ingest
@@ -35,12 +40,25 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 """
 
 
-def _fill(store: PostgresMemories, count: int) -> None:
-    """Store an old memory, and then more newer ones."""
-    requests = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
-    requests += [request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(count)]
-    for start in range(0, len(requests), 500):
-        ingest.store(IngestMessage("ns", tuple(requests[start : start + 500])), memories=store, embedder=FakeEmbedder())
+@pytest.fixture(scope="module")
+def filled(cluster: postgres.EmbeddedPostgres, filled_database: str) -> Iterator[PostgresMemories]:
+    """A store with old memories, and then 3,000 newer ones; these tests change none."""
+    with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 2)) as pool:
+        store = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
+        requests = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
+        requests += [
+            request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(3 * NEWEST)
+        ]
+        for start in range(0, len(requests), 500):
+            message = IngestMessage("ns", tuple(requests[start : start + 500]))
+            ingest.store(message, memories=store, embedder=FakeEmbedder())
+        yield store
+
+
+@pytest.fixture
+def database(filled_database: str) -> str:
+    """The database of `owner`."""
+    return filled_database
 
 
 def _search_exact(store: PostgresMemories, text: str, **fields: object) -> list[str]:
@@ -49,9 +67,8 @@ def _search_exact(store: PostgresMemories, text: str, **fields: object) -> list[
 
 
 def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_case(
-    store: PostgresMemories, owner: Connection
+    filled: PostgresMemories, owner: Connection
 ) -> None:
-    _fill(store, 2 * NEWEST)
     chance = random.Random(7)
     for content in OLD:
         for _ in range(12):
@@ -59,25 +76,22 @@ def test_a_memory_that_contains_the_text_is_found_whatever_its_age_script_and_ca
             text = chance.choice((str, str.upper, str.lower))(content[start:end])
             if text.strip():
                 expected = [row[0] for row in owner.run(CONTAINING, namespace="ns", text=text)]
-                assert _search_exact(store, text) == expected, text
+                assert _search_exact(filled, text) == expected, text
 
 
-def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(store: PostgresMemories) -> None:
-    _fill(store, 2 * NEWEST)
-    assert _search_exact(store, "tea number 7 ") == ["tea number 7 of many cups"]
-    assert _search_exact(store, "number 19", limit=2) == [
+def test_the_newest_memories_come_first_and_filters_apply_to_old_memories(filled: PostgresMemories) -> None:
+    assert _search_exact(filled, "tea number 7 ") == ["tea number 7 of many cups"]
+    assert _search_exact(filled, "number 19", limit=2) == [
         "tea number 1999 of many cups",
         "tea number 1998 of many cups",
     ]
-    assert _search_exact(store, "zeppelin", filters=Filters(tags=("old",))) == [OLD[0]]
-    assert _search_exact(store, "zeppelin", filters=Filters(tags=("new",))) == []
+    assert _search_exact(filled, "zeppelin", filters=Filters(tags=("old",))) == [OLD[0]]
+    assert _search_exact(filled, "zeppelin", filters=Filters(tags=("new",))) == []
 
 
+@pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("text", ["a zeppelin nobody saw", "teapot", "many zebras", "寿司店"])
-def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(
-    store: PostgresMemories, owner: Connection, text: str
-) -> None:
-    _fill(store, 3 * NEWEST)
+def test_a_search_for_an_absent_text_reads_at_most_the_newest_thousand_memories(owner: Connection, text: str) -> None:
     search_query = SearchQuery(query=text, mode=SearchMode.EXACT)
     with owner.transaction():
         candidates = owner.one(

@@ -29,7 +29,7 @@ from tests.memories import rate
 from tests.waiting import wait_until
 
 SUBSCRIPTION = f"projects/{local_emulator.PROJECT}/subscriptions/changes"
-SECONDS = float(os.environ.get("FEED_SECONDS", "5"))
+SECONDS = float(os.environ.get("FEED_SECONDS", "3"))
 REMOVALS = ("expired", "deleted", "forgotten")
 # Program of a process that publishes its first batch of events and is then killed.
 KILLED = """
