@@ -5,7 +5,7 @@ import re
 import sysconfig
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,10 +24,20 @@ def topics() -> dict[str, list[str]]:
     by_package = {}
     for directory in sorted(path for root in roots for path in root.iterdir() if path.is_dir()):
         if directory.name.isidentifier() and directory.name not in ("test", "site", "tests", "infra", "functions"):
-            paragraphs = list(dict.fromkeys(text for file in files(directory) for text in paragraphs_of(file)))[:MOST]
+            paragraphs = _first_distinct(text for file in files(directory) for text in paragraphs_of(file))
             if len(paragraphs) >= FEWEST:
                 by_package[directory.name] = paragraphs
     return by_package
+
+
+def _first_distinct(texts: Iterable[str]) -> list[str]:
+    """Return the first different texts, at most MOST. Parsing the other files of a large package would take seconds."""
+    distinct: dict[str, None] = {}
+    for text in texts:
+        distinct[text] = None
+        if len(distinct) == MOST:
+            break
+    return list(distinct)
 
 
 def files(directory: Path) -> list[Path]:
