@@ -12,7 +12,7 @@ import pytest
 
 from tests.terraform.gcloud_operator import operator
 from tests.terraform.monitoring import ENTRIES, NOTIFIED, Monitoring
-from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, workspace, write_small_source
+from tests.terraform.workspace import GOGC, ROOT, TERRAFORM, TFCHECK, Workspace, workspace, write_small_source
 
 __all__ = ["ROOT", "TERRAFORM", "Plan", "operator", "tfcheck"]
 
@@ -24,7 +24,7 @@ def tfcheck(
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
     command = [sys.executable, str(TFCHECK), str(directory), *arguments]
-    environment = os.environ | {f"TF_VAR_{name}": value for name, value in (variables or {}).items()}
+    environment = os.environ | GOGC | {f"TF_VAR_{name}": value for name, value in (variables or {}).items()}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1800)
 
 
@@ -50,12 +50,14 @@ class Plan:
         self.archive = archive
 
 
-def planned(variables: Mapping[str, object]) -> Iterator[Plan]:
-    """Plan with the variables, until the generator is closed."""
+def planned(variables: Mapping[str, object], *options: str) -> Iterator[Plan]:
+    """Plan with the variables and Terraform's options, until the generator is closed."""
     chosen = [
         f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in variables.items()
     ]
-    completed = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, "-no-color")
+    completed = tfcheck(
+        TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, *options, "-no-color"
+    )
     assert completed.returncode == 0, completed.stdout + completed.stderr
     scratch = next(line for line in completed.stdout.splitlines() if line.startswith("scratch copy: "))
     copy = Path(scratch.removeprefix("scratch copy: "))

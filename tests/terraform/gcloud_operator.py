@@ -17,7 +17,7 @@ import pytest
 from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.operations import workflow
-from tests.terraform.workspace import ROOT, workspace, write_small_source
+from tests.terraform.workspace import GOGC, ROOT, workspace, write_small_source
 
 BUCKET = f"{PROJECT}-terraform"
 
@@ -43,7 +43,7 @@ class Operator:
             **gcloud_environment(apis.host, home),
             "TFCHECK_FAILURES": str(self._failures),
             "CHECKPOINT_DISABLE": "1",
-            "GOGC": "400",  # as in a Workspace
+            **GOGC,
             "TF_IN_AUTOMATION": "1",
             "GOOGLE_OAUTH_ACCESS_TOKEN": "a-token",
             "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT": f"{apis.url}/storage/v1/",

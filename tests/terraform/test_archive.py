@@ -120,8 +120,8 @@ def _index_of_pip() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def plan() -> Iterator[Plan]:
-    """A plan with the real source."""
-    yield from planned({})
+    """A plan of the archive alone, with the real source."""
+    yield from planned({}, "-target=module.mnemosyne.data.archive_file.functions")
 
 
 @pytest.fixture(scope="module")
