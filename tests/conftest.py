@@ -44,7 +44,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 TOGETHER = {
-    "tests/console/": "console",
+    # Two halves, each with its own browser: one would run longer than all other tests of a worker.
+    "tests/console/test_a": "console, first half",
+    "tests/console/test_c": "console, first half",
+    "tests/console/": "console, second half",
     "tests/conformance/oauth/": "oauth",
     "tests/integration/faults/": "faults",
     "tests/integration/incidents/": "incidents",
