@@ -9,7 +9,7 @@ MARKED ?= not nightly
 # and starts its own servers.
 WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
-# Run all tests of a file in one worker, and files that share fixtures (TOGETHER in tests/conftest.py). The slowest
+# Run all tests of a file in one worker, and files that share fixtures (TOGETHER in tests/workers.py). The slowest
 # directories come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 

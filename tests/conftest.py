@@ -11,14 +11,19 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
+from tests.workers import (
+    pytest_collection_finish,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_xdist_make_scheduler,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -30,7 +35,13 @@ if TYPE_CHECKING:
     from tests.fakes import FakeServices
     from tests.shared_database import SharedDatabase
 
-__all__ = ["clock"]
+__all__ = [
+    "clock",
+    "pytest_collection_finish",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_xdist_make_scheduler",
+]
 
 settings.register_profile("nightly", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("day", settings.get_profile("nightly"), max_examples=25)
@@ -41,51 +52,6 @@ settings.load_profile("day")
 # ignored, and their children inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-TOGETHER = {
-    # Two halves, each with its own browser: one would run longer than all other tests of a worker.
-    "tests/console/test_a": "console, first half",
-    "tests/console/test_c": "console, first half",
-    "tests/console/": "console, second half",
-    "tests/conformance/oauth/": "oauth",
-    "tests/integration/faults/": "faults",
-    "tests/integration/incidents/": "incidents",
-    **{
-        f"tests/terraform/test_{name}.py": "terraform"
-        for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
-    },
-}
-"""Beginnings of paths. All tests under one beginning run in one worker, because they share a browser, applications or a
-deployment."""
-
-
-class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Scheduling that runs all tests of a file in one worker, and all files that share fixtures in one worker."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file: str = super()._split_scope(nodeid)
-        return next((group for start, group in TOGETHER.items() if file.startswith(start)), file)
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedScheduling | None:
-    """Use SharedScheduling for `--dist loadfile`."""
-    return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Start the server of forks that the workers share, because it imports Mnemosyne for three seconds of CPU time."""
-    if config.getoption("numprocesses", None):
-        from tests import forks
-
-        forks.command()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Exclude exhaustive tests from coverage, because on Python 3.11 coverage doubles their duration."""
-    for item in items:
-        if item.get_closest_marker("exhaustive"):
-            item.add_marker("no_cover")
 
 
 @pytest.fixture(scope="session", autouse=True)

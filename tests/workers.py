@@ -1,0 +1,62 @@
+"""Hooks of pytest for a run with several workers: which tests run together, and what a worker pays at its start."""
+
+import gc
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+TOGETHER = {
+    # Two halves, each with its own browser: one would run longer than all other tests of a worker.
+    "tests/console/test_a": "console, first half",
+    "tests/console/test_c": "console, first half",
+    "tests/console/": "console, second half",
+    "tests/conformance/oauth/": "oauth",
+    "tests/integration/faults/": "faults",
+    "tests/integration/incidents/": "incidents",
+    **{
+        f"tests/terraform/test_{name}.py": "terraform"
+        for name in ("alert_texts", "alerts", "changes", "migration", "operations", "order", "refusals")
+    },
+}
+"""Beginnings of paths whose tests run in one worker, because they share a browser, applications or a deployment."""
+
+
+class SharedScheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Run all tests of a file in one worker, and all files that share fixtures."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return next((group for start, group in TOGETHER.items() if file.startswith(start)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedScheduling | None:
+    """Use SharedScheduling for `--dist loadfile`."""
+    return SharedScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the server of forks that workers share, because it imports Mnemosyne for three seconds of CPU time.
+
+    A process that collects tests collects no garbage meanwhile: looking through imported modules and tests again and
+    again would take half of the time.
+    """
+    if config.getoption("numprocesses", None):
+        from tests import forks
+
+        forks.command()
+    else:
+        gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and tests from all later collections of garbage."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Exclude exhaustive tests from coverage, because on Python 3.11 coverage doubles their duration."""
+    for item in items:
+        if item.get_closest_marker("exhaustive"):
+            item.add_marker("no_cover")
