@@ -8,8 +8,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 TOGETHER = {
     # Two halves, each with its own browser: one would run longer than all other tests of a worker.
-    "tests/console/test_a": "console, first half",
-    "tests/console/test_c": "console, first half",
+    **{f"tests/console/test_{letter}": "console, first half" for letter in "acfh"},
     "tests/console/": "console, second half",
     "tests/conformance/oauth/": "oauth",
     "tests/integration/faults/": "faults",
