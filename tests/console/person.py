@@ -25,7 +25,7 @@ return [...document.querySelectorAll("main [data-id]")].map((row) => read(row).t
 
 
 def shows(browser: Chromium, text: str) -> None:
-    wait_until(lambda: text in browser.text, f"the page says {text!r}", seconds=60)
+    wait_until(lambda: browser.shows(text), f"the page says {text!r}", seconds=60)
 
 
 def _settled(look: Callable[[], bool]) -> bool:

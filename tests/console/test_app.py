@@ -93,7 +93,7 @@ def _open(
 
 
 def _says(browser: Chromium, text: str) -> None:
-    wait_until(lambda: text in browser.text, f"the view says {text!r}", seconds=60)
+    wait_until(lambda: browser.shows(text), f"the view says {text!r}", seconds=60)
 
 
 def _sizes(browser: Chromium) -> list[int]:

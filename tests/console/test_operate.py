@@ -124,7 +124,7 @@ def test_an_import_waits_while_the_server_is_unavailable(system: DevServer, site
     system.stop()
     shows(browser, "Waiting: The server cannot be reached.")
     system.start()
-    wait_until(lambda: "3,000 stored" in browser.text, "all of it is imported", seconds=240)
+    wait_until(lambda: browser.shows("3,000 stored"), "all of it is imported", seconds=240)
     assert "not stored" not in browser.text and "unknown" not in browser.text
 
 

@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import drop, find, open_page, press, type_into
+from tests.console.person import drop, find, open_page, press, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -43,12 +43,8 @@ def _key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
     return str(json.loads(completed.stdout)["token"])
 
 
-def _shows(browser: Chromium, text: str) -> None:
-    wait_until(lambda: text in browser.text, f"the page says {text!r}", seconds=60)
-
-
 def _use(browser: Chromium, key: str) -> None:
-    _shows(browser, "API key")
+    shows(browser, "API key")
     browser.driver.find_element(By.ID, "key").send_keys(key)
     press(browser, "Use the key")
 
@@ -63,12 +59,12 @@ def test_a_key_opens_the_pages_that_its_scopes_allow_and_is_not_stored(guarded: 
     key = _key(guarded, "read")
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, key)
-    _shows(fresh, "No memories yet")
+    shows(fresh, "No memories yet")
     assert "Overview" in fresh.text
     assert not fresh.driver.find_elements(By.CSS_SELECTOR, "[href='/add']"), "the key has only the scope read"
     assert key not in _stored_by_browser(fresh)
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _shows(fresh, "API key")
+    shows(fresh, "API key")
     logs = "".join(file.read_text() for file in (guarded.directory / "data" / "logs").iterdir())
     assert key.rsplit("_", 1)[1] not in logs
 
@@ -104,7 +100,7 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     assert "eyJ" not in stored_key and "code=" not in stored_key
     find(fresh, "[aria-label='Account and appearance']").click()
     press(fresh, "Log out")
-    _shows(fresh, "API key")
+    shows(fresh, "API key")
     command: list[str | Path] = [COMMAND, "grants", "list", "--json", "--data-dir", guarded.directory / "data"]
     wait_until(
         lambda: json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == [],
@@ -128,10 +124,10 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
 
     wait_until(is_refused, "the key is no longer taken")
     press(fresh, "Add")
-    _shows(fresh, "You have been logged out.")
+    shows(fresh, "You have been logged out.")
     assert not fresh.driver.find_element(By.ID, "content").is_displayed()
     _use(fresh, "mnk_wrong")
-    _shows(fresh, "the key is not known, expired or revoked")
+    shows(fresh, "the key is not known, expired or revoked")
     _use(fresh, _key(guarded, "read", "write"))
     assert find(fresh, "#content").get_property("value") == "Eve typed for an hour."
     assert "Added just now" not in fresh.text, "another person may have logged in"
@@ -143,18 +139,18 @@ def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevSer
     eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")
     _use(fresh, eve)
-    _shows(fresh, "Drop files or a folder")
+    shows(fresh, "Drop files or a folder")
     lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
     drop(fresh, "eve.jsonl", lines)
-    _shows(fresh, "Importing …")
+    shows(fresh, "Importing …")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
-    _shows(fresh, "You have been logged out.")
+    shows(fresh, "You have been logged out.")
     _use(fresh, dan)
-    _shows(fresh, "Stopped.")
+    shows(fresh, "Stopped.")
     # "repeat the action" if a call was refused, "start again" if the import was waiting between two calls.
-    _shows(fresh, "You have logged in again: ")
+    shows(fresh, "You have logged in again: ")
     press(fresh, "Resume")
-    _shows(fresh, "You have logged in again: start again.")
+    shows(fresh, "You have logged in again: start again.")
     guarded.client.headers["Authorization"] = f"Bearer {dan}"
     assert guarded.call("list_memories", {})["memories"] == []
 
@@ -165,21 +161,21 @@ def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarde
     guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, ann)
-    _shows(fresh, "Of Ann")
+    shows(fresh, "Of Ann")
     find(fresh, ".row-link").click()
-    _shows(fresh, "Did it help?")
+    shows(fresh, "Did it help?")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     fresh.driver.back()
-    _shows(fresh, "You have been logged out.")
+    shows(fresh, "You have been logged out.")
     _use(fresh, ben)
-    _shows(fresh, "No memories yet")
+    shows(fresh, "No memories yet")
     assert "Of Ann" not in fresh.text
 
 
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, "mnk_wrong")
-    _shows(fresh, "the key is not known")
+    shows(fresh, "the key is not known")
     _use(fresh, _key(guarded, "read"))
     find(fresh, "#query")
 
@@ -189,7 +185,7 @@ def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevS
     _use(fresh, _key(guarded, "write"))
     find(fresh, "#content")
     fresh.driver.execute_script("history.pushState(null, '', '/tags'); dispatchEvent(new PopStateEvent('popstate'))")
-    _shows(fresh, "Your key does not have the scope for this page.")
+    shows(fresh, "Your key does not have the scope for this page.")
 
 
 def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh: Chromium) -> None:
@@ -198,7 +194,7 @@ def test_an_expired_token_is_renewed_without_a_notice(guarded: DevServer, fresh:
     find(fresh, "#query")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     open_page(fresh, "Overview")
-    _shows(fresh, "Most used tags")
+    shows(fresh, "Most used tags")
     wait_until(lambda: bool(fresh.driver.execute_script("return window.others.size")), "another token is used")
     assert "API key" not in fresh.text
     assert fresh.driver.execute_script("return window.refreshed") == 1
@@ -215,7 +211,7 @@ def test_the_address_of_another_namespace_s_memory_shows_the_page_for_an_unknown
     for id_ in (outcome["memory_id"], never):
         fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
         _use(fresh, own)
-        _shows(fresh, "no memory has the id")
+        shows(fresh, "no memory has the id")
         markup = "return document.documentElement.outerHTML"
         texts.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))
     assert texts[0] == texts[1]
@@ -232,6 +228,6 @@ def test_another_site_can_neither_frame_the_console_nor_call_the_server(
     </script>"""
     with page_elsewhere(page) as elsewhere:
         fresh.open(elsewhere)
-        _shows(fresh, "refused")
+        shows(fresh, "refused")
         fresh.driver.switch_to.frame(0)
         assert fresh.driver.find_elements(By.ID, "app") == []
