@@ -1,4 +1,4 @@
-"""Hooks of pytest for a run with several workers: which tests run together, and what a worker pays at its start."""
+"""Hooks of pytest: the distribution of tests to workers, and less CPU time at the start of a worker."""
 
 import gc
 from typing import Any
