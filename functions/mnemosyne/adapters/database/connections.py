@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, LiteralString, TypeVar
+from typing import Any, LiteralString
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pg8000.dbapi
@@ -23,14 +23,12 @@ from mnemosyne.errors import (
     MnemosyneError,
     NotFound,
     ServiceError,
-    StatementTimeout,
     Unavailable,
     Uncertain,
 )
 from mnemosyne.observability import WAIT, EventLog, fault_fields
 
 log = EventLog(__name__)
-ResultT = TypeVar("ResultT")
 
 _REFUSALS: dict[str, type[Exception]] = {"MH001": Conflict, "MF001": Conflict, "MT001": InvalidRequest}
 """Errors for the SQLSTATEs that SQL functions raise (05_holds.sql, 15_forgetting.sql, 02_expiry.sql and
@@ -217,21 +215,6 @@ class Connection:
             raise
 
 
-def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
-    """Call `work` with the maximum number of rows, and return its result.
-
-    The first call gets `limit`. After each statement timeout, `work` is called again with a tenth of the last number,
-    down to one row.
-    """
-    while True:
-        try:
-            return work(limit)
-        except StatementTimeout:
-            if limit == 1:
-                raise
-            limit = max(1, limit // 10)
-
-
 def connection_factory(
     url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS, statement_seconds: int = STATEMENT_SECONDS
 ) -> Callable[[], Connection]:
@@ -247,19 +230,18 @@ def connection_factory(
         "user": unquote(parts.username),
         "password": unquote(parts.password) if parts.password else None,
         "database": unquote(parts.path.strip("/")),
-        "timeout": CONNECT_TIMEOUT_SECONDS,
         "application_name": "mnemosyne",
         "startup_params": {"options": session_options(statement_seconds)},
     }
     port = parts.port or 5432
-    if directory := query.get("host", [""])[0]:
-        arguments["unix_sock"] = f"{directory}/.s.PGSQL.{port}"
-    else:
-        arguments |= {"host": parts.hostname or "localhost", "port": port}
+    arguments["host"] = parts.hostname or "localhost"
+    directory = query.get("host", [""])[0]
+    address = f"{directory}/.s.PGSQL.{port}" if directory else (arguments["host"], port)
 
     def connect() -> Connection:
         try:
-            return Connection(pg8000.dbapi.connect(**arguments), socket_timeout)
+            with _connected_socket(address) as connected:
+                return Connection(pg8000.dbapi.connect(**arguments, sock=connected), socket_timeout)
         except (pg8000.exceptions.Error, OSError) as exc:
             error = connect_error(exc, "the database")
             if isinstance(error, ServiceError):
@@ -267,6 +249,26 @@ def connection_factory(
             raise error from exc
 
     return connect
+
+
+@contextmanager
+def _connected_socket(address: str | tuple[str, int]) -> Iterator[socket.socket]:
+    """Yield a socket that is connected to a Unix socket or to a host and port. Close it if the context raises.
+
+    The driver would not close a socket that it opened itself if the server ends the connection before it is ready.
+    """
+    if isinstance(address, str):
+        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    else:
+        connected = socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
+    try:
+        connected.settimeout(CONNECT_TIMEOUT_SECONDS)
+        if isinstance(address, str):
+            connected.connect(address)
+        yield connected
+    except BaseException:
+        connected.close()
+        raise
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:

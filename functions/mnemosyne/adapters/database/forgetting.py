@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.claim import forgotten_requests
-from mnemosyne.adapters.database.connections import smaller_on_timeout
 from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import json_text
 from mnemosyne.adapters.database.selections import selection_json
+from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import BEGINNING, Forgetting, Preview, Selection, Standing
 from mnemosyne.domain.memory import Cursor, IngestRequest, KeysetCursor, Reading

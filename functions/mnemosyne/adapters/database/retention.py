@@ -6,8 +6,9 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Final
 
-from mnemosyne.adapters.database.connections import Connection, smaller_on_timeout
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.owner_store import OwnerStore
+from mnemosyne.adapters.database.server_errors import smaller_on_timeout
 from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
 
 REMOVED_AT_ONCE: Final = 500

@@ -1,11 +1,14 @@
-"""Read PostgreSQL's description of an error, for operators. Messages for agents are in `connections`."""
+"""Errors of PostgreSQL: their descriptions for operators, and work that is repeated after a timeout."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 import pg8000.exceptions
 
-from mnemosyne.errors import MigrationFailed, MnemosyneError
+from mnemosyne.errors import MigrationFailed, MnemosyneError, StatementTimeout
+
+ResultT = TypeVar("ResultT")
 
 _INTEGRITY = "23"
 
@@ -48,3 +51,18 @@ def migrating(file: str, sql: str = "") -> Iterator[None]:
         if not fields or isinstance(exc, MigrationFailed):
             raise
         raise MigrationFailed(file, fields.get("C", ""), server_message(fields, sql)) from exc
+
+
+def smaller_on_timeout(work: Callable[[int], ResultT], limit: int) -> ResultT:
+    """Call `work` with the maximum number of rows, and return its result.
+
+    The first call gets `limit`. After each statement timeout, `work` is called again with a tenth of the last number,
+    down to one row.
+    """
+    while True:
+        try:
+            return work(limit)
+        except StatementTimeout:
+            if limit == 1:
+                raise
+            limit = max(1, limit // 10)
