@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -131,7 +132,8 @@ class Forked:
     def send_signal(self, number: signal.Signals) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # the process may end between the two calls
+                os.kill(self.pid, number)
 
     def _ended(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._server], [], [], seconds)[0]:

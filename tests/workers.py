@@ -49,8 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and tests from all later collections of garbage."""
-    gc.freeze()
+    """Collect garbage again, after the collection of tests."""
     gc.enable()
 
 

@@ -33,26 +33,42 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[so
 
 
 def _answer(server: socket.socket, replies: list[bytes]) -> None:
-    """Accept a connection, send each reply after a message of the client, and close the connection."""
+    """Accept a connection, send each reply after a message of the client, and close the connection.
+
+    After the last reply, the client cannot write.
+    """
     connection, _ = server.accept()
     with closing(connection):
-        for reply in replies:
+        for number, reply in enumerate(replies, 1):
             connection.recv(4096)
+            if number == len(replies):
+                connection.shutdown(socket.SHUT_RD)
             connection.sendall(reply)
 
 
-@pytest.mark.parametrize("replies", [[], [b"N"], [b"N", b"R\0\0"]], ids=["nothing", "no TLS", "half a message"])
+ERROR = b"SFATAL\0C57P03\0Mthe database system is starting up\0\0"
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [[], [b"N"], [b"N", b"R\0\0"], [b"N", b"E" + (4 + len(ERROR)).to_bytes(4, "big") + ERROR]],
+    ids=["nothing", "no TLS", "half a message", "an error"],
+)
 def test_the_socket_is_closed_if_the_server_ends_the_connection_while_it_is_opened(
     address: tuple[socket.socket, str], replies: list[bytes]
 ) -> None:
     server, url = address
     answering = threading.Thread(target=_answer, args=(server, replies))
     answering.start()
-    _refused(connection_factory(url))
-    answering.join()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ResourceWarning)
-        gc.collect()
+    gc.disable()
+    try:
+        _refused(connection_factory(url))
+        answering.join()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ResourceWarning)
+            gc.collect()
+    finally:
+        gc.enable()
 
 
 def _refused(connect: Callable[[], object]) -> None:

@@ -202,7 +202,7 @@ def test_a_database_that_cannot_be_reached_is_the_error_of_an_operation(log: io.
     )
     with pytest.raises(Unavailable, match="the database cannot be reached") as error:
         CalledDirectly(TestClient(app)).run(ListKeys())
-    assert "Can't create a connection to host 127.0.0.1" in log.getvalue()
+    assert "cannot connect to 127.0.0.1, port 9: " in log.getvalue()
     assert "a-secret" not in str(error.value) + log.getvalue()
 
 

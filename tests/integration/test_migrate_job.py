@@ -252,7 +252,7 @@ def test_a_failed_job_ends_with_1_and_logs_one_line_with_the_reason(
     code, (line,) = _run(environment)
     reason = {
         "settings": "MNEMOSYNE_EMBEDDER must be one of",
-        "database": "the database cannot be reached (InterfaceError: Can't create a connection to host 127.0.0.1",
+        "database": "the database cannot be reached (InterfaceError: cannot connect to 127.0.0.1, port 9: ",
         "schema": '0001 baseline failed: 42P07 relation "api_keys" already exists',
         "model": f"the model {MODEL} is not available with this API key",
     }[fault]

@@ -51,7 +51,7 @@ def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, co
         (6, cloud.reader.crash_instance),
     ):
         part = count * tenths // 10
-        wait_until(lambda least=part: cloud.count() >= least, f"{part} are stored", seconds=SECONDS)  # type: ignore[misc]
+        wait_until(lambda least=part: cloud.count() >= least, f"{part} are stored", seconds=SECONDS, longest=0.02)  # type: ignore[misc]
         assert cloud.count() < count - 3, "the fault came after the import had ended"
         fault()
     summary, *outcomes = _report(cloud, "many.jsonl.gz")

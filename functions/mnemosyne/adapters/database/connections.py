@@ -1,6 +1,7 @@
 """Connections to PostgreSQL: open them, run statements, and translate the driver's errors."""
 
 import io
+import os
 import select
 import socket
 import time
@@ -255,19 +256,24 @@ def connection_factory(
 def _connected_socket(address: str | tuple[str, int]) -> Iterator[socket.socket]:
     """Yield a socket that is connected to a Unix socket or to a host and port. Close it if the context raises.
 
-    The driver would not close a socket that it opened itself if the server ends the connection before it is ready.
+    The driver may leave a socket open if the server ends the connection before it is ready.
     """
-    if isinstance(address, str):
-        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    else:
-        connected = socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
+    try:
+        if isinstance(address, str):
+            connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        else:
+            connected = socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
+    except OSError as exc:
+        raise pg8000.exceptions.InterfaceError(f"cannot connect to {address[0]}, port {address[1]}: {exc}") from exc
     try:
         connected.settimeout(CONNECT_TIMEOUT_SECONDS)
         if isinstance(address, str):
             connected.connect(address)
         yield connected
     except BaseException:
-        connected.close()
+        # close() would have no effect while a traceback refers to the driver's file object for this socket.
+        if (descriptor := connected.detach()) >= 0:
+            os.close(descriptor)
         raise
 
 
