@@ -63,12 +63,10 @@ def search(
 ) -> SearchResult:
     """Return the best memories for the query. Each hit names the near-duplicates that are folded into it.
 
-    If the embedder fails, the search uses only words. If the reranker fails, the search returns the hits in the order
-    of the ranking. `degraded` in the result names the failure. A query that is still being typed is not embedded, but
-    the search also looks for words that begin with its last word.
-
-    Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the memories have moved to another
-    embedding space.
+    If the embedder fails, the search uses only words. If the reranker fails, the hits keep the order of the ranking.
+    `degraded` in the result names the failure. A query that is still being typed is not embedded, but the search also
+    looks for words that begin with its last word. Raises ServiceError if the database does not answer, and
+    EmbeddingModelChanged if the memories have moved to another embedding space.
     """
     started = time.perf_counter()
     completions = _completions(query, memories)

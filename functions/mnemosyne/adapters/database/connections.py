@@ -6,7 +6,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, LiteralString
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -241,8 +241,15 @@ def connection_factory(
 
     def connect() -> Connection:
         try:
-            with _connected_socket(address) as connected:
+            connected = _connect(address)
+            try:
                 return Connection(pg8000.dbapi.connect(**arguments, sock=connected), socket_timeout)
+            except BaseException:
+                # The driver may leave the socket open if the server ends the connection before it is ready. close()
+                # would have no effect while a traceback refers to the driver's file object for the socket.
+                if (descriptor := connected.detach()) >= 0:
+                    os.close(descriptor)
+                raise
         except (pg8000.exceptions.Error, OSError) as exc:
             error = connect_error(exc, "the database")
             if isinstance(error, ServiceError):
@@ -252,29 +259,20 @@ def connection_factory(
     return connect
 
 
-@contextmanager
-def _connected_socket(address: str | tuple[str, int]) -> Iterator[socket.socket]:
-    """Yield a socket that is connected to a Unix socket or to a host and port. Close it if the context raises.
-
-    The driver may leave a socket open if the server ends the connection before it is ready.
-    """
+def _connect(address: str | tuple[str, int]) -> socket.socket:
+    """Connect to a Unix socket, or to a host and port. Raises InterfaceError with the address."""
     try:
-        if isinstance(address, str):
-            connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        else:
-            connected = socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
-    except OSError as exc:
-        raise pg8000.exceptions.InterfaceError(f"cannot connect to {address[0]}, port {address[1]}: {exc}") from exc
-    try:
-        connected.settimeout(CONNECT_TIMEOUT_SECONDS)
-        if isinstance(address, str):
+        if not isinstance(address, str):
+            return socket.create_connection(address, CONNECT_TIMEOUT_SECONDS)
+        with ExitStack() as closing_on_error:
+            connected = closing_on_error.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            connected.settimeout(CONNECT_TIMEOUT_SECONDS)
             connected.connect(address)
-        yield connected
-    except BaseException:
-        # close() would have no effect while a traceback refers to the driver's file object for this socket.
-        if (descriptor := connected.detach()) >= 0:
-            os.close(descriptor)
-        raise
+            closing_on_error.pop_all()
+            return connected
+    except OSError as exc:
+        where = address if isinstance(address, str) else f"{address[0]}, port {address[1]}"
+        raise pg8000.exceptions.InterfaceError(f"cannot connect to {where}: {exc}") from exc
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
