@@ -16,10 +16,8 @@ from mnemosyne.formats.front_matter import split
 JSON_LIST = "mcp-memory-service"
 _OWN = (".import-journal", ".import-journal-wal", ".import-journal-shm", ".failures.jsonl")
 _RESERVED = ("index.md", "log.md")
-"""File names that the Open Knowledge Format reserves:
-https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md,
-3.1.
-"""
+"""File names that the Open Knowledge Format reserves, section 3.1:
+https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md"""
 SAMPLE_NOTES = 50
 SHOWN = 5
 
