@@ -37,13 +37,14 @@ def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("count", [1_000, pytest.param(3_000, marks=pytest.mark.nightly)])
 def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, count: int) -> None:
     cloud.watch_bucket()
+    name = f"{count}.jsonl.gz"
     lines = [_line(f"memory {n}") for n in range(count)]
     lines[10] = "not JSON"
     lines[count // 2] = _line("")
     lines[count * 2 // 3] = _line("memory 1")
     reads = iter(range(100_000))
     cloud.storage.fault = lambda request: "drop" if "alt=media" in request and next(reads) == 0 else ""
-    cloud.storage.put(BUCKET, "many.jsonl.gz", gzip.compress("\n".join(lines).encode()))
+    cloud.storage.put(BUCKET, name, gzip.compress("\n".join(lines).encode()))
     for tenths, fault in (
         (1, cloud.kill_ingest),
         (3, cloud.restart_postgres),
@@ -54,7 +55,7 @@ def test_each_line_has_one_outcome_despite_faults_of_every_part(cloud: Cloud, co
         wait_until(lambda least=part: cloud.count() >= least, f"{part} are stored", seconds=SECONDS, longest=0.02)  # type: ignore[misc]
         assert cloud.count() < count - 3, "the fault came after the import had ended"
         fault()
-    summary, *outcomes = _report(cloud, "many.jsonl.gz")
+    summary, *outcomes = _report(cloud, name)
     assert summary["memories"] == count
     assert [outcome["line"] for outcome in outcomes] == list(range(1, count + 1))
     assert Counter(outcome["state"] for outcome in outcomes) == {"stored": count - 3, "duplicate": 1, "failed": 2}

@@ -193,11 +193,3 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
-
-REVOKE ALL ON FUNCTION narrows_by_keys(memory_filters), count_matching(text, memory_filters, integer),
-    has_many_tagged(memory_filters, integer), estimate_share(text, memory_filters),
-    estimate_matching(text, memory_filters, bigint, integer, integer),
-    match_keys(integer[], sparsevec, double precision, integer),
-    match_memories(text, memory_filters, integer[], sparsevec, double precision, integer, integer),
-    match_newest(text, memory_filters, sparsevec, double precision, integer, integer),
-    newest_memories(text, memory_filters, text, integer) FROM PUBLIC;

@@ -168,10 +168,3 @@ BEGIN
     );
 END
 $$;
-
-REVOKE ALL ON FUNCTION neighbours_in_session(uuid[], timestamptz),
-    candidate_rows(text, memory_filters, uuid[], double precision[], double precision[], halfvec, sparsevec, integer[],
-        double precision[], double precision, uuid[]),
-    list_rows(uuid[], double precision[], double precision[], sparsevec, integer[], double precision[], double precision,
-        boolean, timestamptz)
-    FROM PUBLIC;

@@ -184,6 +184,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION find_candidates(text, text, text, text, text, jsonb, integer, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION find_candidates(text, text, text, text, text, jsonb, integer, integer)
     TO mnemosyne_runtime, mnemosyne_mcp;
