@@ -54,16 +54,14 @@ node_modules/.package-lock.json: package-lock.json package.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Checkov has its own environment, because its dependencies conflict with ours.
-.venv-checkov/installed: terraform/checkov.lock
-	$(PYTHON) -m venv .venv-checkov
-	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement terraform/checkov.lock
-	@touch $@
-
-# pip-licenses, pip-audit and CycloneDX have their own environment to keep their dependencies out of requirements.lock.
-.venv-supply-chain/installed: infra/supply_chain/tools.lock
-	$(PYTHON) -m venv .venv-supply-chain
-	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
+# Checkov has its own environment, because its dependencies conflict with ours. pip-licenses, pip-audit and CycloneDX have
+# another one, to keep their dependencies out of requirements.lock. uv installs both, as it does .venv (infra/install.py).
+.venv-checkov/installed: terraform/checkov.lock infra/installer.lock
+.venv-supply-chain/installed: infra/supply_chain/tools.lock infra/installer.lock
+.venv-checkov/installed .venv-supply-chain/installed:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement infra/installer.lock
+	$(@D)/bin/uv pip install --quiet --no-cache --python $(@D)/bin/python --no-deps --require-hashes --requirement $<
 	@touch $@
 
 # Run the whole system on this machine: ARGS="--port 9000 --data-dir DIR".
