@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mnemosyne.domain.time.question import named_times, split_question
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
-from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, utc
+from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, window
 
 
 def test_a_date_means_the_whole_day_in_its_time_zone() -> None:
@@ -57,8 +57,7 @@ def test_the_earliest_and_latest_dates_do_not_overflow() -> None:
 def test_each_expression_has_exactly_the_window_of_the_truth_table(timezone: str) -> None:
     cases = [case for case in UNDERSTOOD if case.timezone == timezone]
     assert {(case.expression, case.now): _resolved(case) for case in cases} == {
-        (case.expression, case.now): TimeWindow(after=utc(case.after, timezone), before=utc(case.before, timezone))
-        for case in cases
+        (case.expression, case.now): case.window for case in cases
     }
 
 
@@ -161,15 +160,14 @@ def test_a_time_expression_is_found_within_a_question(question: str, parts: tupl
     [
         ("What is Priya allergic to?", []),
         ("May I see the march of the penguins?", []),
-        ("Who came last week?", [("2026-05-11", "2026-05-18")]),
-        ("What broke in March 2025?", [("2025-03-01", "2025-04-01")]),
-        ("What broke in April?", [(f"{year}-04-01", f"{year}-05-01") for year in range(2026, 2016, -1)]),
-        ("What was said on Monday?", [("2026-05-18", "2026-05-19")]),
+        ("Who came last week?", ["2026-05-11/2026-05-18"]),
+        ("What broke in March 2025?", ["2025-03"]),
+        ("What broke in April?", [f"{year}-04" for year in range(2026, 2016, -1)]),
+        ("What was said on Monday?", ["2026-05-18"]),
     ],
 )
-def test_a_question_may_name_times_of_several_years(question: str, spans: list[tuple[str, str]]) -> None:
-    expected = tuple(TimeWindow(after=utc(after, "UTC"), before=utc(before, "UTC")) for after, before in spans)
-    assert named_times(question, now=NOW) == expected
+def test_a_question_may_name_times_of_several_years(question: str, spans: list[str]) -> None:
+    assert named_times(question, now=NOW) == tuple(map(window, spans))
 
 
 @pytest.mark.parametrize(
@@ -178,20 +176,6 @@ def test_a_question_may_name_times_of_several_years(question: str, spans: list[t
 def test_a_pile_of_time_words_is_refused(words: str) -> None:
     with pytest.raises(InvalidRequest):
         resolve(words, now=NOW)
-
-
-@pytest.mark.parametrize(
-    ("expression", "after", "before"),
-    [
-        ("March last year", "2025-03-01", "2025-04-01"),
-        ("Q1 of last year", "2025-01-01", "2025-04-01"),
-        ("summer last year", "2025-06-01", "2025-09-01"),
-        ("Christmas last year", "2025-12-25", "2025-12-26"),
-        ("3 May this year", "2026-05-03", "2026-05-04"),
-    ],
-)
-def test_a_year_may_be_relative(expression: str, after: str, before: str) -> None:
-    assert resolve(expression, now=NOW) == TimeWindow(after=utc(after, "UTC"), before=utc(before, "UTC"))
 
 
 def test_the_two_occurrences_of_a_repeated_hour_are_distinguished() -> None:
