@@ -10,19 +10,12 @@ from starlette.testclient import TestClient
 
 from mnemosyne import errors
 from mnemosyne.cli import tool_client
-from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
 from mnemosyne.mcp.tool_errors import ERROR_META
-from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
+from tests.mcp_app import MODERN, mcp_app
 from tests.mcp_client import tool_call
 
 MEMORY_ID = "01a1fcf1-643f-7f9f-8bdd-01b104fff04f"
-MODERN = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 ERAS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "handshake": ({}, {}),
     "2026-07-28": (
@@ -63,9 +56,7 @@ BY_CLASS = pytest.mark.parametrize(
 
 @pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
-    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",))
-    app = build_app(services, threads=2, allowed_origins=(), warm=lambda: None, examine=list, access=access)
-    with TestClient(app) as opened:
+    with TestClient(mcp_app(services)) as opened:
         yield opened
 
 

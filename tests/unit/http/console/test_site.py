@@ -2,42 +2,23 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.http.console import site
-from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
 from tests.fakes import FakeServices
-from tests.unit.http.mcp.test_access import ByName
+from tests.mcp_app import LIST, ByName, mcp_app, post
 
 MOST_BYTES = 150_000
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[..., TestClient]]:
-    """Function that makes a client of the app."""
-    with ExitStack() as clients:
-
-        def make(issuer: str = "https://issuer.example") -> TestClient:
-            access = Access(ByName(), per_minute=0, issuer=issuer, allowed_hosts=("testserver",))
-            app = build_app(
-                FakeServices(), threads=2, allowed_origins=(), warm=lambda: None,
-                examine=list, access=access,
-            )  # fmt: skip
-            return clients.enter_context(TestClient(app))
-
-        yield make
-
-
-@pytest.fixture
-def client(opened: Callable[..., TestClient]) -> TestClient:
-    return opened()
+def client() -> Iterator[TestClient]:
+    with TestClient(mcp_app(FakeServices(), ByName(), issuer="https://issuer.example")) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(
@@ -56,9 +37,10 @@ def test_the_page_may_run_only_its_own_files_and_may_not_be_framed(client: TestC
     assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son\w+=", answer.text), "nothing inline"
 
 
-def test_the_page_may_connect_to_the_authorization_server_if_there_is_one(opened: Callable[..., TestClient]) -> None:
-    assert "connect-src 'self' https://issuer.example;" in opened().get("/").headers["content-security-policy"]
-    assert "connect-src 'self';" in opened(issuer="").get("/").headers["content-security-policy"]
+def test_the_page_may_connect_to_the_authorization_server_if_there_is_one(client: TestClient) -> None:
+    assert "connect-src 'self' https://issuer.example;" in client.get("/").headers["content-security-policy"]
+    without = TestClient(mcp_app(FakeServices())).get("/")
+    assert "connect-src 'self';" in without.headers["content-security-policy"]
 
 
 def test_an_unchanged_page_is_answered_304(client: TestClient) -> None:
@@ -162,13 +144,8 @@ def test_each_vendored_file_has_the_hash_of_the_published_file() -> None:
     assert [hashlib.sha256(site.files()[f"vendor/{name}"]).hexdigest() for name in vendored] == published
 
 
-def test_calls_of_the_console_s_own_page_are_served_and_calls_of_other_pages_are_refused(
-    opened: Callable[..., TestClient],
-) -> None:
-    client = opened()
-    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    headers = {"Authorization": "Bearer both"}
-    own = client.post("/mcp", json=call, headers={**headers, "Origin": "https://testserver"})
+def test_calls_of_the_console_s_own_page_are_served_and_calls_of_other_pages_are_refused(client: TestClient) -> None:
+    own = post(client, LIST, token="ada", Origin="https://testserver")
     assert own.status_code == 200, own.text
     for origin in ("https://evil.example", "https://testserver.evil.example", "null"):
-        assert client.post("/mcp", json=call, headers={**headers, "Origin": origin}).status_code == 403
+        assert post(client, LIST, token="ada", Origin=origin).status_code == 403

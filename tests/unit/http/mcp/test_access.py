@@ -1,7 +1,8 @@
 """Access to the MCP endpoint: 401, 403, 429, tools listed per scope, and OAuth metadata."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import anyio
@@ -11,92 +12,49 @@ from mcp.server.lowlevel.server import Server
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.health import Check
-from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.rate_limit import TokenBucket
-from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.errors import Unavailable
 from mnemosyne.http.common.rate_limit import Budgets
 from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
 from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.streams import wants_stream
 from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator, bearer
+from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator
 from tests.clock import StoppedClock
 from tests.fakes import NOW, FakeServices
+from tests.mcp_app import LIST, ByName, mcp_app, post
 from tests.mcp_client import tool_call
 
-CALLERS = {
-    "reader": Principal(id="r", namespace="a", scopes=frozenset({Scope.READ})),
-    "writer": Principal(id="w", namespace="a", scopes=frozenset({Scope.WRITE})),
-    "both": Principal(id="b", namespace="b", scopes=frozenset({Scope.READ, Scope.WRITE})),
-    "admin": Principal(id="x", namespace="b", scopes=frozenset({Scope.ADMIN})),
-    "nobody": Principal(id="n", namespace="b", scopes=frozenset()),
-}
 INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 
 
-class ByName:
-    """Accepts the principal's name as a token."""
-
-    credential = "a name"
-    only_authorization = False
-
-    def authenticate(self, authorization: str | None) -> Principal:
-        name = bearer(authorization)
-        if name == "away":
-            raise Unavailable("the database is not responding")
-        if name not in CALLERS:
-            raise Unauthorized("no such caller")
-        return CALLERS[name]
-
-    def cached_principal(self, authorization: str | None) -> Principal | None:
-        bearer(authorization)
-        return None
-
-
 @pytest.fixture
-def opened(services: FakeServices) -> Any:
+def opened(services: FakeServices) -> Iterator[Callable[..., TestClient]]:
     """Function that builds a client of an app with the given access settings."""
-    clients: list[TestClient] = []
+    with ExitStack() as clients:
 
-    def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
-        app = build_app(
-            services,
-            threads=2,
-            allowed_origins=(),
-            warm=lambda: None,
-            examine=lambda: [Check("schema", "fine")],
-            access=Access(
-                authenticator or ByName(), per_minute=per_minute, issuer=issuer, allowed_hosts=("testserver",)
-            ),
-        )
-        client = TestClient(app)
-        client.__enter__()
-        clients.append(client)
-        return client
+        def make(*, authenticator: Any = None, issuer: str = "https://issuer.example", **settings: Any) -> TestClient:
+            app = mcp_app(
+                services,
+                authenticator or ByName(),
+                issuer=issuer,
+                examine=lambda: [Check("schema", "fine")],
+                **settings,
+            )
+            return clients.enter_context(TestClient(app))
 
-    yield make
-    for client in clients:
-        client.__exit__(None, None, None)
-
-
-def _post(client: TestClient, body: Any, token: str | None = None, **headers: str) -> Any:
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    return client.post("/mcp", content=json.dumps(body), headers={"Content-Type": "application/json", **headers})
+        yield make
 
 
 def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> Any:
-    return _post(client, tool_call(tool, arguments), token)
-
-
-LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    return post(client, tool_call(tool, arguments), token=token)
 
 
 def test_a_request_without_a_credential_is_told_where_to_get_one(opened: Callable[..., TestClient]) -> None:
-    response = _post(opened(), LIST)
+    response = post(opened(), LIST)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == (
         'Bearer scope="read write", resource_metadata="http://testserver/.well-known/oauth-protected-resource/mcp"'
@@ -104,14 +62,14 @@ def test_a_request_without_a_credential_is_told_where_to_get_one(opened: Callabl
 
 
 def test_an_invalid_credential_and_a_missing_one_have_different_errors(opened: Callable[..., TestClient]) -> None:
-    response = _post(opened(), LIST, "mallory")
+    response = post(opened(), LIST, token="mallory")
     assert response.status_code == 401
     assert 'error="invalid_token"' in response.headers["www-authenticate"]
 
 
 def test_with_api_keys_the_server_names_no_authorization_server(opened: Callable[..., TestClient]) -> None:
     client = opened(issuer="")
-    assert "resource_metadata" not in _post(client, LIST).headers["www-authenticate"]
+    assert "resource_metadata" not in post(client, LIST).headers["www-authenticate"]
     assert client.get("/.well-known/oauth-protected-resource").status_code == 404
 
 
@@ -148,11 +106,11 @@ def test_the_oauth_metadata_does_not_repeat_an_unknown_host(opened: Callable[...
     client = opened()
     response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})
     assert response.status_code == 404
-    assert "evil" not in _post(client, LIST, Host="evil.example").headers["www-authenticate"]
+    assert "evil" not in post(client, LIST, Host="evil.example").headers["www-authenticate"]
 
 
 def test_a_key_that_cannot_be_checked_gets_503_and_not_401(opened: Callable[..., TestClient]) -> None:
-    response = _post(opened(), LIST, "away")
+    response = post(opened(), LIST, token="away")
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
 
 
@@ -181,8 +139,8 @@ READ_RESOURCE = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params"
 
 
 def test_a_resource_can_be_read_with_the_read_scope(opened: Callable[..., TestClient]) -> None:
-    assert "result" in _post(opened(), READ_RESOURCE, "reader").json()
-    refused = _post(opened(), READ_RESOURCE, "writer")
+    assert "result" in post(opened(), READ_RESOURCE, token="reader").json()
+    refused = post(opened(), READ_RESOURCE, token="writer")
     assert (refused.status_code, "read" in refused.headers["www-authenticate"]) == (403, True)
 
 
@@ -194,19 +152,19 @@ def test_a_resource_that_is_temporarily_unavailable_is_not_reported_as_missing(
 
     monkeypatch.setattr(type(services.memories), "list", away)
     for method in ("resources/read", "resources/list"):
-        error = _post(opened(), READ_RESOURCE | {"method": method}, "reader").json()["error"]
+        error = post(opened(), READ_RESOURCE | {"method": method}, token="reader").json()["error"]
         assert error["code"] == -32603
         assert "temporarily unavailable" in error["message"]
 
 
 def test_a_caller_without_the_read_scope_can_connect_and_has_no_resources(opened: Callable[..., TestClient]) -> None:
-    listed = _post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, "writer")
+    listed = post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, token="writer")
     assert listed.json()["result"]["resources"] == []
 
 
 def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Callable[..., TestClient], services: FakeServices) -> None:
     call = tool_call("ingest_memory", INGEST, id_=2)
-    assert _post(opened(), [LIST, call], "reader").status_code == 403
+    assert post(opened(), [LIST, call], token="reader").status_code == 403
     assert services.queue.published == []
 
 
@@ -220,22 +178,22 @@ def test_a_batch_needs_the_scopes_of_all_its_calls(opened: Callable[..., TestCli
 def test_only_tools_that_the_caller_s_scopes_allow_are_listed(
     opened: Callable[..., TestClient], token: str, expected: set[str], none_of: set[str]
 ) -> None:
-    listed = {tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]}
+    listed = {tool["name"] for tool in post(opened(), LIST, token=token).json()["result"]["tools"]}
     assert expected <= listed
     assert not none_of & listed
 
 
 def test_a_caller_without_scopes_gets_403_with_the_scopes_to_request(opened: Callable[..., TestClient]) -> None:
     for posted in (LIST, [LIST], {"jsonrpc": "2.0", "id": 1, "method": "ping"}):
-        response = _post(opened(), posted, "nobody")
+        response = post(opened(), posted, token="nobody")
         assert response.status_code == 403
         assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
         assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
 
 
-@pytest.mark.parametrize("token", ["both", "admin"])
+@pytest.mark.parametrize("token", ["ada", "admin"])
 def test_a_caller_with_all_scopes_sees_all_tools(opened: Callable[..., TestClient], token: str) -> None:
-    listed = [tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]]
+    listed = [tool["name"] for tool in post(opened(), LIST, token=token).json()["result"]["tools"]]
     assert listed == [tool.name for tool in TOOLS]
 
 
@@ -243,10 +201,10 @@ def test_a_memory_is_stored_in_the_caller_s_namespace_whatever_the_arguments_say
     opened: Callable[..., TestClient], services: FakeServices
 ) -> None:
     client = opened()
-    assert _call(client, "both", "ingest_memory", INGEST).json()["result"]["structuredContent"]["status"] == "queued"
+    assert _call(client, "ada", "ingest_memory", INGEST).json()["result"]["structuredContent"]["status"] == "queued"
     ((namespace, _),) = services.queue.published
-    assert namespace == "b"
-    refused = _call(client, "both", "ingest_memory", {**INGEST, "namespace": "a"}).json()["result"]
+    assert namespace == "ada"
+    refused = _call(client, "ada", "ingest_memory", {**INGEST, "namespace": "bob"}).json()["result"]
     assert refused["isError"] is True
 
 
@@ -255,17 +213,17 @@ def test_a_caller_over_the_rate_limit_gets_retry_after_and_other_callers_are_ser
     opened: Callable[..., TestClient],
 ) -> None:
     client = opened(per_minute=3)
-    statuses = [_post(client, LIST, "both").status_code for _ in range(4)]
+    statuses = [post(client, LIST, token="ada").status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
-    assert 1 <= int(_post(client, LIST, "both").headers["retry-after"]) <= 20
-    assert _post(client, LIST, "admin").status_code == 200
+    assert 1 <= int(post(client, LIST, token="ada").headers["retry-after"]) <= 20
+    assert post(client, LIST, token="admin").status_code == 200
 
 
 @pytest.mark.usefixtures("clock")
 def test_a_batch_counts_as_the_number_of_its_requests(opened: Callable[..., TestClient]) -> None:
     client = opened(per_minute=3)
-    assert _post(client, [LIST, LIST, LIST], "both").status_code == 200
-    assert _post(client, LIST, "both").status_code == 429
+    assert post(client, [LIST, LIST, LIST], token="ada").status_code == 200
+    assert post(client, LIST, token="ada").status_code == 429
 
 
 def test_a_token_bucket_refills_at_its_rate() -> None:
@@ -308,7 +266,7 @@ def test_deep_health_needs_a_credential(opened: Callable[..., TestClient]) -> No
 
 def test_without_authentication_only_loopback_addresses_are_served(opened: Callable[..., TestClient]) -> None:
     client = opened(authenticator=NoAuthenticator())
-    assert _post(client, LIST).status_code == 200
+    assert post(client, LIST).status_code == 200
     foreign = TestClient(client.app, base_url="http://192.0.2.1")
     assert foreign.post("/mcp", json=LIST).status_code == 403
 
@@ -345,7 +303,7 @@ def test_a_body_that_arrives_too_slowly_is_refused(monkeypatch: pytest.MonkeyPat
 def test_a_request_with_two_credentials_is_refused(opened: Callable[..., TestClient]) -> None:
     client = opened()
     twice = [
-        (b"authorization", b"Bearer both"),
+        (b"authorization", b"Bearer ada"),
         (b"authorization", b"Bearer admin"),
         (b"content-type", b"application/json"),
     ]
@@ -360,7 +318,7 @@ def test_x_serverless_authorization_is_refused_only_if_cloud_run_checks_the_call
     door = ByName()
     door.only_authorization = only_authorization
     headers = {"X-Serverless-Authorization": "Bearer mine"}
-    assert _post(opened(authenticator=door), LIST, "both", **headers).status_code == status
+    assert post(opened(authenticator=door), LIST, token="ada", **headers).status_code == status
 
 
 def test_an_error_during_authentication_gets_503_without_details(opened: Callable[..., TestClient]) -> None:
@@ -370,7 +328,7 @@ def test_an_error_during_authentication_gets_503_without_details(opened: Callabl
         def authenticate(self, authorization: str | None) -> Principal:
             raise KeyError("inside")
 
-    response = _post(opened(authenticator=Broken()), LIST, "both")
+    response = post(opened(authenticator=Broken()), LIST, token="ada")
     assert response.status_code == 503
     assert "inside" not in response.text
 

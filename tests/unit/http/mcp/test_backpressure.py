@@ -6,11 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.principal import Principal
-from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
 from mnemosyne.mcp.thread_limiter import Turns
-from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
+from tests.mcp_app import LIST, mcp_app
 from tests.mcp_client import tool_call
 
 SEARCH = tool_call("memory_search", {"query": "tea"})
@@ -25,15 +23,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
         return 7.2
 
     monkeypatch.setattr(Turns, "wait_seconds", wait_seconds)
-    app = build_app(
-        FakeServices(),
-        threads=2,
-        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
-        allowed_origins=(),
-        warm=lambda: None,
-        examine=list,
-    )
-    with TestClient(app) as opened:
+    with TestClient(mcp_app(FakeServices())) as opened:
         yield opened
 
 
@@ -47,4 +37,4 @@ def test_a_search_that_would_wait_too_long_gets_429_with_retry_after(client: Tes
 
 def test_requests_that_need_no_database_do_not_wait(client: TestClient) -> None:
     assert client.post("/mcp", json=INGEST).json()["result"]["isError"] is False
-    assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).status_code == 200
+    assert client.post("/mcp", json=LIST).status_code == 200

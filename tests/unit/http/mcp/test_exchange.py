@@ -10,13 +10,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
 from mnemosyne.http.mcp.exchange import Exchanges
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.thread_limiter import Turns
-from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
+from tests.mcp_app import mcp_app
 
 REVISIONS = (None, *HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 HANDSHAKE = {
@@ -65,12 +63,10 @@ def _content(response: Any) -> Any:
 @pytest.fixture(scope="module")
 def clients() -> Iterator[tuple[TestClient, TestClient]]:
     services = FakeServices()
-    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",))
-    ours = build_app(services, threads=2, access=access, allowed_origins=(), warm=lambda: None, examine=list)
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server = build_server(services, database=Turns(2), principal=LOCAL)
     sdk = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
-    with TestClient(ours) as first, TestClient(sdk) as second:
+    with TestClient(mcp_app(services)) as first, TestClient(sdk) as second:
         yield first, second
 
 

@@ -2,62 +2,44 @@
 
 import gzip
 import json
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne.http.mcp.access import Access
-from mnemosyne.http.mcp.app import build_app
-from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
+from tests.mcp_app import mcp_app, post
 
 LIST = {"jsonrpc": "2.0", "id": "list-1", "method": "tools/list"}
 JSON = "application/json"
 
 
-def _app(services: FakeServices, *hosts: str) -> Any:
-    return build_app(
-        services,
-        threads=2,
-        allowed_origins=("https://good.example",),
-        warm=lambda: None,
-        examine=list,
-        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=hosts),
-    )
-
-
 @pytest.fixture
-def client(services: FakeServices) -> Any:
-    with TestClient(_app(services, "testserver")) as opened:
+def client(services: FakeServices) -> Iterator[TestClient]:
+    with TestClient(mcp_app(services, origins=("https://good.example",))) as opened:
         yield opened
-
-
-def _post(client: TestClient, body: Any, path: str = "/mcp", **headers: str) -> Any:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return client.post(path, content=content, headers={"Content-Type": JSON, **headers})
 
 
 @pytest.mark.parametrize("method", ["ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list"])
 def test_null_params_are_treated_as_absent(client: TestClient, method: str) -> None:
-    answer = _post(client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": None})
+    answer = post(client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": None})
     assert "result" in answer.json(), answer.text
 
 
 @pytest.mark.parametrize("name", ["initialized", "cancelled", "roots/list_changed"])
 def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient, name: str) -> None:
-    assert _post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
+    assert post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
 
 
 def test_null_params_in_a_batch_are_treated_as_absent(client: TestClient) -> None:
     batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": None} for number in (1, 2)]
-    answers = _post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
+    answers = post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
     assert all("result" in answer for answer in answers)
 
 
 @pytest.mark.parametrize("params", [[], [1], "x", 0, False])
 def test_params_that_are_not_an_object_are_refused(client: TestClient, params: object) -> None:
-    answer = _post(client, LIST | {"params": params})
+    answer = post(client, LIST | {"params": params})
     assert (answer.status_code, answer.json()["id"]) == (400, "list-1")
 
 
@@ -65,7 +47,7 @@ def test_params_that_are_not_an_object_are_refused(client: TestClient, params: o
     "accept", ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream, text/html"]
 )
 def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient, accept: str) -> None:
-    response = _post(client, LIST, Accept=accept)
+    response = post(client, LIST, Accept=accept)
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/event-stream")
     data = next(line for line in response.text.splitlines() if line.startswith("data: {"))
@@ -74,7 +56,7 @@ def test_a_client_that_accepts_only_an_event_stream_gets_one(client: TestClient,
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/event-stream, */*", "application/*"])
 def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -> None:
-    assert _post(client, LIST, Accept=accept).headers["content-type"] == JSON
+    assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
 REFUSED: list[tuple[str, dict[str, str], int, str]] = [
@@ -98,25 +80,27 @@ REFUSED: list[tuple[str, dict[str, str], int, str]] = [
 def test_a_refusal_is_json_and_says_what_to_change(
     client: TestClient, path: str, headers: dict[str, str], status: int, message: str
 ) -> None:
-    response = _post(client, gzip.compress(json.dumps(LIST).encode()), path, **headers)
+    response = post(client, gzip.compress(json.dumps(LIST).encode()), path, **headers)
     assert (response.status_code, response.headers["content-type"]) == (status, JSON)
     assert message in response.json()["error"]["message"]
 
 
 def test_a_batch_from_another_host_is_refused_as_json(client: TestClient) -> None:
-    response = _post(client, [LIST], Host="evil.example")
+    response = post(client, [LIST], Host="evil.example")
     assert (response.status_code, response.headers["content-type"]) == (421, JSON)
 
 
 def test_an_unknown_protocol_revision_is_answered_with_the_supported_ones(client: TestClient) -> None:
     for revision in ("2099-01-01", "1", "latest"):
-        error = _post(client, LIST, **{"MCP-Protocol-Version": revision}).json()["error"]
-        assert error["code"] == -32022
+        response = post(client, LIST, **{"MCP-Protocol-Version": revision})
+        error = response.json()["error"]
+        assert (response.status_code, error["code"]) == (400, -32022)
+        assert f"2026-07-28, got '{revision}'" in error["message"]
         assert "2025-06-18" in error["data"]["supported"]
         assert error["data"]["requested"] == revision
 
 
 @pytest.mark.parametrize("host", ["nas.local:8080", "192.168.1.7", "[fe80::1]:8080", "anything"])
 def test_an_asterisk_in_the_allowed_hosts_allows_every_host(host: str) -> None:
-    with TestClient(_app(FakeServices(), "*")) as client:
-        assert _post(client, LIST, Host=host).status_code == 200
+    with TestClient(mcp_app(FakeServices(), hosts=("*",))) as client:
+        assert post(client, LIST, Host=host).status_code == 200
