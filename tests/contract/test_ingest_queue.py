@@ -121,18 +121,9 @@ def test_a_queue_file_that_cannot_be_written_accepts_nothing(tmp_path: Path) -> 
 
 # Names of arguments of the client's methods, and of attributes that Python objects have.
 ARGUMENTS = [
-    "topic",
-    "data",
-    "timeout",
-    "retry",
-    "ordering_key",
-    "self",
-    "messages",
-    "metadata",
-    "request",
-    "client",
+    "topic", "data", "timeout", "retry", "ordering_key", "self", "messages", "metadata", "request", "client",
     "__class__",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

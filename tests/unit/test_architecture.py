@@ -39,37 +39,18 @@ ALLOWED = {
     "app.recall": {"adapters", "service", "ports", "domain"},
     "app.signing": {"settings", "adapters", "ports"},
     "app.operator": {
-        "app.container",
-        "app.doctor",
-        "app.migrate",
-        "app.recall",
-        "app.signing",
-        "service",
-        "settings",
-        "adapters",
-        "ports",
-        "domain",
+        "app.container", "app.doctor", "app.migrate", "app.recall", "app.signing", "service", "settings", "adapters",
+        "ports", "domain",
     },
     "app.operations": {"app.operator", "service", "settings", "adapters", "formats", "ports", "domain"},
     "app.authorization": {"app.signing", "oauth", "ports.identity", "settings", "adapters"},
     "app.entry_points": {
-        "app.authorization",
-        "app.container",
-        "app.doctor",
-        "app.migrate",
-        "app.operations",
-        "app.operator",
-        "settings",
-        "http",
-        "mcp",
-        "adapters",
-        "service",
-        "ports",
-        "domain",
+        "app.authorization", "app.container", "app.doctor", "app.migrate", "app.operations", "app.operator",
+        "settings", "http", "mcp", "adapters", "service", "ports", "domain",
     },
     "app.functions": {"app.entry_points", "http.common"},
     "cli": {"app", "adapters", "service", "formats", "settings", "extras", "ports", "domain"},
-}
+}  # fmt: skip
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 
 
@@ -80,7 +61,7 @@ def _module(path: Path) -> str:
 
 def _exists(module: str) -> bool:
     at = SOURCES / module.replace(".", "/")
-    return at.is_dir() or at.with_suffix(".py").is_file()
+    return at.is_dir() or at.with_suffix(".py").is_file()  # fmt: skip
 
 
 def _imported_modules(node: ast.AST, package: str) -> Iterator[str]:
@@ -182,21 +163,14 @@ def test_the_development_tools_do_not_import_http_or_mcp() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "import mnemosyne.http.push",
-        "import os, mnemosyne.http.push as pushes",
-        "from mnemosyne.http import push",
-        "from mnemosyne.http.push import build_app",
-        "from mnemosyne.http.push import *",
-        "from . import push",
-        "from .push import build_app",
-        "from ..http.push import build_app",
+        "import mnemosyne.http.push", "import os, mnemosyne.http.push as pushes", "from mnemosyne.http import push",
+        "from mnemosyne.http.push import build_app", "from mnemosyne.http.push import *", "from . import push",
+        "from .push import build_app", "from ..http.push import build_app",
         "def late():\n    import mnemosyne.http.push",
-        "if TYPE_CHECKING:\n    from mnemosyne.http.push import Handler",
-        'import_module("mnemosyne.http.push")',
-        '__import__("mnemosyne.http.push")',
-        'patch("mnemosyne.http.push")',
+        "if TYPE_CHECKING:\n    from mnemosyne.http.push import Handler", 'import_module("mnemosyne.http.push")',
+        '__import__("mnemosyne.http.push")', 'patch("mnemosyne.http.push")',
     ],
-)
+)  # fmt: skip
 def test_each_form_of_an_import_is_recognized(source: str) -> None:
     assert _imports(source, "mnemosyne.http") == {"http.push"}
 
@@ -215,15 +189,10 @@ def test_other_packages_and_strings_are_not_imports(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        'import os\nos.environ["HOME"]',
-        'import os\nos.getenv("HOME")',
-        "import os as system\nsystem.environ",
-        'from os import environ\nenviron["HOME"]',
-        'from os import getenv as read\nread("HOME")',
-        'import os\nos.environb[b"HOME"]',
-        'import os\ngetattr(os, "environ")',
-        '__import__("os").putenv("A", "1")',
+        'import os\nos.environ["HOME"]', 'import os\nos.getenv("HOME")', "import os as system\nsystem.environ",
+        'from os import environ\nenviron["HOME"]', 'from os import getenv as read\nread("HOME")',
+        'import os\nos.environb[b"HOME"]', 'import os\ngetattr(os, "environ")', '__import__("os").putenv("A", "1")',
     ],
-)
+)  # fmt: skip
 def test_each_way_to_read_the_environment_is_recognized(source: str) -> None:
     assert _reads_environment(source)

@@ -13,15 +13,9 @@ from mnemosyne.errors import InvalidRequest
 
 SOURCES = [path for path in Path(mnemosyne.cli.__file__).parent.rglob("*.py") if path.name != "terminal.py"]
 ATTACKS = [
-    "\x1b[2J",
-    "\x1b]0;title\x07",
-    "\x9b31m",
-    "\rmnemosyne: done",
-    "\u202efdp.exe",
-    "a\u200bb",
-    "\U000e0041",
+    "\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\rmnemosyne: done", "\u202efdp.exe", "a\u200bb", "\U000e0041",
     "\x08\x08",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)

@@ -18,21 +18,9 @@ VALIDATOR = jsonschema.Draft202012Validator(message_schema())
 # A key needs a source, which may be an attribute: a schema of the data cannot express this.
 ATTRIBUTES = {"namespace": "ns", "source": "test"}
 TEXTS = [
-    "tea",
-    "é🜚",
-    " ",
-    "",
-    "\x00",
-    "a\x00b",
-    "\u2003",
-    "\ufeff",
-    "\x1c",
-    "\x85",
-    "x" * 100,
-    "x" * 101,
-    "x" * 501,
+    "tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "x" * 100, "x" * 101, "x" * 501,
     "x" * 1501,
-]
+]  # fmt: skip
 WHENS: list[Any] = [
     "2026-05-20T12:00:00Z", "2026-05-20t12:00:00z", "2026-05-20 12:00:00+02:00", "2026-05-20T12:00:00.123456789Z",
     "2026-05-20T12:00:00", "2026-02-29T12:00:00Z", "2024-02-29T12:00:00Z", "1900-02-29T00:00:00Z",

@@ -101,25 +101,12 @@ def test_an_invisible_character_is_removed_from_a_line_or_escaped(character: str
 @pytest.mark.parametrize(
     "text",
     [
-        f"a{ZWJ}b",
-        f"tea{ZWNJ}pot",
-        f"می{ZWNJ}{ZWNJ}خواهم",
-        f"{ZWJ}a",
-        "a\ufe0f",
-        "字\ufe0f",
-        "字\U000e0100\U000e0100",
-        "ก\u200bข",
-        "😀\ufe0f\ufe0f",
-        f"😀{ZWJ}a",
-        "🏴\U000e0067\U000e007f",
-        "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
-        "1\ufe0f",
-        "∑\ufe01",
-        "a\u180b",
-        f"й{ZWJ}",
+        f"a{ZWJ}b", f"tea{ZWNJ}pot", f"می{ZWNJ}{ZWNJ}خواهم", f"{ZWJ}a", "a\ufe0f", "字\ufe0f", "字\U000e0100\U000e0100",
+        "ก\u200bข", "😀\ufe0f\ufe0f", f"😀{ZWJ}a", "🏴\U000e0067\U000e007f",
+        "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "1\ufe0f", "∑\ufe01", "a\u180b", f"й{ZWJ}",
         "क\u200d",
     ],
-)
+)  # fmt: skip
 def test_a_joiner_or_selector_without_effect_is_left_out(text: str) -> None:
     assert unseen(text)
     assert not unseen(one_line(text)) or one_line(one_line(text)) != text
@@ -138,28 +125,11 @@ def test_a_name_with_a_hidden_character_is_refused_with_its_place(field: str, ch
 @pytest.mark.parametrize(
     "name",
     [
-        "Claude",
-        "Claude Code",
-        "VS Code",
-        "ChatGPT 5",
-        "Яндекс Browser",
-        "Умный помощник",
-        "Ассистент",
-        "Βοηθός",
-        "智能助手 AI",
-        "日本語アシスタント",
-        "도우미 AI",
-        "مساعد",
-        "עוזר",
-        "सहायक",
-        "n8n",
-        "Café Über",
-        "L'Assistant — v2",
-        "🤖 Robot",
-        "C++ & C#",
-        "a-b_c.d",
+        "Claude", "Claude Code", "VS Code", "ChatGPT 5", "Яндекс Browser", "Умный помощник", "Ассистент", "Βοηθός",
+        "智能助手 AI", "日本語アシスタント", "도우미 AI", "مساعد", "עוזר", "सहायक", "n8n", "Café Über", "L'Assistant — v2",
+        "🤖 Robot", "C++ & C#", "a-b_c.d",
     ],
-)
+)  # fmt: skip
 def test_an_ordinary_client_name_is_shown_unchanged(name: str) -> None:
     assert client_name(name) == name
     assert client_name(client_name(name)) == name
@@ -168,23 +138,10 @@ def test_an_ordinary_client_name_is_shown_unchanged(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "Clаude",
-        "Сlaude",
-        "ChаtGPT",
-        "Cursоr",
-        "VЅ Code",
-        "Gооgle",
-        "Ρaypal",
-        "Goοgle",
-        "Clauԁe",
-        "ᴄʟᴀᴜᴅᴇ",
-        "Ꭺpple",
-        "ϲlaude",
-        "Αnthropic",
-        "ОpenAI",
-        "սber",
+        "Clаude", "Сlaude", "ChаtGPT", "Cursоr", "VЅ Code", "Gооgle", "Ρaypal", "Goοgle", "Clauԁe", "ᴄʟᴀᴜᴅᴇ", "Ꭺpple",
+        "ϲlaude", "Αnthropic", "ОpenAI", "սber",
     ],
-)
+)  # fmt: skip
 def test_a_name_that_mixes_scripts_in_a_word_is_refused(name: str) -> None:
     with pytest.raises(InvalidRequest, match="client_name must not"):
         client_name(name)

@@ -15,18 +15,9 @@ from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import FakeServices
 
 SQL = [
-    "'; DROP TABLE memories; --",
-    "%' OR '1'='1",
-    "\\",
-    "_%_",
-    "$1",
-    ":namespace",
-    "\x00",
-    "\ud800",
-    "NaN",
-    "-0",
+    "'; DROP TABLE memories; --", "%' OR '1'='1", "\\", "_%_", "$1", ":namespace", "\x00", "\ud800", "NaN", "-0",
     "\u202e",
-]
+]  # fmt: skip
 TEXT = st.one_of(st.text(max_size=40), st.sampled_from(SQL))
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXT, st.uuids().map(str))
 JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4))

@@ -247,22 +247,12 @@ def test_json_nested_too_deeply_is_refused_with_the_id_of_its_request(client: Te
 @pytest.mark.parametrize(
     ("origin", "status"),
     [
-        (None, 200),
-        ("http://testserver", 200),
-        ("https://testserver", 200),
-        ("https://good.example", 200),
-        ("http://testserver:3000", 403),
-        ("http://localhost:3000", 403),
-        ("http://127.0.0.1:8080", 403),
-        ("http://[::1]:8080", 403),
-        ("http://localhost", 403),
-        ("https://good.example:8443", 403),
-        ("https://good.example.evil", 403),
-        ("null", 403),
-        ("", 403),
-        ("file://", 403),
+        (None, 200), ("http://testserver", 200), ("https://testserver", 200), ("https://good.example", 200),
+        ("http://testserver:3000", 403), ("http://localhost:3000", 403), ("http://127.0.0.1:8080", 403),
+        ("http://[::1]:8080", 403), ("http://localhost", 403), ("https://good.example:8443", 403),
+        ("https://good.example.evil", 403), ("null", 403), ("", 403), ("file://", 403),
     ],
-)
+)  # fmt: skip
 def test_only_the_server_s_own_origin_and_configured_origins_are_served(
     client: TestClient, origin: str | None, status: int
 ) -> None:
