@@ -13,11 +13,20 @@ from uuid import UUID
 
 import pytest
 
+from mnemosyne.cli import importer
 from mnemosyne.cli.import_source import Record, Source
 from mnemosyne.cli.importer import Destination, apply_post_import_updates
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import Journal
-from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, IngestState, IngestStatus, content_hash
+from mnemosyne.domain.memory import (
+    BATCH_LIMIT,
+    ExternalId,
+    FailedRequest,
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    content_hash,
+)
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
@@ -46,7 +55,7 @@ class FakeDestination:
         return new_id()
 
     def send(self, records: Sequence[Record], source: Source) -> None:
-        assert len(records) <= 100
+        assert len(records) <= BATCH_LIMIT
         if len(self.sent) >= self.dies_after:
             raise KeyboardInterrupt
         for record in records:
@@ -121,6 +130,35 @@ def run(items: list[Item], destination: Destination, journal: Journal, progress:
     return _end([journal], destination)
 
 
+@pytest.fixture
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of five items, of which at most four are unfinished at a time."""
+    monkeypatch.setattr(importer, "BATCH_LIMIT", 5)
+    monkeypatch.setattr(importer, "WINDOW", 4)
+
+
+small_batches = pytest.mark.usefixtures("_small_batches")
+
+
+def _interrupted(items: list[Item], tmp_path: Path, after: int) -> FakeDestination:
+    """Import items to a destination that dies after it has received this number of items."""
+    destination = FakeDestination(dies_after=after)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    return destination
+
+
+def _restarted(first: FakeDestination) -> FakeDestination:
+    """Return a destination with the requests of one that has died."""
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    return second
+
+
+def _numbered(count: int) -> list[Item]:
+    return _items(*(f"memory {n}" for n in range(count)))
+
+
 def _items(*contents: str) -> list[Item]:
     return [Item(f"f:{n}", {"content": c, "timestamp": "2026-05-20T12:00:00Z"}) for n, c in enumerate(contents)]
 
@@ -152,17 +190,14 @@ def test_the_journal_keeps_a_refused_record_so_that_it_can_be_corrected(tmp_path
     journal.finish()
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_an_interrupted_import_continues_without_sending_a_batch_again(tmp_path: Path) -> None:
-    items = _items(*(f"memory {n}" for n in range(5_000)))
-    first = FakeDestination(dies_after=2_500)
-    with pytest.raises(KeyboardInterrupt):
-        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
-    second = FakeDestination()
-    second.requests = dict(first.requests)
+    items = _numbered(50)
+    first = _interrupted(items, tmp_path, after=25)
+    second = _restarted(first)
     summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert sorted(first.sent + second.sent) == sorted(f"memory {n}" for n in range(5_000))
-    assert summary.states["stored"] == 5_000
+    assert sorted(first.sent + second.sent) == sorted(f"memory {n}" for n in range(50))
+    assert summary.states["stored"] == 50
     assert list(tmp_path.iterdir()) == []
 
 
@@ -193,45 +228,39 @@ def test_tags_removed_before_the_export_are_not_restored_from_the_text(tmp_path:
     assert destination.changes == [(destination.memories["TAGS: a, b"], MemoryChange(tags=("c",)))]
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_items_sent_to_one_destination_are_also_sent_to_another(tmp_path: Path) -> None:
-    items = _items(*(f"memory {n}" for n in range(3_000)))
-    with pytest.raises(KeyboardInterrupt):
-        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    items = _numbered(50)
+    _interrupted(items, tmp_path, after=40)
     new_destination = FakeDestination()
     summary = run(items, new_destination, Journal(tmp_path / "j", "there"), lambda count: None)
-    assert len(new_destination.sent) == summary.states["stored"] == 3_000
+    assert len(new_destination.sent) == summary.states["stored"] == 50
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_items_with_a_final_outcome_are_not_sent_or_queried_again(tmp_path: Path) -> None:
-    items = _items(*(f"memory {n}" for n in range(20_000)), "poison")
-    first = FakeDestination(dies_after=15_000)
-    with pytest.raises(KeyboardInterrupt):
-        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
-    second = FakeDestination()
-    second.requests = dict(first.requests)
+    items = [*_numbered(200), *_items("poison")]
+    second = _restarted(_interrupted(items, tmp_path, after=150))
     counts: list[int] = []
     second.outcomes = lambda ids: counts.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
     steps: list[int] = []
     summary = run(items, second, Journal(tmp_path / "j", "here"), steps.append)
-    assert summary.states == {"stored": 20_000, "failed": 1}
-    assert summary.failures == [("f:20000", "the model refuses it")]
-    assert sum(steps) == 20_001
-    assert sum(counts) < 25_000, "outcomes known from the first run are not queried again"
+    assert summary.states == {"stored": 200, "failed": 1}
+    assert [error for _, error in summary.failures] == ["the model refuses it"]
+    assert sum(steps) == 201
+    assert sum(counts) < 250, "outcomes known from the first run are not queried again"
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_only_changed_batches_of_a_file_are_sent_again(tmp_path: Path) -> None:
-    before = _items(*(f"memory {n}" for n in range(6_000)))
-    with pytest.raises(KeyboardInterrupt):
-        run(before, FakeDestination(dies_after=5_500), Journal(tmp_path / "j", "here"), lambda count: None)
-    changed = [*before[:50], *_items("another"), *before[51:]]
+    before = _numbered(60)
+    finished = len(_interrupted(before, tmp_path, after=55).sent) - 5 * importer.WINDOW
     destination = FakeDestination()
-    destination.requests = {}
+    changed = [*before[:3], *_items("another"), *before[4:]]
     summary = run(changed, destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert "another" in destination.sent
-    assert summary.states["stored"] == 6_000
+    assert destination.sent[:5] == ["memory 0", "memory 1", "memory 2", "another", "memory 4"]
+    assert destination.sent[5:] == [f"memory {n}" for n in range(finished, 60)]
+    assert summary.states["stored"] == 60
 
 
 def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
@@ -242,7 +271,7 @@ def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
         Journal(tmp_path / "j", "here")
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path) -> None:
     class Forgetful(FakeDestination):
         """Reports each record as stored, and keeps none."""
@@ -268,20 +297,16 @@ def test_the_memory_use_of_an_import_does_not_depend_on_its_size(tmp_path: Path)
         tracemalloc.stop()
         return most
 
-    peak(2_000)
-    assert peak(20_000) < 1.5 * peak(5_000)
+    peak(200)
+    assert peak(2_000) < 1.5 * peak(500)
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_equal_batches_are_counted_separately_after_an_interruption(tmp_path: Path) -> None:
-    items = _items(*(f"memory {n}" for n in range(100))) * 2 + _items(*(f"more {n}" for n in range(2_800)))
-    first = FakeDestination(dies_after=2_500)
-    with pytest.raises(KeyboardInterrupt):
-        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
-    second = FakeDestination()
-    second.requests = dict(first.requests)
+    items = _numbered(5) * 2 + _items(*(f"more {n}" for n in range(40)))
+    second = _restarted(_interrupted(items, tmp_path, after=35))
     summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert summary.states == {"stored": 2_900, "duplicate": 100}
+    assert summary.states == {"stored": 45, "duplicate": 5}
 
 
 def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path) -> None:
@@ -302,15 +327,15 @@ def test_a_batch_does_not_exceed_the_size_limit_of_a_request(tmp_path: Path) -> 
     assert destination.largest < 4 * 1024 * 1024
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_records_that_a_recreated_destination_lacks_are_sent_again_with_the_same_ids(tmp_path: Path) -> None:
-    items = _items(*(f"memory {n}" for n in range(3_000)))
-    with pytest.raises(KeyboardInterrupt):
-        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
-    anew = FakeDestination()
-    summary = run(items, anew, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert summary.states == {"stored": 3_000}
-    assert sorted(anew.sent) == sorted(f"memory {n}" for n in range(3_000))
+    items = _numbered(20)
+    first = _interrupted(items, tmp_path, after=15)
+    recreated = FakeDestination()
+    summary = run(items, recreated, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 20}
+    assert sorted(recreated.sent) == sorted(f"memory {n}" for n in range(20))
+    assert first.requests.items() <= recreated.requests.items()
 
 
 def test_supersession_is_restored_across_files_and_a_missing_successor_is_reported(tmp_path: Path) -> None:
@@ -326,15 +351,13 @@ def test_supersession_is_restored_across_files_and_a_missing_successor_is_report
     assert [source for source, _ in ended.failures] == [lone.source]
 
 
-@pytest.mark.exhaustive
+@small_batches
 def test_a_memory_of_an_earlier_run_is_superseded_by_one_of_this_run(tmp_path: Path) -> None:
-    items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
+    items = [*_items("old"), *_numbered(60), *_items("new")]
     items[0] = Item("f:0", items[0].fields, superseded_by_hash=content_hash("new"))
-    first = FakeDestination(dies_after=5_000)
-    with pytest.raises(KeyboardInterrupt):
-        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
-    second = FakeDestination()
-    second.requests, second.memories = dict(first.requests), dict(first.memories)
+    first = _interrupted(items, tmp_path, after=50)
+    second = _restarted(first)
+    second.memories = dict(first.memories)
     run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
     assert second.changes == [(first.memories["old"], MemoryChange(superseded_by=second.memories["new"]))]
 
@@ -426,16 +449,17 @@ def _exported_items() -> list[Item]:
         Item(
             f"f:{n}",
             {"content": f"TAGS: a\nmemory {n}", "timestamp": "2026-05-20", "tags": ["c"]},
-            exact_tags=("c",) if n < 5 else None,
+            exact_tags=("c",) if n < 4 else None,
             superseded_by_hash=content_hash(f"TAGS: a\nmemory {n + 1}") if n == 0 else None,
             line=n,
         )
-        for n in range(103)
+        for n in range(8)
     ]
-    items[50] = Item("f:50", None, "a line must be JSON", line=50)
+    items[6] = Item("f:6", None, "a line must be JSON", line=6)
     return [*items, replace(items[3], source="f:200", line=200), *_items("poison")]
 
 
+@small_batches
 def test_an_import_killed_at_any_point_and_continued_has_the_same_result(tmp_path: Path) -> None:
     items, kills = _exported_items(), 0
     while True:
@@ -452,11 +476,11 @@ def test_an_import_killed_at_any_point_and_continued_has_the_same_result(tmp_pat
             run_one(items, FILE, destination, journal, lambda count: None)
         is_whole, destination.steps = first.left >= 0, second
         ended = _end([journal], destination)
-        assert ended.states == {"stored": 102, "duplicate": 1, "failed": 2}, kills
-        assert ended.failures == [("f:50", "a line must be JSON"), ("f:0", "the model refuses it")], kills
+        assert ended.states == {"stored": 7, "duplicate": 1, "failed": 2}, kills
+        assert ended.failures == [("f:6", "a line must be JSON"), ("f:0", "the model refuses it")], kills
         tags = {memory_id: change.tags for memory_id, change in destination.changes if change.tags is not None}
-        assert list(tags.values()) == [("c",)] * 5, kills
-        assert {item.external_id for item in destination.refused} == {ExternalId("f", "50")}, kills
+        assert list(tags.values()) == [("c",)] * 4, kills
+        assert {item.external_id for item in destination.refused} == {ExternalId("f", "6")}, kills
         kills += 1
         if is_whole:
             break
