@@ -9,7 +9,7 @@ import pytest
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
 from mnemosyne.ports.memories import MemoryStore
-from tests.memories import search, store_content
+from tests.memories import search, store_content, store_contents
 from tests.unit.domain.test_wording import FACTS, SAME
 
 
@@ -19,16 +19,16 @@ def _hits(store: MemoryStore, query: str, **fields: Any) -> Sequence[Hit]:
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SEMANTIC])
 def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore, mode: SearchMode) -> None:
-    for fact, other in FACTS:
-        ids = {store_content(memories, fact), store_content(memories, other)}
+    for pair in FACTS:
+        ids, fact = {*store_contents(memories, *pair)}, pair[0]
         assert len(ids) == 2, "no content is a duplicate of another one"
         assert ids <= {hit.id for hit in search(memories, fact, mode=mode, limit=100)}
 
 
 def test_near_duplicates_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:
-    for fact, other in SAME:
-        ids = {store_content(memories, fact), store_content(memories, other)}
-        assert any(ids <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, fact, limit=100))
+    for pair in SAME:
+        ids = {*store_contents(memories, *pair)}
+        assert any(ids <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, pair[0], limit=100))
 
 
 @pytest.mark.parametrize("fields", [
@@ -47,11 +47,9 @@ def test_memories_with_the_same_wording_and_different_labels_are_all_found(
 def test_a_page_of_results_is_full_despite_merged_near_duplicates(
     memories: MemoryStore, copies: int, limit: int
 ) -> None:
-    for n in range(copies):
-        store_content(memories, f"Ada likes the{' ' * n} green tea")
-        if n % 2:
-            store_content(memories, f"Bob likes the{' ' * n} green tea")
-    other_ids = {store_content(memories, f"Cup {n} of green tea, with milk") for n in range(limit)}
+    store_contents(memories, *(f"Ada likes the{' ' * n} green tea" for n in range(copies)))
+    store_contents(memories, *(f"Bob likes the{' ' * n} green tea" for n in range(1, copies, 2)))
+    other_ids = {*store_contents(memories, *(f"Cup {n} of green tea, with milk" for n in range(limit)))}
     for mode in (SearchMode.HYBRID, SearchMode.SEMANTIC):
         hits = search(memories, "Ada likes the green tea", mode=mode, limit=limit)
         assert len(hits) == limit
@@ -59,14 +57,8 @@ def test_a_page_of_results_is_full_despite_merged_near_duplicates(
         assert len(other_ids & {hit.id for hit in hits}) == limit - 2
 
 
-def test_an_exact_search_merges_no_near_duplicates(memories: MemoryStore) -> None:
-    for content in ("Ada likes green tea.", "Ada likes green tea", "Ada likes  green tea"):
-        store_content(memories, content)
-    assert len(search(memories, "Ada likes", mode=SearchMode.EXACT)) == 3
-
-
 def test_a_memory_names_the_memories_that_it_superseded(memories: MemoryStore) -> None:
-    shelves = [store_content(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
+    shelves = store_contents(memories, *(f"The oolong is on shelf {n}" for n in (7, 8, 9)))
     other = store_content(memories, "The oolong was never on shelf 6")
     for old, new in itertools.pairwise(shelves):
         memories.update(old, MemoryChange(superseded_by=new))
@@ -88,6 +80,6 @@ def test_at_most_five_superseded_memories_are_named(memories: MemoryStore) -> No
 
 def test_each_kind_of_white_space_is_ignored_in_near_duplicates(memories: MemoryStore) -> None:
     blanks = (" ", "  ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2003", "\u2028", "\u3000")
-    ids = {store_content(memories, f"Ada{blank}likes the green tea") for blank in blanks}
+    ids = {*store_contents(memories, *(f"Ada{blank}likes the green tea" for blank in blanks))}
     (hit,) = _hits(memories, "green tea")
     assert {hit.id, *hit.near_duplicates} == ids

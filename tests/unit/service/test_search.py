@@ -19,30 +19,9 @@ def _hits(services: FakeServices, query: SearchQuery) -> list[Hit]:
     return list(_search(services, query).hits)
 
 
-def test_memories_with_the_same_wording_are_one_hit_that_names_the_others(services: FakeServices) -> None:
-    store_contents(
-        services.memories,
-        "Ada likes green tea.",
-        "Ada likes green tea",
-        "Ada likes  green\ntea ",
-        "Ada likes black tea.",
-        tags=("t",),
-    )
-    hits = _hits(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID))
-    assert len(hits) == 2
-    green, black = sorted(hits, key=lambda hit: len(hit.near_duplicates), reverse=True)
-    assert len({green.id, *green.near_duplicates}) == 3
-    assert (black.content, black.near_duplicates) == ("Ada likes black tea.", ())
-
-
 def test_a_short_greeting_stored_twice_is_two_hits(services: FakeServices) -> None:
     store_contents(services.memories, "Ada: Good morning!", "Ada: Good morning.")
     assert len(_hits(services, SearchQuery(query="good morning"))) == 2
-
-
-def test_the_same_words_in_another_order_are_another_hit(services: FakeServices) -> None:
-    store_contents(services.memories, "Ada called Bob on Monday.", "Bob called Ada on Monday.", tags=("t",))
-    assert len(_hits(services, SearchQuery(query="who called Bob?"))) == 2
 
 
 def test_lists_and_exact_searches_do_not_merge_near_duplicates(services: FakeServices) -> None:
