@@ -40,19 +40,15 @@ def test_a_push_is_stored_and_acknowledged(client: TestClient, services: FakeSer
     assert len(list_memories(services.memories)) == 1
 
 
-def test_a_structured_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
+def test_a_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
     event = {"specversion": "1.0", "type": "t", "source": "s", "id": "1"}
-    event["data"] = _envelope(*encode("ns", [request("a")], ""))  # type: ignore[assignment]
+    structured = event | {"data": _envelope(*encode("ns", [request("a")], ""))}
     headers = {"Content-Type": "application/cloudevents+json"}
-    assert client.post("/", content=json.dumps(event), headers=headers).status_code == 204
-    assert len(list_memories(services.memories)) == 1
-
-
-def test_a_binary_cloud_event_is_stored(client: TestClient, services: FakeServices) -> None:
-    headers = {"ce-specversion": "1.0", "ce-type": "t", "ce-source": "s", "ce-id": "1"}
-    body = _envelope(*encode("ns", [request("a")], ""))
-    assert client.post("/", json=body, headers=headers).status_code == 204
-    assert len(list_memories(services.memories)) == 1
+    assert client.post("/", content=json.dumps(structured), headers=headers).status_code == 204
+    binary = {f"ce-{name}": value for name, value in event.items()}
+    body = _envelope(*encode("ns", [request("b")], ""))
+    assert client.post("/", json=body, headers=binary).status_code == 204
+    assert len(list_memories(services.memories)) == 2
 
 
 def test_a_temporary_fault_gets_a_status_that_causes_redelivery(client: TestClient, services: FakeServices) -> None:
@@ -75,7 +71,10 @@ def test_a_body_that_is_not_a_push_gets_400(client: TestClient, body: bytes) -> 
     assert client.post("/", content=body).status_code == 400
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Content-Type": "text/plain"}])
+@pytest.mark.parametrize("headers", [
+    {"Origin": "https://evil.example"}, {"Content-Type": "text/plain"}, {"Content-Type": "text/json-ish"},
+    {"Content-Type": "application/jsonp"},
+])  # fmt: skip
 def test_a_request_that_a_web_page_could_send_is_refused(
     client: TestClient, services: FakeServices, headers: dict[str, str]
 ) -> None:
@@ -147,7 +146,7 @@ def test_each_outcome_is_published_once_however_often_the_message_is_delivered(
     good, bad = request("a", external_id=ExternalId("crm", "4711")), {"request_id": str(new_id()), "content": ""}
     data = json.loads(encode("ns", [good], "")[0])
     data["memories"].append(bad)
-    for _ in range(20):
+    for _ in range(4):
         assert client.post("/", json=_envelope(json.dumps(data).encode(), {"namespace": "ns"})).status_code == 204
     reports = [json.loads(outcome.encode()[0]) for outcome in services.outcome_topic.told]
     assert sorted((report["state"], report["key"], report["message_id"]) for report in reports) == [
@@ -222,10 +221,10 @@ def test_a_message_is_not_dead_lettered_during_a_fault_of_a_service_and_is_store
     ingest_request = request("a")
     body = _envelope(*encode("ns", [ingest_request], ""))
     services.embedder.fault = fault
-    for _ in range(30):
+    for _ in range(6):
         assert last.post("/", json=body).status_code == 503
     ingest_status = status_of(services.memories, ingest_request.request_id)
-    assert (ingest_status.state, ingest_status.error, ingest_status.attempts) == (IngestState.QUEUED, str(fault), 30)
+    assert (ingest_status.state, ingest_status.error, ingest_status.attempts) == (IngestState.QUEUED, str(fault), 6)
     services.embedder.fault = None
     assert last.post("/", json=body).status_code == 204
     assert status_of(services.memories, ingest_request.request_id).state is IngestState.STORED

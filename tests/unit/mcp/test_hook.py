@@ -41,7 +41,7 @@ def test_a_prompt_of_one_word_recalls_no_memories(services: FakeServices, prompt
 
 
 def test_a_prompt_of_any_length_is_answered_within_the_character_budget(services: FakeServices) -> None:
-    store_contents(services.memories, *(f"tea {n} " + "x" * 90_000 for n in range(20)))
+    store_contents(services.memories, *(f"tea {n} " + "x" * 9_000 for n in range(20)))
     context = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
     assert context.count("--- [") == 5 and len(context) < 3_500
 
