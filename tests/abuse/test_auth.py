@@ -24,7 +24,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule
 from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, auth_pool, authorization_path
 
-REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "600"))
+REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "300"))
 AT_ONCE = 8
 GROWTH_BYTES = 32 * 2**20
 ENDPOINTS = [("GET", "/authorize"), ("GET", "/log-in"), ("POST", "/log-in"), ("GET", "/consent"), ("POST", "/consent"),

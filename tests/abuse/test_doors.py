@@ -31,9 +31,10 @@ from mnemosyne.http.common.health import PATHS
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, REJECTED_PER_MINUTE
 from mnemosyne.http.mcp.app import LOG_IN_PATHS, SCHEMA_PATH
-from tests.abuse.conftest import Credentials, headers
+from tests.abuse.conftest import headers
 from tests.clock import StoppedClock
 from tests.fakes import FakeServices
+from tests.mcp_app import ByName
 from tests.oauth_server import (
     ISSUER,
     REDIRECT,
@@ -70,7 +71,7 @@ def count(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callabl
         yield lambda table: int(connection.run_file(f"SELECT count(*) FROM {table}")[0][0])
 
 
-class Unknown(Credentials):
+class Unknown(ByName):
     """An authenticator without cached principals."""
 
     def cached_principal(self, authorization: str | None) -> None:
@@ -235,7 +236,7 @@ def test_the_number_of_authorization_requests_before_log_in_is_limited_for_each_
     mine.open(authorization_path(client))
     code = server.code()
     server.gateway._budgets.clear()
-    for number in range(PENDING_OF_NETWORK + 50):
+    for number in range(PENDING_OF_NETWORK + 5):
         server.gateway._budgets.clear()
         assert server.browser(_addresses_of_64(number)).get(authorization_path(client)).status_code == 303
     assert count("oauth_requests") == PENDING_OF_NETWORK + 1
@@ -252,11 +253,11 @@ def test_a_client_document_is_stored_only_after_a_person_has_consented(
     assert exchange(server.browser(), client_id, code).status_code == 200
 
 
-def test_a_hundred_log_ins_of_the_console_leave_one_consent_and_no_client(
+def test_ten_log_ins_of_the_console_leave_one_consent_and_no_client(
     server: AuthServer, count: Callable[[str], int]
 ) -> None:
     redirect_uri = "https://memory.example/console/callback"
-    for number in range(100):
+    for number in range(10):
         browser = server.browser(f"10.{number}.0.1")
         posted = {"client_name": "Mnemosyne's console", "redirect_uris": [redirect_uri]}
         client = browser.post("/register", json=posted).json()["client_id"]

@@ -18,7 +18,7 @@ from mnemosyne.mcp.tools import by_name
 from tests.abuse.conftest import headers
 from tests.fakes import FakeServices
 
-REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "600"))
+REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "300"))
 AT_ONCE = 8
 TICK_SECONDS = 0.005
 GROWTH_BYTES = 48 * 2**20

@@ -1,13 +1,12 @@
 """Protection from other users of the same machine."""
 
+import multiprocessing
 import os
 import signal
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -39,29 +38,20 @@ def test_a_server_started_as_root_does_not_open_parent_directories_to_others(tmp
 
 @pytest.mark.skipif(not is_root(), reason="only root makes users")
 def test_concurrent_first_starts_on_a_machine_all_find_the_server_s_user() -> None:
-    name = f"mnemosyne-{os.getpid()}"
-    make = f"from mnemosyne.cli.local import postgres; print(flush=True); input(); postgres.make_server_user({name!r})"
+    name, context = f"mnemosyne-{os.getpid()}", multiprocessing.get_context("fork")
+    barrier = context.Barrier(6)
+
+    def start() -> None:
+        barrier.wait()
+        postgres.make_server_user(name)
+
     try:
-        with ExitStack() as pipes:
-            starting = [
-                pipes.enter_context(
-                    subprocess.Popen(
-                        [sys.executable, "-c", make],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        text=True,
-                    )
-                )
-                for _ in range(6)
-            ]
-            for process in starting:
-                assert process.stdout and process.stdout.readline() == "\n"
-            for process in starting:  # start all at the same time
-                assert process.stdin
-                process.stdin.write("\n")
-                process.stdin.flush()
-            assert [process.wait() for process in starting] == [0] * 6
+        starting = [context.Process(target=start) for _ in range(6)]
+        for process in starting:
+            process.start()
+        for process in starting:
+            process.join()
+        assert [process.exitcode for process in starting] == [0] * 6
     finally:
         subprocess.run(["userdel", name], check=True)
 

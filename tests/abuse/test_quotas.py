@@ -22,8 +22,8 @@ from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import dead_letters, ingest
-from tests.abuse.conftest import CALLERS
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
+from tests.mcp_app import CALLERS
 from tests.operations import LocalOperations
 from tests.waiting import wait_until
 

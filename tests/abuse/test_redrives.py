@@ -16,8 +16,9 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.service import dead_letters
-from tests.abuse.conftest import CALLERS, headers
+from tests.abuse.conftest import headers
 from tests.fakes import NOW, FakeServices, request, store_of
+from tests.mcp_app import CALLERS
 
 AT_ONCE = 6
 LETTERS = 5

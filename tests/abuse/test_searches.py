@@ -14,6 +14,7 @@ from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app import entry_points
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.dispatch import call
@@ -22,8 +23,8 @@ from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
-from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request, store_of
+from tests.mcp_app import CALLERS
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,11 @@ def test_a_database_statement_of_a_tool_call_ends_after_five_seconds(
 def test_the_slowest_exact_search_is_cancelled_and_other_callers_are_served(
     cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
 ) -> None:
+    embedder = FakeEmbedder()
+    embedder.chunk_limit = ChunkLimit(characters=100_000)
     for n in range(8):
         message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
-        ingest.store(message, memories=store_of(store, "bob"), embedder=FakeEmbedder())
+        ingest.store(message, memories=store_of(store, "bob"), embedder=embedder)
     pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
     services = FakeServices(PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"))
     worst = {"query": "a" * 499 + "b", "mode": "exact"}

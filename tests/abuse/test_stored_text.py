@@ -24,8 +24,8 @@ from mnemosyne.mcp.tools import by_name
 from mnemosyne.mcp.tools.connector import STORED
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
-from tests.abuse.conftest import BOTH, CALLERS
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request, store_of
+from tests.mcp_app import BOTH, CALLERS
 from tests.memories import store_contents
 
 # One character of each dangerous kind: control, direction, zero width, annotation and tag characters.
