@@ -1,4 +1,4 @@
-"""Importers, exports, batches and dead letters on a running system."""
+"""Imports and exports on a running system."""
 
 import json
 import os
@@ -71,18 +71,6 @@ def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: D
     assert _run("import", notes, "--data-dir", third).stdout == "4 stored, 0 duplicate, 0 failed.\n"
     assert _run("export", "--data-dir", third, "--output", second).returncode == 0
     assert _lines(second) == _lines(first)
-
-
-def test_a_batch_is_accepted_completely_or_not_at_all(dev: DevServer) -> None:
-    memories = [{"content": f"batch {n}", "timestamp": "2026-05-20T12:00:00Z"} for n in range(100)]
-    queued = dev.call("ingest_memories", {"memories": memories})
-    assert len(set(queued["request_ids"])) == 100
-    assert {dev.outcome(request_id)["state"] for request_id in queued["request_ids"]} == {"stored"}
-    bad = [*memories[:3], {"content": "\x00", "timestamp": "2026-05-20T12:00:00Z"}]
-    assert dev.error("ingest_memories", {"memories": bad}).startswith("memories[3].content must not contain NUL")
-    assert "memories must have at most 100 items, got 101" in dev.error(
-        "ingest_memories", {"memories": [*memories, memories[0]]}
-    )
 
 
 @pytest.mark.parametrize(

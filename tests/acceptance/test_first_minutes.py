@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.dev import COMMAND, DevServer
-from tests.mcp_client import tool_call
+from tests.mcp_client import request, tool_call
 from tests.waiting import wait_until
 
 MEMORIES = int(os.environ.get("MEMORIES_AT_ONCE", "80"))
@@ -42,22 +42,14 @@ def client() -> Iterator[httpx.Client]:
         yield opened
 
 
-@pytest.mark.parametrize("session_header", [None, "", "an-old-session"])
-def test_the_scripts_of_earlier_users_work_unchanged(
-    dev: DevServer, client: httpx.Client, session_header: str | None
-) -> None:
+def test_the_scripts_of_earlier_users_work_unchanged(dev: DevServer, client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
-    hello = {
-        "protocolVersion": "2024-11-05",
-        "capabilities": {},
-        "clientInfo": {"name": "script", "version": "1.0"},
-    }
-    initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+    hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "script", "version": "1.0"}}
+    initialize = request("initialize", hello, id_=0)
     response = client.post(dev.url, content=json.dumps(initialize), headers=headers)
     assert response.json()["result"]["protocolVersion"] == "2024-11-05"
-    if session_header is not None:
-        headers["Mcp-Session-Id"] = response.headers.get("Mcp-Session-Id", session_header)
-    arguments = {"content": f"from a script {session_header}", "timestamp": "2026-05-20T12:00:00Z"}
+    headers["Mcp-Session-Id"] = response.headers.get("Mcp-Session-Id", "an-old-session")
+    arguments = {"content": "from a script", "timestamp": "2026-05-20T12:00:00Z"}
     call = tool_call("ingest_memory", arguments)
     answer = client.post(dev.url, content=json.dumps(call), headers=headers).json()
     queued = json.loads(answer["result"]["content"][0]["text"])
@@ -84,20 +76,6 @@ def test_memories_over_eight_connections_are_stored_once_each(dev: DevServer) ->
         assert len({status["memory_id"] for status in statuses}) == MEMORIES
 
 
-def test_time_filters_include_the_end_of_the_day(dev: DevServer) -> None:
-    request_id = dev.ingest("late in the evening", timestamp="2024-06-30T23:59:59.5Z", tags=["evening"])
-    dev.outcome(request_id)
-    for arguments, count in (
-        ({"before": "2024-06-30"}, 1),
-        ({"before": "2024-06-29"}, 0),
-        ({"after": "2024-06-30"}, 1),
-        ({"after": "2024-07-01"}, 0),
-        ({"after": "2024-06-30T23:59:59.500Z", "before": "2024-06-30T23:59:59.500Z"}, 1),
-    ):
-        result = dev.call("memory_search", {"query": "evening", "tags": ["evening"], **arguments})
-        assert result["total"] == count, arguments
-
-
 def test_a_call_that_waits_returns_the_outcome(dev: DevServer) -> None:
     first = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
     assert first["status"] == "stored"
@@ -117,6 +95,27 @@ def test_a_version_of_a_record_is_stored_once_and_stays_deleted(dev: DevServer) 
     assert "no memory" in dev.error("get_memory", {"id": first["memory_id"]})
 
 
+def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> None:
+    filler = "\n\n".join(
+        f"Paragraph {n}. The committee discussed the agenda, the minutes and the budget of department {n % 13}."
+        for n in range(200)
+    )
+    answer = "Finally, the password of the greenhouse irrigation controller was changed to marigold seventeen."
+    content = f"{filler[:20_000]}\n\n{answer}"
+    memory_id = dev.outcome(dev.ingest(content, tags=["long"]))["memory_id"]
+    for n in range(20):
+        dev.outcome(dev.ingest(f"The committee discussed department {n} and its greenhouse budget.", tags=["long"]))
+    for mode in ("semantic", "hybrid"):
+        arguments = {
+            "query": "What is the greenhouse irrigation controller's password?",
+            "mode": mode,
+            "tags": ["long"],
+        }
+        memories = dev.call("memory_search", arguments)["memories"]
+        assert memories[0]["id"] == memory_id, mode
+        assert [memory["id"] for memory in memories].count(memory_id) == 1
+
+
 def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
     result = dev.call("ingest_memory", {"content": "The heron nests by the weir.", "wait": 10})
     results = dev.call("search", {"query": "heron"})["results"]
@@ -128,26 +127,6 @@ def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
     }
     document = dev.call("fetch", {"id": results[0]["id"]})
     assert (document["text"], document["url"]) == ("The heron nests by the weir.", results[0]["url"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"timestamp": "2026-05-20T12:00:00Z"}, "content is required"),
-        ({"content": 5, "timestamp": "2026-05-20T12:00:00Z"}, "content must be a string, got 5"),
-        ({"content": "x", "timestamp": "yesterday"}, "timestamp must be RFC 3339"),
-        ({"content": "x\x00", "timestamp": "2026-05-20T12:00:00Z"}, "content must not contain NUL"),
-        ({"content": "x" * 100_001, "timestamp": "2026-05-20T12:00:00Z"}, "100,001"),
-        ({"content": "  ", "timestamp": "2026-05-20T12:00:00Z"}, "not white space"),
-        ({"content": "x", "timestamp": "2026-05-20T12:00:00Z", "tag": "x"}, "tag is not an argument of ingest_memory"),
-    ],
-)
-def test_invalid_input_is_refused_with_a_message_and_changes_nothing(
-    dev: DevServer, arguments: dict[str, Any], message: str
-) -> None:
-    before = dev.call("list_memories", {"limit": 100})
-    assert message in dev.error("ingest_memory", arguments)
-    assert dev.call("list_memories", {"limit": 100}) == before
 
 
 def test_dev_prints_how_to_connect_each_client(dev: DevServer) -> None:
@@ -197,10 +176,6 @@ def test_a_host_that_other_machines_can_reach_is_refused_without_authentication(
     ended = _run("dev", "--host", "0.0.0.0")
     assert ended.returncode == 1
     assert "anybody could read everything" in ended.stderr
-
-
-def test_a_wrong_command_line_ends_with_exit_code_2() -> None:
-    assert _run("dev", "--port", "many").returncode == 2
 
 
 def _other_port() -> int:

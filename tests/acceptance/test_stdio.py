@@ -12,6 +12,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
 from tests.dev import COMMAND, DevServer, processes_of
+from tests.mcp_app import MODERN
+from tests.mcp_client import request
 from tests.waiting import wait_until
 
 
@@ -112,14 +114,7 @@ def test_an_invalid_line_gets_an_error_and_the_next_line_is_served(tmp_path: Pat
 
 
 def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_path: Path) -> None:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "script", "version": "0"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    lines = [
-        {"jsonrpc": "2.0", "id": n, "method": "tools/list", "params": p} for n, p in enumerate([{}, {"_meta": meta}])
-    ]
+    lines = [request("tools/list", params, id_=n) for n, params in enumerate([{}, {"_meta": MODERN}])]
     lines_text = "".join(f"{json.dumps(line)}\n" for line in lines)
     ended = subprocess.run(
         [COMMAND, "stdio", "--data-dir", tmp_path], input=lines_text, capture_output=True, text=True, check=True

