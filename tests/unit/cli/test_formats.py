@@ -300,10 +300,9 @@ def test_compressed_files_are_read_in_the_format_of_their_content(tmp_path: Path
     assert rfc3339(_request(item).timestamp) == "2026-05-20T00:00:00Z"
 
 
-@pytest.mark.exhaustive
 def test_a_truncated_gzip_file_is_an_error_after_its_readable_memories(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
-    lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
+    lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(5_000))
     path.write_bytes(gzip.compress(lines)[:-1000])
     items = read(path, "jsonl")
     assert next(items).fields == {"content": "0", "timestamp": "2026-05-20"}
@@ -357,10 +356,10 @@ def test_names_of_left_out_fields_are_listed_without_unstorable_characters(tmp_p
 def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 10_000_000)
+    monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 1_000_000)
     path = tmp_path / "x.jsonl.gz"
-    path.write_bytes(gzip.compress(b" " * 50_000_000))
-    with pytest.raises(InvalidRequest, match="must hold at most 10,000,000 bytes unpacked"):
+    path.write_bytes(gzip.compress(b" " * 5_000_000))
+    with pytest.raises(InvalidRequest, match="must hold at most 1,000,000 bytes unpacked"):
         _read(path, "jsonl")
 
 

@@ -132,7 +132,7 @@ def run(items: list[Item], destination: Destination, journal: Journal, progress:
 
 @pytest.fixture
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of five items, of which at most four are unfinished at a time."""
+    """Batches of five items; at most four batches are unfinished at a time."""
     monkeypatch.setattr(importer, "BATCH_LIMIT", 5)
     monkeypatch.setattr(importer, "WINDOW", 4)
 

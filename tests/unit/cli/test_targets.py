@@ -120,12 +120,11 @@ def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_on
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["no settings", "settings"])
 @pytest.mark.parametrize("option", TARGETS)
 def test_an_option_for_the_target_overrides_the_environment(
-    path: tuple[str, ...], settings: dict[str, str], option: str, home: Path, monkeypatch: pytest.MonkeyPatch
+    path: tuple[str, ...], option: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in settings.items():
+    for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
     code, output = _run(*path, *_arguments(path), option, TARGETS[option])
     if option in _targets_in_help(path):

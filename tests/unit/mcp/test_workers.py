@@ -99,7 +99,7 @@ def test_files_are_closed_with_their_object() -> None:
 
     anyio.run(call)
     before = len(list(Path("/dev/fd").iterdir()))
-    for _ in range(5):
+    for _ in range(2):
         anyio.run(call)
         gc.collect()
     assert len(list(Path("/dev/fd").iterdir())) == before
