@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.dev import DevServer
 
 MEMORIES = {
@@ -36,3 +38,14 @@ def test_a_question_in_another_language_finds_a_memory_before_and_after_a_restar
                 assert "degraded" not in result
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("embedder", ["offline", pytest.param("gemini", marks=pytest.mark.nightly)])
+def test_a_directory_s_embedder_cannot_be_changed(tmp_path: Path, embedder: str) -> None:
+    server = DevServer(tmp_path, environment={"GEMINI_API_KEY": "key"})
+    server.arguments = ("--embedder", "multilingual")
+    server.start()
+    server.close()
+    server.arguments = ("--embedder", embedder)
+    with pytest.raises(AssertionError, match="in the space of multilingual-e5-small-q4 at dimension 384, not of"):
+        server.start()
