@@ -168,6 +168,48 @@ def test_a_content_sent_twice_has_the_longer_of_the_two_lifetimes(
     assert expiry_of(services, memory_id) == expected
 
 
+@pytest.mark.parametrize("pinned_first", [True, False])
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("other", [{}, {"expires_at": SOON}, {"expires_at": SOON, "pinned": True}])
+@pytest.mark.parametrize("before", [{}, {"maximum": timedelta(days=30)}, {"default": timedelta(days=7)}])
+def test_a_content_that_one_of_two_requests_pins_outlasts_the_default_lifetime(
+    before: dict[str, timedelta],
+    other: dict[str, Any],
+    together: bool,
+    pinned_first: bool,
+    services: FakeServices,
+    shared_database: SharedDatabase,
+    set_lifetimes: Callable[..., None],
+) -> None:
+    if before:
+        set_lifetimes(before.get("default"), before.get("maximum"))
+    fields = [{"pinned": True}, other]
+    requests = [request("oolong", **each) for each in (fields if pinned_first else reversed(fields))]
+    for delivery in [requests] if together else [[ingest_request] for ingest_request in requests]:
+        outcomes = store(services.memories, *delivery)
+    memory_id = outcomes[requests[1].request_id].memory_id
+    assert memory_id
+    maximum = before.get("maximum")
+    expires_at = expiry_of(services, memory_id)
+    assert (expires_at is None) == (maximum is None)
+    assert maximum is None or (expires_at and expires_at > datetime.now(UTC) + maximum - timedelta(hours=1))
+    shared_database.owner.run("DELETE FROM retention")
+    set_lifetimes(timedelta(days=1), maximum)
+    shared_database.owner.run("SELECT apply_retention('ns', NULL, 10)")
+    assert expiry_of(services, memory_id) == expires_at
+
+
+def test_a_content_that_no_request_pins_without_an_expiry_keeps_the_default_lifetime(
+    services: FakeServices, set_lifetimes: Callable[..., None]
+) -> None:
+    set_lifetimes(timedelta(days=7))
+    memory_id = store_content(services.memories, "oolong", pinned=True, expires_at=SOON)
+    store_content(services.memories, "oolong")
+    memory = services.memories.fetch(memory_id)
+    assert memory and memory.expires_at
+    assert (memory.pinned, round((memory.expires_at - datetime.now(UTC)) / timedelta(days=1))) == (False, 7)
+
+
 def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
 ) -> None:

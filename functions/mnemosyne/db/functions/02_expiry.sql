@@ -48,25 +48,41 @@ $$;
 -- Extend the expiry of memories whose content was sent again with a later expiry. p_sent is [{"content_hash": …,
 -- "expires_at": …, "pinned": …}, …]. If the sent expiry is earlier than the expiry of the memory, the memory is not
 -- changed.
+--
+-- A pinned memory without a given expiry outlasts the default lifetime, and so every other memory. If the stored memory
+-- or a request with its content is such a memory, the result is pinned and has no given expiry. Without this rule, the
+-- memory would expire when the namespace gets a default lifetime, although the last request pinned it.
 CREATE OR REPLACE FUNCTION extend_expiry(p_namespace text, p_sent jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     WITH sent AS (
-        SELECT DISTINCT ON (s.content_hash) s.content_hash, s.expires_at AS given, coalesce(s.pinned, false) AS pinned,
-            memory_expiry(p_namespace, s.expires_at, coalesce(s.pinned, false), now()) AS expires_at
+        SELECT s.content_hash, s.expires_at AS given, coalesce(s.pinned, false) AS pinned
         FROM jsonb_to_recordset(p_sent) AS s (content_hash text, expires_at timestamptz, pinned boolean)
-        ORDER BY s.content_hash, 4 DESC NULLS FIRST
+    ), longest AS (
+        SELECT DISTINCT ON (m.id) m.id, united.given, united.pinned, united.pinned AND united.given IS NULL AS outlasts,
+            memory_expiry(p_namespace, united.given, united.pinned, now()) AS expires_at
+        FROM sent
+        JOIN memories m ON m.namespace = p_namespace AND m.content_hash = sent.content_hash
+        CROSS JOIN LATERAL (SELECT m.pinned AND m.given_expiry IS NULL AS is_pinned) AS stored
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN NOT stored.is_pinned THEN sent.given END AS given, stored.is_pinned OR sent.pinned AS pinned
+        ) AS united
+        WHERE is_unexpired(m.expires_at)
+        ORDER BY m.id, outlasts DESC, expires_at DESC NULLS FIRST
     ), chosen AS MATERIALIZED (
-        SELECT m.id, sent.* FROM sent JOIN memories m ON m.namespace = p_namespace AND m.content_hash = sent.content_hash
         -- A legal hold suspends the expiry of a memory (expires_at is null). For such a memory, compare the expiry that
         -- its publisher gave.
-        WHERE is_unexpired(m.expires_at) AND coalesce(m.expires_at, m.given_expiry) < coalesce(sent.expires_at, 'infinity')
+        SELECT longest.*, coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity') AS is_later
+        FROM longest JOIN memories m ON m.id = longest.id
+        WHERE coalesce(m.expires_at, m.given_expiry) < coalesce(longest.expires_at, 'infinity')
+            OR (longest.outlasts AND NOT (m.pinned AND m.given_expiry IS NULL))
         ORDER BY m.id FOR UPDATE OF m
     )
     UPDATE memories m
-    SET given_expiry = chosen.given, pinned = m.pinned OR chosen.pinned, expires_at = chosen.expires_at
+    SET given_expiry = chosen.given, pinned = chosen.pinned,
+        expires_at = CASE WHEN chosen.is_later THEN chosen.expires_at ELSE m.expires_at END
     FROM chosen WHERE m.id = chosen.id;
 END
 $$;
