@@ -193,6 +193,14 @@ class IngestStatus:
     existing memory took from the request."""
     updated_at: datetime | None = None
     external_id: ExternalId | None = None
+    content_hash: str | None = field(default=None, compare=False)
+    """The hash of the request's content, if `statuses` of the store has read the status and the content is known."""
+
+    def is_of(self, request: Request) -> bool:
+        """Whether this is the status of the request, and not of another request with the same id."""
+        if isinstance(request, IngestRequest):
+            return self.content_hash == request.content_hash
+        return self.content_hash is None and self.external_id == request.external_id
 
 
 @dataclass(frozen=True, kw_only=True)

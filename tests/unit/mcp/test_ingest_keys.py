@@ -12,8 +12,9 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import deletion_id, version_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
+from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices
-from tests.memories import store
+from tests.memories import list_memories, store
 from tests.tools import CALLER, error_of
 
 KEYED = {
@@ -69,6 +70,60 @@ def test_the_first_waiting_call_for_a_version_returns_any_outcome(services: Fake
     _fail(services)
     status = _looked_up(services, queued)
     assert status and status["status"] == "failed"
+
+
+def _deliver(services: FakeServices) -> None:
+    """Deliver the published messages."""
+    for data, attributes in services.queue.messages:
+        message = decode(Published(message_id="", data=data, attributes=attributes))
+        ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
+    services.queue.messages.clear()
+
+
+NAMED = {"content": "tea", "request_id": "0192f3a4-0000-7000-8000-000000000000"}
+DELETED = {"op": "delete", "source": "crm", "key": "1", "request_id": NAMED["request_id"]}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [NAMED | {"content": "coffee"}, NAMED | {"session": "s"}, DELETED],
+    ids=["content", "session", "deletion"],
+)
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_id(
+    other: dict[str, Any], deleted: bool, services: FakeServices
+) -> None:
+    call(INGEST_MEMORY, NAMED, CALLER, services)
+    _deliver(services)
+    if deleted:
+        (memory,) = list_memories(services.memories)
+        services.memories.delete(memory.id)
+    state = "deleted" if deleted else "stored"
+    assert error_of(services, "ingest_memory", **other, wait=5) == (
+        f"request_id must be another one, got {NAMED['request_id']}: another memory or deletion has it and is {state}; "
+        "nothing was stored"
+    )
+    assert services.queue.messages == []
+
+
+def test_a_waiting_deletion_does_not_return_the_outcome_of_the_deletion_of_another_record(
+    services: FakeServices,
+) -> None:
+    call(INGEST_MEMORY, DELETED, CALLER, services)
+    _deliver(services)
+    assert error_of(services, "ingest_memory", **DELETED | {"key": "2"}, wait=5).startswith(
+        "request_id must be another"
+    )
+    again = call(INGEST_MEMORY, DELETED | {"wait": 5}, CALLER, services)
+    status = _looked_up(services, again)
+    assert status and status["status"] == "deleted"
+
+
+def test_an_attempt_without_an_outcome_is_not_an_earlier_outcome(services: FakeServices) -> None:
+    postponed = FailedRequest(request_id=UUID(NAMED["request_id"]), error="the embedder is away")
+    services.memories_of(CALLER.namespace).record_attempt([postponed])
+    answer = call(INGEST_MEMORY, NAMED | {"wait": 5}, CALLER, services).structured_content
+    assert answer == {"status": "queued", "request_id": NAMED["request_id"]}
 
 
 def test_a_key_without_a_source_is_refused() -> None:

@@ -130,13 +130,15 @@ WHERE next_request_state(i.state, :event) IS NOT NULL
 # is the id of a memory, the answer says so, because a caller that uses it as a request id by mistake would otherwise
 # read "queued" for days.
 STATUSES: Final = """
-SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
+SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
+    encode(i.content_hash, 'hex') AS content_hash
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id AND is_unexpired(m.expires_at)
 CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
-SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL, NULL
+SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL,
+    NULL, NULL
 FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """

@@ -27,6 +27,10 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 """Fields of a record that are not listed, so that the list of tools stays short."""
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
+UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
+"""States of a request without an outcome."""
+FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
+"""States that no later delivery of the request changes."""
 
 
 class MemoryArguments(MemoryInput):
@@ -86,14 +90,23 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     """Return the time of the request's last outcome, so that a wait for the next outcome ignores it.
 
     If the database is unavailable, return the current time, so that the wait ignores all outcomes up to now. The
-    function raises no error, because a memory can be accepted without the database.
+    function raises no ServiceError, because a memory can be accepted without the database. Raises InvalidRequest if
+    the id belongs to another request with a final outcome. The wait would return this outcome, although the new request
+    becomes a dead letter.
     """
     try:
         statuses_by_id = services.memories_of(principal.namespace).statuses([request.request_id])
     except ServiceError:
         return services.clock()
     status = statuses_by_id.get(request.request_id)
-    return status.updated_at if status else None
+    if status is None or status.state in UNFINISHED:
+        return None
+    if status.state in FINAL and not status.is_of(request):
+        raise InvalidRequest(
+            f"request_id must be another one, got {request.request_id}: another memory or deletion has it and is "
+            f"{status.state}; nothing was stored"
+        )
+    return status.updated_at
 
 
 class BatchInput(Input):
@@ -154,13 +167,9 @@ class Outcome(Result):
     may_replace: list[HintedMemory] | None = None
 
 
-FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
-"""States that no later delivery of the request changes."""
-
-
 def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
     """Whether the state is the outcome of this delivery, and not of an earlier delivery."""
-    if status.state in (IngestState.QUEUED, IngestState.UNKNOWN):
+    if status.state in UNFINISHED:
         return False
     earlier = queued.get("earlier_outcome_at")
     if status.state in FINAL or earlier is None or status.updated_at is None:
