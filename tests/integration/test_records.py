@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from mcp_types import TextContent
 
 from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import connection_factory
@@ -17,9 +18,12 @@ from mnemosyne.domain.memory import Deletion, ExternalId, FailedRequest, IngestR
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
+from mnemosyne.mcp.dispatch import call
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
-from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request, store_of
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request, store_of
 from tests.records import SOURCE, Records, deletion, records_in, version
+from tests.tools import CALLER
 
 
 @pytest.fixture
@@ -151,8 +155,9 @@ def test_a_version_older_than_a_deletion_is_not_stored_and_its_outcome_says_how_
 
 def test_a_deletion_that_is_older_than_the_current_version_leaves_it(records: Records) -> None:
     records.deliver(version("1", "shelf 7", 1), version("1", "shelf 8", 3))
-    records.deliver(deletion("1", 2))
+    (gone,) = records.deliver(deletion("1", 2))
     assert records.stored() == {"shelf 8"}
+    assert (gone.state, gone.memory_id, gone.note) == (IngestState.DELETED, None, None)
 
 
 def test_the_latest_version_that_a_deletion_does_not_cover_is_current(records: Records) -> None:
@@ -163,11 +168,29 @@ def test_the_latest_version_that_a_deletion_does_not_cover_is_current(records: R
 
 
 def test_a_deletion_leaves_the_memory_that_is_current_in_another_record(records: Records) -> None:
-    records.deliver(version("1", "shared", 1), version("2", "shared", 1))
-    records.deliver(deletion("1", 2))
+    (stored, _) = records.deliver(version("1", "shared", 1), version("2", "shared", 1))
+    (kept,) = records.deliver(deletion("1", 2))
     assert records.visible() == {"shared"}
-    records.deliver(deletion("2", 2))
+    note = f"memory {stored.memory_id} is kept, because it is the current version of another record"
+    assert (kept.state, kept.memory_id, kept.note) == (IngestState.DELETED, None, note)
+    (gone,) = records.deliver(deletion("2", 2))
     assert records.stored() == set()
+    assert (gone.state, gone.memory_id, gone.note) == (IngestState.DELETED, stored.memory_id, None)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_tool_that_deletes_a_record_names_the_memory_only_if_it_is_deleted(shared: bool, records: Records) -> None:
+    (stored,) = records.deliver(version("1", "tea", -1))
+    records.deliver(*[version("2", "tea", -1)] if shared else [])
+    caller = replace(CALLER, namespace=records.namespace)
+    answer = call(by_name()["delete_memory"], {"source": SOURCE, "key": "1"}, caller, FakeServices(records.store))
+    note = f"memory {stored.memory_id} is kept, because it is the current version of another record"
+    assert answer.structured_content
+    assert answer.structured_content.get("id") == (None if shared else str(stored.memory_id))
+    assert answer.structured_content.get("note") == (note if shared else None)
+    (text, notes) = (block.text for block in answer.content if isinstance(block, TextContent))
+    assert text.startswith("Deleted all versions of the record.")
+    assert (note in notes) == shared
 
 
 def test_a_deletion_and_a_version_may_be_in_the_same_message(records: Records) -> None:

@@ -3,8 +3,10 @@
 -- "deleted_at": …, "published": …}, …].
 --
 -- Each deletion deletes the memories of all versions that it covers (see 11_record_versions.sql), except a memory that
--- is the current version of another record. The latest version that the deletion does not cover becomes the current
--- version. The times of the deletion are stored, so that a covered version that arrives later is not stored.
+-- is the current version of another record. The outcome has the memory of the current version, if the deletion has
+-- deleted it, and a note that names up to five memories that are kept. The latest version that the deletion does not
+-- cover becomes the current version. The times of the deletion are stored, so that a covered version that arrives later
+-- is not stored.
 --
 -- One call deletes at most about p_limit memories, so that no transaction is long. The caller commits, then calls the
 -- function again with the deletions that are not finished. The result has three lists:
@@ -26,6 +28,7 @@ DECLARE
     latest record;
     deleted_ids uuid[];
     deleted bigint := 0;
+    kept text;
     result record;
     held record;
     recorded jsonb := '[]';
@@ -109,12 +112,21 @@ BEGIN
         SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM removed;
         deleted := deleted + cardinality(deleted_ids);
         EXIT WHEN deleted >= p_limit;
-        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, source, key)
-        VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'), record_key.memory_id, 1,
-            deletion.source, deletion.key)
+        SELECT string_agg('memory ' || shared.id || ' is kept, because it is the current version of another record', '; ')
+        INTO kept
+        FROM (
+            SELECT i.memory_id AS id FROM versions_of(p_namespace, deletion.source, deletion.key) i
+            WHERE is_covered(record_key, i.version_at, i.version_published) AND EXISTS (SELECT FROM source_keys k
+                WHERE k.namespace = p_namespace AND k.memory_id = i.memory_id AND k.key_id <> deletion.key_id)
+            GROUP BY i.memory_id ORDER BY i.memory_id LIMIT 5
+        ) AS shared;
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, note, source, key)
+        VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'),
+            CASE WHEN NOT EXISTS (SELECT FROM memories m WHERE m.id = record_key.memory_id) THEN record_key.memory_id END, 1,
+            kept, deletion.source, deletion.key)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, content_hash = NULL,
-            attempts = i.attempts + 1, error = NULL, note = NULL, source = EXCLUDED.source, key = EXCLUDED.key,
+            attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note, source = EXCLUDED.source, key = EXCLUDED.key,
             version_at = NULL, version_published = NULL, updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, 'deleted') IS NOT NULL;
         SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result

@@ -43,13 +43,14 @@ class DeleteArguments(Input):
 
 
 class Deleted(Result):
-    """The deleted memory. For a record, this is its current version."""
+    """The deleted memory. For a record, this is its current version; `note` names memories that are kept."""
 
     id: UUID | None = None
     title: str | None = None
     request_id: UUID | None = None
     deleted: bool = True
     still_superseded: list[UUID] | None = None
+    note: str | None = None
 
 
 class DeletedMemories(Result):
@@ -107,10 +108,12 @@ def _delete_record(external_id: ExternalId, principal: Principal, services: Serv
     outcome = manage.delete_by_key(
         external_id, memories=services.memories_of(principal.namespace), clock=services.clock
     )
-    text = "Deleted all versions of the record" if outcome.memory_id else "The record has no current version"
+    is_deleted = outcome.memory_id or outcome.note
+    text = "Deleted all versions of the record" if is_deleted else "The record has no current version"
     return Reply(
-        Deleted(id=outcome.memory_id, request_id=outcome.request_id),
+        Deleted(id=outcome.memory_id, request_id=outcome.request_id, note=outcome.note),
         text=f"{text}. Versions that were published before now will not be stored.",
+        notes=(outcome.note,) if outcome.note else (),
     )
 
 
