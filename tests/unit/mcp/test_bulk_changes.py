@@ -1,5 +1,6 @@
 """Changes of several memories, ratings of each principal, and the description of the caller."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -116,6 +117,30 @@ def test_a_tag_is_renamed_in_all_memories_over_several_calls(
         answer = answer_of(services, "change_tag", tag="TEA", to="Getränke")
     assert _tags(services, both) == ("Getränke",)
     assert {_tags(services, memory_id) for memory_id in ids} == {("x", "Getränke")}
+
+
+@pytest.mark.parametrize("label", ["\u200b", "\u2800", "\u2066\u2069", "\ufeff \u00ad"])
+@pytest.mark.parametrize(
+    ("tool", "argument"),
+    [
+        ("update_memory", "title"),
+        ("update_memory", "tags"),
+        ("update_memory", "add_tags"),
+        ("update_memory", "remove_tags"),
+        ("change_tag", "to"),
+    ],
+)
+def test_a_label_without_a_visible_character_is_refused_and_changes_nothing(
+    tool: str, argument: str, label: str, services: FakeServices
+) -> None:
+    memory_id = store_content(services.memories, "a", title="Tea", tags=("tea",))
+    before = services.memories.fetch(memory_id)
+    named = {"id": str(memory_id)} if tool == "update_memory" else {"tag": "tea"}
+    value = [label] if argument.endswith("tags") else label
+    place = f"{argument}[0]" if argument.endswith("tags") else argument
+    message = error_of(services, tool, **named, **{argument: value})
+    assert message == f"{place} must contain at least one visible character, got {json.dumps(label)}"
+    assert services.memories.fetch(memory_id) == before
 
 
 def test_the_case_of_a_tag_can_be_changed(services: FakeServices) -> None:

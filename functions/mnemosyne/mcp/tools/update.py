@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.chronicle import TAG_COUNT, unite_tags
 from mnemosyne.domain.event_time import event_time, in_zone
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
-from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Tags, Title, excerpt, uuid
+from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Title, excerpt, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
@@ -47,6 +47,21 @@ def _expiry(value: object) -> object:
     return value if value == NO_EXPIRY else in_zone(event_time(value), UTC)
 
 
+def _visible(label: str) -> str:
+    """Return a label unchanged. Raises ValueError if nothing is left of it on one line.
+
+    The memory would get a blank label. An ingest request with a blank title gets a title from the content instead.
+    """
+    if not one_line(label).strip():
+        raise ValueError(f"must contain at least one visible character, got {excerpt(label)}")
+    return label
+
+
+VisibleTitle = Annotated[Title, AfterValidator(_visible)]
+VisibleTag = Annotated[Tag, AfterValidator(_visible)]
+VisibleTags = Annotated[list[VisibleTag], Field(max_length=TAG_COUNT)]
+
+
 class UpdateArguments(Input):
     """The changes to a memory."""
 
@@ -57,8 +72,8 @@ class UpdateArguments(Input):
     )
 
     id: Annotated[Id, Field(description="Its id.")]
-    title: Annotated[Title | None, Field(description="The new one.")] = None
-    tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
+    title: Annotated[VisibleTitle | None, Field(description="The new one.")] = None
+    tags: Annotated[VisibleTags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
     metadata: Annotated[JsonObject | None, Field(description="A JSON object, instead.")] = None
     superseded_by: Annotated[
         Successor | None,
@@ -74,8 +89,8 @@ class UpdateArguments(Input):
         None
     )
     ids: Annotated[Ids | None, Field(description="Instead of id, with add_tags and remove_tags only.")] = None
-    add_tags: Annotated[Tags | None, Field(description="Tags to add.")] = None
-    remove_tags: Annotated[Tags | None, Field(description="Tags to remove.")] = None
+    add_tags: Annotated[VisibleTags | None, Field(description="Tags to add.")] = None
+    remove_tags: Annotated[VisibleTags | None, Field(description="Tags to remove.")] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -179,7 +194,7 @@ class ChangeTagArguments(Input):
     """A tag, and its change in every memory."""
 
     tag: Annotated[Tag, Field(min_length=1, description="The tag; case is ignored.")]
-    to: Annotated[Tag | None, Field(min_length=1, description="The tag to put in its place.")] = None
+    to: Annotated[VisibleTag | None, Field(min_length=1, description="The tag to put in its place.")] = None
     delete: Annotated[bool, Field(description="Remove the tag instead.")] = False
 
     @model_validator(mode="after")
