@@ -44,19 +44,24 @@ LIMIT CAST(:limit AS integer)
 # Return the outcomes of these requests of an import, without the requests that are still queued. The request id of a
 # record with source and key is derived from its content and timestamp, so an unchanged record has the same id when the
 # bucket object is overwritten. If the request was stored before this import started, return the state `duplicate`.
+#
+# If the request failed or was dead-lettered before this import started, it has no outcome of this import yet: this
+# import has published the record again, and a later attempt may store it. The row does not show an attempt that ends in
+# another dead letter. Therefore the earlier outcome is returned when the object was read an hour ago.
 OUTCOMES_OF: Final = """
-SELECT request_id,
-    CASE
-        WHEN state = 'stored' AND updated_at < (
-            SELECT started_at
-            FROM object_imports
-            WHERE namespace = :namespace AND source = CAST(:object_source AS text)
-        ) THEN 'duplicate'
-        ELSE state
-    END AS state,
-    memory_id, attempts, error, note, updated_at, source, key
-FROM ingest_requests
-WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
+WITH import AS (
+    SELECT started_at, read_at
+    FROM object_imports
+    WHERE namespace = :namespace AND source = CAST(:object_source AS text)
+)
+SELECT i.request_id,
+    CASE WHEN i.state = 'stored' AND i.updated_at < import.started_at THEN 'duplicate' ELSE i.state END AS state,
+    i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.source, i.key
+FROM ingest_requests i
+LEFT JOIN import ON true
+WHERE i.namespace = :namespace AND i.request_id = ANY (CAST(:request_ids AS uuid[])) AND i.state <> 'queued'
+    AND (i.state NOT IN ('failed', 'dead_lettered') OR i.updated_at >= import.started_at
+        OR import.read_at <= now() - interval '1 hour' OR import.started_at IS NULL)
 """
 
 # Delete the lines in batches, because one statement for all lines would exceed the statement timeout.

@@ -1,0 +1,90 @@
+"""The report of an import from a bucket has the outcomes of this import, not of earlier imports."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.memory import FailedRequest, content_hash
+from mnemosyne.domain.object_import import StoredObject
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.ids import version_id
+from mnemosyne.service.object_import import import_object
+from tests.fakes import NOW
+from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.integration.test_ways_in import NAMESPACE, System
+from tests.memories import make_dead_letter
+
+RECORD = {"content": "tea", "timestamp": NOW.isoformat(), "source": "crm", "key": "1"}
+EARLIER = FailedRequest(request_id=version_id("crm", "1", content_hash("tea"), NOW), error="no room")
+
+
+@pytest.fixture
+def system(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path) -> Iterator[System]:
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
+    system = System(pool, tmp_path)
+    yield system
+    system.queue.close()
+    pool.close()
+
+
+@pytest.fixture
+def reported(system: System) -> Iterator[Callable[..., dict[str, Any]]]:
+    """Function that imports an object with the record, and returns the line of the record in the report."""
+    services: Any = system
+
+    def import_record(pause: Callable[[float], object]) -> dict[str, Any]:
+        blob = storage.put("bucket", "rows.jsonl", json.dumps(RECORD).encode())
+        stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
+        import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=pause)
+        _, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
+        return dict(line)
+
+    with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
+        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+        yield import_record
+
+
+@pytest.fixture(params=["failed", "dead_lettered"])
+def earlier_state(system: System, request: pytest.FixtureRequest) -> str:
+    """The state of the record after an earlier import."""
+    if request.param == "failed":
+        system.memories.record_failures([EARLIER])
+    else:
+        system.memories.give_up(make_dead_letter("1"), [EARLIER], contents={})
+    return str(request.param)
+
+
+def test_a_record_that_failed_earlier_is_reported_with_the_outcome_of_its_new_attempt(
+    system: System, reported: Callable[..., dict[str, Any]], earlier_state: str
+) -> None:
+    line = reported(system.deliver)
+    assert (line["state"], line["error"]) == ("stored", None)
+
+
+def test_a_record_that_fails_again_is_reported_with_its_new_error(
+    system: System, reported: Callable[..., dict[str, Any]]
+) -> None:
+    system.memories.record_failures([EARLIER])
+    system.embedder.fault = InvalidRequest("the model refuses it")
+    line = reported(system.deliver)
+    assert (line["state"], line["error"]) == ("failed", "the model refuses it")
+
+
+def test_an_earlier_outcome_is_reported_an_hour_after_the_object_was_read(
+    system: System, reported: Callable[..., dict[str, Any]], earlier_state: str
+) -> None:
+    def an_hour_passes(seconds: float) -> None:
+        with system.imports._transaction() as connection:
+            for column in ("started_at", "read_at"):
+                connection.run(f"UPDATE object_imports SET {column} = {column} - interval '1 hour'")
+            connection.run("UPDATE ingest_requests SET updated_at = updated_at - interval '1 hour'")
+
+    line = reported(an_hour_passes)
+    assert (line["state"], line["error"]) == (earlier_state, "no room")
