@@ -9,13 +9,14 @@ from mcp_types import CallToolResult
 from mnemosyne.domain.memory import ExternalId, FailedRequest, content_hash
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.domain.search import Filters
 from mnemosyne.ids import deletion_id, version_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices
 from tests.memories import list_memories, store
-from tests.tools import CALLER, error_of
+from tests.tools import CALLER, answer_of, error_of
 
 KEYED = {
     "content": "Ada: tea, please.",
@@ -75,7 +76,8 @@ def test_the_first_waiting_call_for_a_version_returns_any_outcome(services: Fake
 def _deliver(services: FakeServices) -> None:
     """Deliver the published messages."""
     for data, attributes in services.queue.messages:
-        message = decode(Published(message_id="", data=data, attributes=attributes))
+        published = Published(message_id="", data=data, attributes=attributes, publish_time=NOW.isoformat())
+        message = decode(published)
         ingest.store(message, memories=services.memories_of(message.namespace), embedder=services.embedder)
     services.queue.messages.clear()
 
@@ -154,6 +156,29 @@ def test_a_batch_may_have_two_versions_of_a_record() -> None:
     memories = [KEYED, KEYED | {"content": "other"}, KEYED | {"timestamp": "2026-05-20T12:00:01Z"}]
     queued = call(INGEST_MEMORIES, {"memories": memories}, CALLER, services).structured_content
     assert len(set(queued["request_ids"])) == 3
+
+
+VERSION = {"source": "crm", "key": "1"}
+DELETION = VERSION | {"op": "delete"}
+
+
+@pytest.mark.parametrize(
+    ("batch", "current"),
+    [
+        ([VERSION | {"content": content} for content in ("shelf 7", "shelf 8", "shelf 9")], ["shelf 9"]),
+        ([VERSION | {"content": content} for content in ("shelf 9", "shelf 8", "shelf 7")], ["shelf 7"]),
+        ([VERSION | {"content": "shelf 7"}, DELETION], []),
+        ([DELETION, VERSION | {"content": "shelf 7"}], ["shelf 7"]),
+        ([VERSION | {"content": "shelf 7"}, DELETION, VERSION | {"content": "shelf 8"}], ["shelf 8"]),
+    ],
+    ids=["versions", "versions in another order", "deleted last", "stored last", "replaced"],
+)
+def test_versions_and_deletions_without_a_timestamp_take_effect_in_the_order_of_the_batch(
+    batch: list[dict[str, Any]], current: list[str], services: FakeServices
+) -> None:
+    answer_of(services, "ingest_memories", memories=batch)
+    _deliver(services)
+    assert [memory.title for memory in services.memories.list(Filters(), 10)] == current
 
 
 def test_a_version_that_occurs_twice_in_a_batch_is_one_request() -> None:

@@ -1,7 +1,7 @@
 """`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of one."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -27,6 +27,8 @@ UNLISTED = ("expires_at", "ttl", "pinned", "source", "key", "request_id", "op", 
 """Fields of a record that are not listed, so that the list of tools stays short."""
 LONGEST_WAIT = 10
 """Maximum wait in seconds. It is short, because clients abort a call after 30 to 60 seconds."""
+TICK = timedelta(microseconds=1)
+"""Difference between the default times of successive memories of a batch: the resolution of the database."""
 UNFINISHED = (IngestState.QUEUED, IngestState.UNKNOWN)
 """States of a request without an outcome."""
 FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
@@ -130,8 +132,11 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     requests: list[Request] = []
     first: dict[UUID, Request] = {}
     for index, memory in enumerate(arguments.memories):
+        # The default time of each memory is later than that of the memory before it. With equal times, the content hash
+        # would decide which version of a record is current, and a deletion would also cover a version after it.
+        default_time = now + index * TICK
         try:
-            requests.append(memory.request_at(principal.namespace, now))
+            requests.append(memory.request_at(principal.namespace, default_time))
         except InvalidRequest as exc:
             raise InvalidRequest(f"memories[{index}].{exc}") from exc
         if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
