@@ -46,10 +46,12 @@ def remember(
 def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
     outcome = client.call("ingest_memory", arguments)
     state = outcome["status"]
-    if state in ("failed", "dead_lettered"):
+    if state in ("failed", "dead_lettered", "deleted"):
         raise InvalidRequest(f"{state}: {outcome.get('error')}")
     if state != "queued":
         say(f"{'Stored' if state == 'stored' else 'Already stored'} as {outcome['memory_id']}.")
+        if note := outcome.get("note"):
+            say(f"Note: {plain(note)}")
         for name, label in (("similar", "Nearly the same"), ("may_replace", "May replace")):
             for memory in outcome.get(name, ()):
                 say(f"{label}: {memory['id']}  {plain(memory['title'])}")

@@ -2,10 +2,11 @@
 
 from contextlib import nullcontext
 from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from mnemosyne.cli.remember import remember, search
 from mnemosyne.errors import InvalidRequest
@@ -45,11 +46,28 @@ def test_arguments_that_are_not_utf_8_are_not_reported_as_a_missing_server(
     assert message in str(result.exception)
 
 
-def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = {"status": "stored", "memory_id": "9", "may_replace": [{"id": "7", "title": "On shelf\x1b[31m 7"}]}
+def _remembered(monkeypatch: pytest.MonkeyPatch, outcome: dict[str, Any]) -> Result:
     client = SimpleNamespace(call=lambda tool, arguments: outcome)
     monkeypatch.setattr("mnemosyne.cli.remember.tool_client", lambda *target, **options: nullcontext(client))
-    printed = CliRunner().invoke(remember, ["The oolong is on shelf 9.", *URL]).output.splitlines()
+    return CliRunner().invoke(remember, ["The oolong is on shelf 9.", *URL])
+
+
+def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = {"status": "stored", "memory_id": "9", "may_replace": [{"id": "7", "title": "On shelf\x1b[31m 7"}]}
+    printed = _remembered(monkeypatch, outcome).output.splitlines()
     assert printed[0] == "Stored as 9."
     assert printed[1].startswith("May replace: 7  On shelf")
     assert "\x1b" not in printed[1]
+
+
+@pytest.mark.parametrize("state", ["failed", "dead_lettered", "deleted"])
+def test_a_memory_that_is_not_stored_is_an_error_with_the_reason(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = _remembered(monkeypatch, {"status": state, "error": "it had expired at 2026-01-01T00:00:00Z"})
+    assert isinstance(result.exception, InvalidRequest)
+    assert str(result.exception) == f"{state}: it had expired at 2026-01-01T00:00:00Z"
+
+
+def test_labels_that_a_stored_memory_did_not_take_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = {"status": "duplicate", "memory_id": "9", "note": "these of the request were not taken: tags"}
+    result = _remembered(monkeypatch, outcome)
+    assert result.output.splitlines() == ["Already stored as 9.", "Note: these of the request were not taken: tags"]
