@@ -1,15 +1,18 @@
 """The files that `mnemosyne import` reads: any format, compressed or not, and folders of such files."""
 
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
+from mnemosyne.formats.decoding import as_utf_8
 from mnemosyne.formats.item import FAILURE, Item, left_out
 
 FORMATS = (*reading.FORMATS, JSON_LIST)
@@ -39,7 +42,7 @@ def read_files(listing: Listing) -> Iterator[Item]:
 def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
     with file.open("rb") as stream:
         if format_ == JSON_LIST:
-            yield from _mcp_memory_service(stream, str(file))
+            yield from _mcp_memory_service(lambda: _text(stream, str(file)), str(file))
             return
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         has_items = False
@@ -50,32 +53,38 @@ def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[It
             listing.skip(file, EMPTY)
 
 
-def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """Yield the memories of an export of mcp-memory-service.
+def _text(stream: BinaryIO, name: str) -> BinaryIO:
+    """Return the text of a file from its beginning: decompressed, in UTF-8, without a byte order mark."""
+    stream.seek(0)
+    text = as_utf_8(reading.unpacked(stream, name))
+    if cast(BufferedReader, text).peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+        text.read(len(BOM_UTF8))
+    return text
+
+
+def _mcp_memory_service(text: Callable[[], BinaryIO], name: str) -> Iterator[Item]:
+    """Yield the memories of an export of mcp-memory-service. `text` returns its text in UTF-8, from the beginning.
 
     The export is `{"memories": [{"content", "tags", "created_at", …}]}`, or the array alone.
     """
     import ijson
     from ijson.common import JSONError
 
-    beginning = stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")
-    stream.seek(0)
-    path = "item" if beginning.startswith(b"[") else "memories.item"
+    path = "item" if text().read(1000).lstrip().startswith(b"[") else "memories.item"
     has_memories = False
     try:
-        for number, memory in enumerate(ijson.items(stream, path, use_float=True)):
+        for number, memory in enumerate(ijson.items(text(), path, use_float=True)):
             has_memories = True
             yield _memory(memory, f"{name}:memories[{number}]", number + 1)
     except (JSONError, RecursionError) as exc:
         raise ValueError(f"it is no JSON from some place on: {exc}") from exc
-    if not has_memories and not _has_memories(stream, path):
+    if not has_memories and not _has_memories(text(), path):
         yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
 
 
 def _has_memories(stream: BinaryIO, path: str) -> bool:
     import ijson
 
-    stream.seek(0)
     prefix = path.removesuffix("item").removesuffix(".")
     return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))
 

@@ -59,22 +59,29 @@ def read(
     default it is the name. A text file without chronicles is a note. Raises InvalidRequest if the gzip data is damaged
     or larger than UNPACKED_BYTES.
     """
-    if unpacked_name(name) != name if packed is None else packed:
-        stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
-    try:
-        if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
-            stream, is_note = _is_note(stream)
-            format_ = "markdown" if is_note else format_
-        match format_:
-            case "jsonl":
-                yield from jsonl.read(as_utf_8(stream), name, skip=skip)
-            case "chronicle":
-                yield from islice(chronicle.read(as_utf_8(stream), name), skip, None)
-            case "markdown" if not skip:
-                if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
-                    yield note
-    except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
-        raise InvalidRequest(f"{name} is no whole gzip file: {exc}") from exc
+    stream = unpacked(stream, name, packed=packed)
+    if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
+        stream, is_note = _is_note(stream)
+        format_ = "markdown" if is_note else format_
+    match format_:
+        case "jsonl":
+            yield from jsonl.read(as_utf_8(stream), name, skip=skip)
+        case "chronicle":
+            yield from islice(chronicle.read(as_utf_8(stream), name), skip, None)
+        case "markdown" if not skip:
+            if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
+                yield note
+
+
+def unpacked(stream: BinaryIO, name: str, *, packed: bool | None = None) -> BinaryIO:
+    """Return the stream, decompressed if it is gzip.
+
+    `packed` says whether the data is gzip. By default the name decides. Reading the result raises InvalidRequest if the
+    data is damaged or larger than UNPACKED_BYTES.
+    """
+    if not (unpacked_name(name) != name if packed is None else packed):
+        return stream
+    return cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
 
 
 def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
@@ -119,7 +126,10 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read1(len(buffer))
+        try:
+            data = self._file.read1(len(buffer))
+        except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
+            raise InvalidRequest(f"{self._name} is no whole gzip file: {exc}") from exc
         self._count += len(data)
         if self._count > UNPACKED_BYTES:
             raise InvalidRequest(f"{self._name} must hold at most {UNPACKED_BYTES:,} bytes unpacked: split it")

@@ -146,6 +146,26 @@ def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -
     assert bad.problem == 'a memory must be a JSON object, got "nonsense"'
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["x.json", "X.JSON.GZ"])
+def test_an_mcp_memory_service_export_is_read_compressed_and_in_each_unicode_encoding(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    memory = {"content": "Grüße aus 東京", "created_at": 1_770_000_000}
+    for document in ({"memories": [memory]}, [memory], {"memories": []}):
+        text = json.dumps(document, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode(encoding)
+        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("GZ") else text)
+        contents = [_request(item).content for item in _read(tmp_path / name, guess(tmp_path / name))]
+        assert contents == ([] if document == {"memories": []} else [memory["content"]])
+
+
+def test_a_damaged_gzip_file_of_mcp_memory_service_is_an_error_about_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(gzip.compress(b'[{"content": "c", "created_at": 1770000000}]')[:-9])
+    with pytest.raises(InvalidRequest, match="is no whole gzip file"):
+        _read(path, guess(path))
+
+
 @pytest.mark.parametrize(
     ("name", "format_"),
     [
@@ -154,6 +174,7 @@ def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -
         ("A.MD", "markdown"),
         ("a.NDJSON.GZ", "jsonl"),
         ("a.json", "mcp-memory-service"),
+        ("a.json.gz", "mcp-memory-service"),
         ("a", None),
     ],
 )
@@ -330,9 +351,7 @@ def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None
     class Endless:
         """A JSON array without an end."""
 
-        ahead = b""
-
-        def seek(self, offset: int) -> None:
+        def __init__(self) -> None:
             self.ahead = b'{"memories": [{"content": "0", "created_at": 1}'
 
         def read(self, size: int) -> bytes:
@@ -341,7 +360,7 @@ def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None
             answer, self.ahead = self.ahead[:size], self.ahead[size:]
             return answer
 
-    endless: Any = Endless()
+    endless: Any = Endless
     items = formats._mcp_memory_service(endless, "x.json")
     assert [next(items).line for _ in range(1000)] == list(range(1, 1001))
 
