@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from mnemosyne.formats.chronicle import START
-from mnemosyne.formats.decoding import SAMPLE_BYTES
+from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
+from mnemosyne.formats.reading import format_of
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
 _TO_MARKDOWN = "convert it to Markdown"
@@ -48,11 +49,14 @@ _BY_ENDING: Final = {
 }
 _BY_BEGINNING: Final = (
     (b"%PDF-", "pdf"), (b"SQLite format 3\x00", "sqlite"), (b"\x89PNG", "png"), (b"\xff\xd8\xff", "jpg"),
-    (b"GIF8", "gif"), (b"{\\rtf", "rtf"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"), (b"BZh", "bz2"),
+    (b"GIF8", "gif"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"), (b"BZh", "bz2"),
     (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"PAR1", "parquet"), (b"OggS", "ogg"), (b"ID3", "mp3"),
     (b"fLaC", "flac"), (b"\xd0\xcf\x11\xe0", "doc"), (b"RIFF", "wav"),
 )  # fmt: skip
+_RTF: Final = b"{\\rtf1\\"
 _IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
+_CLAUDE = re.compile(r'"chat_messages"\s*:\s*\[')
+_CHATGPT = re.compile(r'"mapping"\s*:\s*\{')
 CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
 
 
@@ -66,12 +70,14 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if beginning.startswith(b"PK\x03\x04"):
         return _package(path)
     for mark, kind in _BY_BEGINNING:
-        if beginning.startswith(mark):
+        if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
             return _BY_ENDING[kind]
+    if beginning.startswith(_RTF):
+        return _BY_ENDING["rtf"]
     if beginning[257:262] == b"ustar":
         return _BY_ENDING["jex" if ending == "jex" else "tar"]
     start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if b"<en-export" in beginning:
+    if start.startswith((b"<?xml", b"<!doctype en-export")) and b"<en-export" in beginning:
         return _BY_ENDING["enex"]
     if ending not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_ENDING["html"]
@@ -80,6 +86,11 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     if ending in ("txt", "text", "") and _is_json_line(beginning):
         return "JSON lines", "give --format jsonl"
     return _BY_ENDING.get(ending)
+
+
+def _is_note(path: Path, beginning: bytes) -> bool:
+    """Whether a file with the name of a note is text. A note may begin with the letters that mark a binary file."""
+    return format_of(path.name) is not None and is_text(beginning)
 
 
 def of_unknown_ending(path: Path) -> tuple[str, str]:
@@ -127,9 +138,9 @@ def _conversations(beginning: bytes) -> tuple[str, str] | None:
     text = beginning.decode("utf-8", errors="replace")
     if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
         return None
-    if '"chat_messages"' in text:
+    if _CLAUDE.search(text):
         return "a Claude export", CHAT_EXPORT
-    if '"mapping"' in text and ('"create_time"' in text or '"message"' in text or '"title"' in text):
+    if _CHATGPT.search(text) and ('"create_time"' in text or '"message"' in text or '"title"' in text):
         return "a ChatGPT export", CHAT_EXPORT
     return None
 

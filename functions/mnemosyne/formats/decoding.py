@@ -29,6 +29,14 @@ def encoding_of(beginning: bytes) -> str:
     return "utf-8-sig"
 
 
+def is_text(beginning: bytes) -> bool:
+    """Whether a file begins with text in UTF-8. The last character may be incomplete."""
+    try:
+        return _CONTROL.search(codecs.getincrementaldecoder("utf-8")().decode(beginning)) is None
+    except UnicodeDecodeError:
+        return False
+
+
 def text_of(data: bytes) -> tuple[str, str]:
     """Decode the data. Return the text, and a note if its encoding was guessed.
 

@@ -31,6 +31,11 @@ CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
         ("a.db", b"SQLite format 3\x00", "a database"),
         ("a.png", b"\x89PNG\r\n", "an image"),
         ("photo.md", b"\xff\xd8\xff\xe0", "an image"),
+        ("song.txt", b"ID3\x03\x00\x00\x00\x00\x0fvTT2", "a recording"),
+        ("sound.md", b"RIFF\x24\x08\x00\x00WAVEfmt ", "a recording"),
+        ("paper.txt", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "a PDF"),
+        ("letter.md", b"{\\rtf1\\ansi Dear Ada}", "a document of a word processor"),
+        ("notes.txt", b"\xef\xbb\xbf<?xml version='1.0'?>\r\n<en-export>", "an Evernote export"),
         ("a.docx", b"x", "a document of a word processor"),
         ("a.org", b"* x", "text in another markup"),
         ("a.mp3", b"ID3", "a recording"),
@@ -45,6 +50,36 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
     path.write_bytes(data)
     with pytest.raises(InvalidRequest, match=rf"{name} looks like {description}, .*: [a-z]"):
         list_files(path, None)
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.txt", "a.markdown"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            f"{word} is how such a file begins.\nGrüße"
+            for word in ("ID3", "RIFF", "OggS", "fLaC", "GIF89a", "BZh", "PAR1", "Rar!", "%PDF-1.7", "{\\rtf1")
+        ),
+        "# Evernote\nThe root element of an export is `<en-export export-date=\"…\">`.",
+    ],
+)
+def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    listing = list_files(tmp_path, None)
+    (item,) = read_files(listing)
+    assert item.fields and item.fields["content"] == text
+    assert not listing.skipped
+    assert [entry.fields for entry in read(tmp_path / name)] == [item.fields]
+
+
+def test_json_that_quotes_the_beginning_of_another_kind_of_file_is_imported(tmp_path: Path) -> None:
+    memory = {"content": "<en-export> is the root.", "timestamp": "2026-05-20", "tags": ["mapping", "title", "message"]}
+    for name, text in {"a.jsonl": json.dumps(memory), "a.json": json.dumps({"memories": [memory]})}.items():
+        (tmp_path / name).write_text(text)
+        (item,) = read(tmp_path / name)
+        assert item.fields and item.fields["content"] == memory["content"]
 
 
 @pytest.mark.parametrize(
