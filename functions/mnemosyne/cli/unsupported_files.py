@@ -8,6 +8,7 @@ from typing import Final
 
 from mnemosyne.formats.chronicle import START
 from mnemosyne.formats.decoding import SAMPLE_BYTES, is_text
+from mnemosyne.formats.item import ITEM_BYTES
 from mnemosyne.formats.reading import format_of
 
 _TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
@@ -81,10 +82,10 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
         return _BY_ENDING["enex"]
     if ending not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
         return _BY_ENDING["html"]
+    if ending in ("txt", "text", "json", "") and _is_json_lines(path, 2 if ending == "json" else 1):
+        return "JSON lines", "name it .jsonl, or import it alone with --format jsonl"
     if ending == "json":
         return _conversations(beginning)
-    if ending in ("txt", "text", "") and _is_json_line(beginning):
-        return "JSON lines", "give --format jsonl"
     return _BY_ENDING.get(ending)
 
 
@@ -98,7 +99,7 @@ def of_unknown_ending(path: Path) -> tuple[str, str]:
     beginning = _beginning(path, SAMPLE_BYTES)
     if b"\x00" in beginning:
         return "a binary file", "import text"
-    return "a file whose ending says no format", "give its --format, or name it .md, .txt or .jsonl"
+    return "a file whose ending says no format", "name it .md, .txt or .jsonl, or import it alone with its --format"
 
 
 def _beginning(path: Path, size: int) -> bytes:
@@ -145,10 +146,15 @@ def _conversations(beginning: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _is_json_line(beginning: bytes) -> bool:
-    """Whether the file begins with a line that is a JSON object."""
-    line = beginning.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+def _is_json_lines(path: Path, number: int) -> bool:
+    """Whether each of the first `number` lines of a file is a JSON object."""
+    with path.open("rb") as file:
+        return all(_is_object(file.readline(ITEM_BYTES)) for _ in range(number))
+
+
+def _is_object(line: bytes) -> bool:
+    line = line.removeprefix(b"\xef\xbb\xbf")
     try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
+        return line.startswith(b"{") and isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
         return False

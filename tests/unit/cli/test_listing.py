@@ -11,9 +11,14 @@ from mnemosyne.cli.formats import read, read_files
 from mnemosyne.cli.import_source import Source
 from mnemosyne.cli.listing import list_files
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import Item
 
 CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
 CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
+
+
+def _read(path: Path, format_: str | None = None) -> list[Item]:
+    return list(read(path, format_))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
             f"{word} is how such a file begins.\nGrüße"
             for word in ("ID3", "RIFF", "OggS", "fLaC", "GIF89a", "BZh", "PAR1", "Rar!", "%PDF-1.7", "{\\rtf1")
         ),
-        "# Evernote\nThe root element of an export is `<en-export export-date=\"…\">`.",
+        '# Evernote\nThe root element of an export is `<en-export export-date="…">`.',
     ],
 )
 def test_a_note_that_quotes_the_beginning_of_another_kind_of_file_is_imported(
@@ -80,6 +85,36 @@ def test_json_that_quotes_the_beginning_of_another_kind_of_file_is_imported(tmp_
         (tmp_path / name).write_text(text)
         (item,) = read(tmp_path / name)
         assert item.fields and item.fields["content"] == memory["content"]
+
+
+LINE = {"content": "tea", "timestamp": "2026-05-20"}
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "format_"),
+    [
+        ("rows.txt", [LINE], "jsonl"),
+        ("rows", [LINE | {"title": "T"}, LINE], "jsonl"),
+        ("long.txt", [LINE | {"content": "tea " * 2_000}, LINE], "jsonl"),
+        ("rows.json", [LINE, LINE], "jsonl"),
+        ("long.json", [LINE | {"content": "tea " * 2_000}, LINE], "jsonl"),
+        ("today.log", ["Tea at four."], "markdown"),
+    ],
+)
+def test_the_advice_for_a_file_without_a_usable_ending_works_for_the_file_and_its_folder(
+    tmp_path: Path, name: str, lines: list[object], format_: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\r\n" for line in lines))
+    with pytest.raises(InvalidRequest) as refused:
+        _read(path)
+    ((reason, _),) = list_files(tmp_path, None).skipped.items()
+    ending = ".jsonl" if format_ == "jsonl" else ".md"
+    for advice in (str(refused.value), reason):
+        assert f"name it {ending}" in advice and "import it alone with " in advice
+    assert len(_read(path, format_)) == len(lines)
+    path.rename(path.with_suffix(ending))
+    assert len(_read(tmp_path)) == len(lines)
 
 
 @pytest.mark.parametrize(
