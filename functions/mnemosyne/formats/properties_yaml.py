@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,6 +25,7 @@ _PROPERTY = re.compile(r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s#\-\[\]{}:,][^:\n]*?|[^\s:]
 _HASH_TAG = re.compile(
     r"^([ \t]*(?:-[ \t]+|(?:tags?|keywords)[ \t]*:[ \t]+))(#[^\s#].*?)[ \t]*$", re.MULTILINE | re.IGNORECASE
 )
+_TEXT_MARK = re.compile("[|>'\"]")
 _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionError, ArithmeticError)
 
 
@@ -34,7 +36,7 @@ def read(block: str) -> Properties | None:
     (`title: Draft: second try`). An invalid property of several lines is omitted with a notice.
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
-    block = _HASH_TAG.sub(lambda match: f"{match[1]}'{match[2].replace(chr(39), chr(39) * 2)}'", block)
+    block = _quote_hash_tags(block)
     chunks = list(_chunks(block))
     lines = {name: line for name, _, line in chunks if name}
     try:
@@ -46,6 +48,37 @@ def read(block: str) -> Properties | None:
     if not isinstance(document, dict):
         return None
     return Properties({str(name): _json(value) for name, value in document.items()}, lines)
+
+
+def _quote_hash_tags(block: str) -> str:
+    """Put quotation marks around tags such as `#x`. A line within a text of several lines is left unchanged."""
+    if not _HASH_TAG.search(block):
+        return block
+    within = _lines_within_texts(block) if _TEXT_MARK.search(block) else set()
+    return "\n".join(
+        line if number in within else _HASH_TAG.sub(_quoted, line) for number, line in enumerate(block.split("\n"))
+    )
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return f"{match[1]}'{match[2].replace(chr(39), chr(39) * 2)}'"
+
+
+def _lines_within_texts(block: str) -> set[int]:
+    """Return the numbers, from 0, of the lines on which a quoted or block text continues.
+
+    In invalid YAML, the lines after the first error are missing.
+    """
+    import yaml
+
+    within: set[int] = set()
+    with suppress(*_errors()):
+        for token in yaml.scan(f"{block}\n", Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.ScalarToken) and not token.plain:
+                # A block text ends where the next line begins, a quoted text at its quotation mark.
+                end = token.end_mark.line + (token.style not in ("|", ">"))
+                within.update(range(token.start_mark.line + 1, end))
+    return within
 
 
 def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:

@@ -230,6 +230,39 @@ def test_the_tags_of_an_exported_memory_are_not_completed_from_its_text(tmp_path
     assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
 
 
+PIECES = (
+    "\n",
+    "\n\n",
+    "- #tag",
+    "  - #tag",
+    "tags: #tag",
+    "keywords:  #tag",
+    "- x",
+    "---",
+    "...",
+    "'",
+    '"',
+    "word " * 20,
+    ":",
+)
+TEXT_OF_PIECES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
+
+
+@given(
+    metadata=st.dictionaries(TEXT_OF_PIECES, TEXT_OF_PIECES | st.lists(TEXT_OF_PIECES), max_size=2),
+    title=TEXT_OF_PIECES,
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hash_tags_in_texts_of_several_lines_are_kept_in_a_markdown_file(
+    tmp_path: Path, metadata: dict[str, Any], title: str
+) -> None:
+    memory = _exported("x", metadata=metadata, title=one_line(title).strip() or "T")
+    (tmp_path / "x.md").write_text(to_markdown(to_record(memory))[1], encoding="utf-8", newline="")
+    (item,) = _read(tmp_path / "x.md", "markdown")
+    again = _reimported(item)
+    assert (again.metadata, again.title) == (memory.metadata, memory.title)
+
+
 @pytest.mark.parametrize("break_", ["\x85", "\u2028", "\u2029"])
 def test_line_breaks_special_to_yaml_are_kept_in_a_markdown_file(tmp_path: Path, break_: str) -> None:
     memory = _exported("x", metadata={"k": f"v{break_}w"})

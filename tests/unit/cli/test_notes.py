@@ -153,6 +153,25 @@ def test_a_property_that_is_not_used_is_reported_with_its_line(block: str, notic
     assert item.left_out == (notice,)
 
 
+@pytest.mark.parametrize(
+    ("block", "name", "value"),
+    [
+        ("plan: |\n  - #one\n  - #two", "plan", "- #one\n- #two"),
+        ("plan: >-\n  Do:\n\n  - #one", "plan", "Do:\n- #one"),
+        ("plan: 'Do:\n\n  - #one'", "plan", "Do:\n- #one"),
+        ('plan: "Do:\n\n  tags: #one"', "plan", "Do:\ntags: #one"),
+        ("a:\n  plan: |\n    - #one\n  topics:\n    - #two", "a", {"plan": "- #one\n", "topics": ["#two"]}),
+        ("plan: |\n  text\ntopics:\n- #two", "topics", ["#two"]),
+        ("plan: |\n  text\nbroken: [\ntopics:\n- #two", "topics", ["#two"]),
+    ],
+)
+def test_a_hash_tag_is_quoted_only_outside_of_a_text_of_several_lines(block: str, name: str, value: object) -> None:
+    for line_end in ("\n", "\r\n"):
+        text = f"---\ntags: #a #b\n{block}\n---\nx".replace("\n", line_end)
+        note = _note(text)
+        assert (note.tags, note.metadata[name]) == (("a", "b"), value)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_a_note_is_read_in_each_common_encoding_of_editors(encoding: str) -> None:
     (item,) = _items("---\ntitle: Café note\n---\nGrüße aus dem Süden, und viele Worte.".encode(encoding))
