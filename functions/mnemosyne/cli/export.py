@@ -1,5 +1,6 @@
 """`mnemosyne export`: write a namespace's memories to files that `mnemosyne import` reads."""
 
+import io
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -52,7 +53,7 @@ def _export(format_: str, output: Path | None, namespace: str, place: Mapping[st
                     file.write(text)
                 count += 1
         else:
-            stream = private(output) if output else sys.stdout
+            stream = private(output) if output else _standard_output()
             for record in records:
                 _write(stream, record)
                 count += 1
@@ -64,6 +65,13 @@ def _export(format_: str, output: Path | None, namespace: str, place: Mapping[st
             if output:
                 stream.close()
     return count
+
+
+def _standard_output() -> TextIO:
+    """Return standard output. Unless it is a terminal, its encoding becomes UTF-8, which an import expects."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
+    return sys.stdout
 
 
 def _write(stream: TextIO, record: Record) -> None:

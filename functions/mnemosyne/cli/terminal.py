@@ -1,12 +1,18 @@
 """Print untrusted text to a terminal without control characters, and handle the signals that end a command."""
 
+import codecs
+import io
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 
 import click
 
 from mnemosyne.domain.visible import escaped
+
+_CODE_POINTS = "mnemosyne.code_points"
+"""Name of the error handler that `escape_unencodable` registers."""
 
 
 def plain(text: object) -> str:
@@ -25,6 +31,24 @@ def say(text: object, *, err: bool = False) -> None:
     Every command prints with this function, so that callers need not escape names, causes or contents.
     """
     click.echo(lines_of(text), err=err)
+
+
+def escape_unencodable() -> None:
+    """Make standard output and standard error write characters that their encoding lacks as code points.
+
+    Without this, such a character would end the command with an error: an emoji, for example, in ISO 8859-1.
+    """
+    codecs.register_error(_CODE_POINTS, _code_points)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_CODE_POINTS)
+
+
+def _code_points(error: UnicodeError) -> tuple[str, int]:
+    """Replace the characters that cannot be encoded. This is an error handler of codecs."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(f"<U+{ord(character):04X}>" for character in error.object[error.start : error.end]), error.end
 
 
 def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:

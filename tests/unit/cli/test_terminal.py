@@ -1,13 +1,16 @@
 """Output of commands: control characters in stored text or file names have no effect on a terminal."""
 
+import io
+import json
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import mnemosyne.cli
-from mnemosyne.cli import main
+from mnemosyne.cli import export, main
 from mnemosyne.cli.terminal import lines_of, say
 from mnemosyne.errors import InvalidRequest
 
@@ -31,6 +34,44 @@ def test_printed_text_keeps_its_lines_and_has_no_control_characters(
     printed = capsys.readouterr().out
     assert printed.endswith("\n  two\n") and attack not in printed
     assert f"<U+{ord(re.sub('^[a-z]', '', attack)[0]):04X}>" in printed
+
+
+TEXT = "Größe – 東京 😀"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "printed"),
+    [
+        ("utf-8", TEXT),
+        ("latin-1", "Größe <U+2013> <U+6771><U+4EAC> <U+1F600>"),
+        ("cp1252", "Größe – <U+6771><U+4EAC> <U+1F600>"),
+        ("koi8-r", "Gr<U+00F6><U+00DF>e <U+2013> <U+6771><U+4EAC> <U+1F600>"),
+        ("shift-jis", "Gr<U+00F6><U+00DF>e <U+2013> 東京 <U+1F600>"),
+    ],
+)
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_characters_that_a_terminal_lacks_are_printed_as_code_points(
+    monkeypatch: pytest.MonkeyPatch, name: str, encoding: str, printed: str
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, name, stream)
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(main, "cli", lambda **_: say(TEXT, err=name == "stderr"))
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    stream.flush()
+    assert ended.value.code == 0
+    assert stream.buffer.getvalue().decode(encoding) == f"{printed}\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "koi8-r", "utf-16", "utf-8"])
+def test_an_export_to_a_file_or_pipe_is_in_utf_8(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(export, "memory_system", lambda **_: nullcontext())
+    monkeypatch.setattr(export, "pages", lambda system, operation: [{"memories": [{"content": TEXT}], "lines": []}])
+    export._export("jsonl", None, "default", {})
+    assert [json.loads(line) for line in stream.buffer.getvalue().decode().splitlines()] == [{"content": TEXT}]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
