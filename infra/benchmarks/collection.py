@@ -2,17 +2,22 @@
 
 corpus.jsonl has a document per line, with `id`, `text` and `timestamp`, and optionally `session` and `tags`.
 queries.jsonl has a question per line, with `query` and `relevant_ids`, and optionally `kind`. A question without
-relevant ids has no answer in the collection.
+relevant ids has no answer in the collection. The rules for the fields of a document are those for memories.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.memory_input import Defaults, read
+from mnemosyne.domain.parsing import excerpt, read_json
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,13 +82,17 @@ class Collection:
 
     @classmethod
     def of_files(cls, name: str, corpus: Path, queries: Path) -> "Collection":
-        """Read the collection in these two files."""
-        documents = [json.loads(line) for line in corpus.read_text().splitlines()]
-        questions = [
-            Question(row["query"], row.get("kind") or row.get("category", ""), frozenset(row["relevant_ids"]))
-            for row in map(json.loads, queries.read_text().splitlines())
-        ]
-        return cls(name, {document["id"]: document for document in documents}, questions)
+        """Read the collection in these two files.
+
+        Raises InvalidRequest with the file and the line of a mistake.
+        """
+        documents: dict[str, dict[str, Any]] = {}
+        for place, row in _rows(corpus):
+            document = _document(place, row)
+            if document["id"] in documents:
+                raise InvalidRequest(f"{place}: the id {excerpt(document['id'])} is already used")
+            documents[document["id"]] = document
+        return cls(name, documents, [_question(place, row, documents) for place, row in _rows(queries)])
 
     def write(self, directory: Path) -> None:
         """Write the files that `read` reads."""
@@ -110,3 +119,50 @@ class Collection:
                     tags=tuple(document.get("tags", ())) if tags else (),
                 ),
             )
+
+
+def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place of each line, such as `corpus.jsonl:3`, and its JSON object. Blank lines are skipped."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                place = f"{file.name}:{number}"
+                row = read_json(line, of=place)
+                if not isinstance(row, dict):
+                    raise InvalidRequest(f"{place} must be a JSON object, got {excerpt(row)}")
+                yield place, row
+
+
+def _document(place: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a line, after checking its fields by the rules for memories."""
+    fields = {"content": row.get("text"), **{name: row.get(name) for name in ("timestamp", "session", "tags")}}
+    request = read(fields, Defaults(new_id=new_id))
+    if not isinstance(request, IngestRequest):
+        error = re.sub(r"(^|; )content\b", r"\1text", getattr(request, "error", ""))
+        raise InvalidRequest(f"{place}: {error}")
+    parsed = {"session": request.session, "tags": list(request.tags)}
+    return {
+        **row,
+        **{name: value for name, value in parsed.items() if name in row},
+        "id": _id(place, "id", row.get("id")),
+        "timestamp": rfc3339(request.timestamp),
+    }
+
+
+def _question(place: str, row: Mapping[str, Any], documents: Mapping[str, object]) -> Question:
+    text, relevant = row.get("query"), row.get("relevant_ids")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidRequest(f"{place}: query must be a text, got {excerpt(text)}")
+    if not isinstance(relevant, list):
+        raise InvalidRequest(f"{place}: relevant_ids must be an array, got {excerpt(relevant)}")
+    ids = frozenset(_id(place, "relevant_ids", value) for value in relevant)
+    if unknown := sorted(ids - documents.keys()):
+        raise InvalidRequest(f"{place}: the corpus has no {', '.join(map(excerpt, unknown[:5]))}")
+    return Question(text, str(row.get("kind") or row.get("category") or ""), ids)
+
+
+def _id(place: str, name: str, value: object) -> str:
+    """Return an id as text, so that 7 and "7" are equal."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InvalidRequest(f"{place}: {name} must be a text or a number, got {excerpt(value)}")
+    return str(value)

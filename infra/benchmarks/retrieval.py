@@ -35,6 +35,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.vertex_reranker import VertexReranker
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import SearchMode
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ports.embedder import Reranker
 
 CRANFIELD = ROOT.parent / "shared" / "data" / "cranfield"
@@ -180,7 +181,12 @@ def main() -> None:
     if reranker:
         print(reranker.check())
     if arguments.corpus:
-        chosen = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
+        try:
+            chosen = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
+        except (OSError, InvalidRequest) as exc:
+            parser.error(str(exc))
+        if not chosen[0].answerable:
+            parser.error(f"{arguments.queries} has no question with relevant_ids")
     else:
         chosen = [collection_of(name) for name in arguments.sets or names]
     results = {
