@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
+import jwt
 from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.connections import connection_factory
@@ -134,6 +135,27 @@ class Visit:
             assert answer.status_code == 200, answer.text
             answer = self.answer()
         return redirect_parameters(answer)
+
+
+def logged_in(server: AuthServer, client_id: str = "", **changed: str | None) -> Visit:
+    """Return a visit in which the person has logged in. Without a client id, a client is registered."""
+    visit = Visit(server)
+    visit.open(authorization_path(client_id or server.register(), **changed))
+    visit.log_in()
+    return visit
+
+
+def tokens_of(server: AuthServer, **changed: str | None) -> tuple[str, dict[str, Any]]:
+    """Register a client, complete its flow, and return its id and its tokens."""
+    client = server.register()
+    answer = exchange(server.browser(), client, Visit(server).to_the_end(client, **changed)["code"])
+    assert answer.status_code == 200, answer.text
+    return client, dict(answer.json())
+
+
+def claims_of(tokens: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the claims of the access token in an answer of the token endpoint."""
+    return dict(jwt.decode(tokens["access_token"], options={"verify_signature": False}))
 
 
 def redirect_parameters(answer: Any) -> dict[str, str]:

@@ -10,7 +10,7 @@ from mnemosyne.cli.local import postgres
 TABLES: Final = """
     SELECT relname FROM pg_class
     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-      AND relname NOT IN ('embedding_space', 'quotas', 'schema_migrations', 'schema_repeatables')
+      AND relname NOT IN ('audit_retention', 'embedding_space', 'quotas', 'schema_migrations', 'schema_repeatables')
 """
 """The tables that tests store rows in."""
 _QUOTAS: Final = "DELETE FROM quotas WHERE namespace <> ''"
@@ -27,6 +27,7 @@ class SharedDatabase:
     """A migrated database with two kinds of connections: as the functions' user, and as the owner."""
 
     def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
+        self.name = name
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
         self.connect_as_owner = connection_factory(
             cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0

@@ -1,22 +1,71 @@
 """Fixtures for tests with a real PostgreSQL."""
 
+import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import jwt
 import pytest
 
+from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.change_feed import ChangeFeed
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.oauth import PeopleRule
-from tests.oauth_server import AuthServer, auth_pool
+from mnemosyne.ids import new_id
+from tests.fakes_wire.gemini import GeminiServer, service_account
+from tests.oauth_server import AuthServer, auth_pool, claims_of
 from tests.shared_database import SharedDatabase
+
+FAILS = """
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT {condition} FROM {rows}s) THEN RAISE SQLSTATE '{state}'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows}s
+    FOR EACH STATEMENT EXECUTE FUNCTION fail()
+"""
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """The name of the shared database, which is empty at the start of a test.
+
+    A test with the marker `own_database` gets a new database. Creating it takes fifty times as long.
+    """
+    if request.node.get_closest_marker("own_database"):
+        name: str = request.getfixturevalue("new_database")()
+        return name
+    shared_database: SharedDatabase = request.getfixturevalue("shared_database")
+    return shared_database.name
+
+
+@pytest.fixture(scope="module")
+def migrated(cluster: postgres.EmbeddedPostgres) -> Iterator[Callable[[EmbeddingSpace], str]]:
+    """Function that returns the name of a migrated database with an embedding space, for all tests of a module."""
+    names: dict[EmbeddingSpace, str] = {}
+    with closing(connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()) as server:
+
+        def get(space: EmbeddingSpace) -> str:
+            if space not in names:
+                name = f"migrated_{os.getpid()}_{new_id().hex}"
+                server.run_file(f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY file_copy")
+                names[space] = name
+                with closing(connection_factory(cluster.url(postgres.OWNER, name))()) as owner:
+                    migrations.migrate(owner, migrations.bundled(), space=space)
+            return names[space]
+
+        yield get
+        for name in names.values():
+            server.run_file(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -25,6 +74,20 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     yield connection
     connection.close()
+
+
+@pytest.fixture
+def fails(owner: Connection) -> Iterator[Callable[..., None]]:
+    """Function that makes statements on `memories` fail with an SQLSTATE, until the test ends.
+
+    A statement of the kind `change` fails if the SQL condition on its rows (`NEWs` or `OLDs`) is met.
+    """
+
+    def begin(condition: str, state: str = "57014", change: str = "INSERT", rows: str = "NEW") -> None:
+        owner.run_file(FAILS.format(condition=condition, state=state, change=change, rows=rows))
+
+    yield begin
+    owner.script("DROP FUNCTION IF EXISTS fail CASCADE")
 
 
 @pytest.fixture
@@ -37,6 +100,23 @@ def feeds(shared_database: SharedDatabase) -> PostgresChangeFeeds:
 def feed_on(feeds: PostgresChangeFeeds) -> None:
     """Turn the change feed of the tests' namespace on."""
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=False))
+
+
+@pytest.fixture
+def gemini(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
+    """The developer API and Vertex AI, which the Gemini embedder of this process calls, with credentials for both."""
+    with GeminiServer().serving() as server:
+        credentials = tmp_path / "gemini.json"
+        credentials.write_text(json.dumps(service_account(server)))
+        for name, value in {
+            "GEMINI_API_KEY": "key",
+            "GOOGLE_APPLICATION_CREDENTIALS": str(credentials),
+            "GOOGLE_GEMINI_BASE_URL": server.url,
+            "GOOGLE_VERTEX_BASE_URL": server.url,
+        }.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+        yield server
 
 
 @pytest.fixture
@@ -55,9 +135,4 @@ def server(auth: Pool, tmp_path: Path) -> AuthServer:
 @pytest.fixture
 def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
     """Function that returns whether `mcp` accepts the access token in an answer of the token endpoint."""
-
-    def look(tokens: dict[str, Any]) -> bool:
-        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return find_standing_grant(pool, UUID(claims["grant"])) is not None
-
-    return look
+    return lambda tokens: find_standing_grant(pool, UUID(claims_of(tokens)["grant"])) is not None

@@ -1,8 +1,7 @@
 """Claims: the locks by which concurrent deliveries of the same contents exclude each other."""
 
 import threading
-from collections.abc import Callable, Mapping
-from uuid import UUID
+from collections.abc import Callable
 
 import pg8000.exceptions
 import pytest
@@ -13,10 +12,11 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.memory_changes import DeletedMemory
 from mnemosyne.errors import Unavailable
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, request
+from tests.memories import store as deliver
 from tests.waiting import wait_until
 
 WAITING = """
@@ -24,18 +24,8 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 """
 
 
-def _deliver(store: PostgresMemories, *requests: IngestRequest) -> Mapping[UUID, IngestStatus]:
-    with store.claim(requests) as claim:
-        if not claim.new:
-            return claim.already_final
-        outcomes = claim.store(
-            claim.new, [FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model
-        )
-        return {**claim.already_final, **outcomes}
-
-
 def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store: PostgresMemories, pool: Pool) -> None:
-    _deliver(store, request("a"))
+    deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock_shared(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
@@ -47,11 +37,11 @@ def test_concurrent_duplicates_of_a_stored_content_do_not_block_each_other(store
 def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
     store: PostgresMemories, pool: Pool
 ) -> None:
-    _deliver(store, request("a"), request("b"))
+    deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
     with pool.connection() as other, other.transaction():
         other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False, forget=False)
-        outcomes = _deliver(store, request("b"), request("a"))
+        outcomes = deliver(store, request("b"), request("a"))
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.DUPLICATE}
 
 
@@ -59,7 +49,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_row_locks_of_each_other(
 def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
     store: PostgresMemories, pool: Pool, *, is_known: bool
 ) -> None:
-    (outcome,) = _deliver(store, request("a")).values()
+    (outcome,) = deliver(store, request("a")).values()
     ours = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns")
     with ours.claim([request("a"), request("b")]) as claim:
         assert [ingest_request.content for ingest_request in claim.new] == ["b"]
@@ -70,27 +60,20 @@ def test_a_stored_memory_can_be_read_while_others_of_its_message_are_embedded(
 
 @pytest.mark.parametrize("state", ["57014", "53100", "40P01"])
 def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
-    cluster: postgres.EmbeddedPostgres, database: str, state: str
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fails: Callable[..., None], state: str
 ) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
-    owner.script(
-        f"""
-        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '{state}'; END $$;
-        CREATE TRIGGER fail BEFORE INSERT ON memories EXECUTE FUNCTION fail();
-        """
-    )
+    fails("count(*) > 0", state)
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
     store, ingest_request = PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     with pytest.raises(Unavailable):
-        _deliver(store, ingest_request)
+        deliver(store, ingest_request)
     owner.script("DROP TRIGGER fail ON memories")
-    assert _deliver(store, ingest_request)[ingest_request.request_id].state is IngestState.STORED
+    assert deliver(store, ingest_request)[ingest_request.request_id].state is IngestState.STORED
     pool.close()
-    owner.close()
 
 
 def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: PostgresMemories, pool: Pool) -> None:
-    _deliver(store, request("a"))
+    deliver(store, request("a"))
     again = request("a")
     with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
@@ -101,11 +84,11 @@ def test_a_content_that_another_delivery_is_storing_is_reported_as_busy(store: P
 
 def test_a_cached_content_deleted_by_another_process_is_stored_again(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
-    (first_outcome,) = _deliver(store, first).values()
+    (first_outcome,) = deliver(store, first).values()
     assert first_outcome.memory_id and PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns").delete(
         first_outcome.memory_id
     ) == DeletedMemory(title="a")
-    outcomes = _deliver(store, again, neighbour)
+    outcomes = deliver(store, again, neighbour)
     assert {outcome.state for outcome in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (first_outcome.memory_id, None)
 
@@ -113,7 +96,7 @@ def test_a_cached_content_deleted_by_another_process_is_stored_again(store: Post
 def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
     store: PostgresMemories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _deliver(store, request("a"))
+    deliver(store, request("a"))
     trips = []
 
     def spied(name: str) -> Callable[..., object]:
@@ -127,25 +110,24 @@ def test_a_duplicate_of_a_cached_content_needs_one_round_trip(
 
     for name in ("run", "script", "copy"):
         monkeypatch.setattr(Connection, name, spied(name))
-    _deliver(store, request("a"))
+    deliver(store, request("a"))
     assert len(trips) == 1, trips
 
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
-    store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, is_known: bool
+    store: PostgresMemories, pool: Pool, owner: Connection, *, is_known: bool
 ) -> None:
-    _deliver(store, request("a"))
+    deliver(store, request("a"))
     ours, again = store if is_known else PostgresMemories(MemoryDatabase(pool, FAKE_SPACE), "ns"), request("a")
     busy: list[IngestRequest] = []
-    watcher = connection_factory(cluster.url(postgres.OWNER, database))()
 
-    def deliver() -> None:
+    def claim_again() -> None:
         with ours.claim([again]) as claim:
             assert not claim.new
             busy.extend(claim.busy)
 
-    delivery = threading.Thread(target=deliver)
+    delivery = threading.Thread(target=claim_again)
     with pool.connection() as other:
         with other.transaction():
             other.run("SELECT set_config('mnemosyne.namespace', 'ns', true)")
@@ -154,19 +136,15 @@ def test_an_outcome_recorded_by_a_concurrent_delivery_is_kept(
                 id=again.request_id,
             )
             delivery.start()
-            wait_until(lambda: watcher.run(WAITING) == [[1]], "the delivery waits for the other one's outcome")
+            wait_until(lambda: owner.run(WAITING) == [[1]], "the delivery waits for the other one's outcome")
         delivery.join()
-    watcher.close()
     assert [r.request_id for r in busy] == ([] if is_known else [again.request_id])
     status = store.statuses([again.request_id])[again.request_id]
     assert (status.state, status.error) == (IngestState.DELETED, "x")
 
 
 @pytest.mark.parametrize("content_hash", ["a" * 63, "a" * 65, "A" * 64, "g" * 64, ""])
-def test_a_content_hash_must_have_64_hex_digits(
-    cluster: postgres.EmbeddedPostgres, database: str, content_hash: str
-) -> None:
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+def test_a_content_hash_must_have_64_hex_digits(owner: Connection, content_hash: str) -> None:
     with pytest.raises(pg8000.exceptions.DatabaseError, match="memories_content_hash_check"):
         owner.run(
             """
@@ -175,4 +153,3 @@ def test_a_content_hash_must_have_64_hex_digits(
             """,
             content_hash=content_hash,
         )
-    owner.close()

@@ -20,6 +20,8 @@ from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.operations import LocalOperations
 
+pytestmark = pytest.mark.own_database
+
 CLAIMED = """
 FROM pg_locks WHERE locktype = 'advisory'
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.principal import LOCAL
@@ -66,12 +64,10 @@ def _by_the_console(system: System, name: str, text: str, modified: datetime) ->
 
 
 @pytest.fixture
-def system(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path) -> Iterator[System]:
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
+def system(pool: Pool, tmp_path: Path) -> Iterator[System]:
     system = System(pool, tmp_path)
     yield system
     system.queue.close()
-    pool.close()
 
 
 @pytest.fixture(params=["bucket", "console"])

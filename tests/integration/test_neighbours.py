@@ -1,5 +1,7 @@
 """In a hybrid search, the score of a memory includes its neighbours in the session."""
 
+import pytest
+
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
@@ -7,6 +9,8 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+
+pytestmark = pytest.mark.own_database
 
 SESSIONS, TURNS = 100, 40
 QUESTION = "who watered the ferns in the greenhouse?"

@@ -1,7 +1,6 @@
 """A message is stored in slices: small transactions whose results stay if a later one fails."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import permutations
 
 import pytest
@@ -21,17 +20,6 @@ TRANSACTIONS = """
 SELECT CAST(sum(chunks) AS integer) AS chunks, count(*) AS memories FROM (
     SELECT m.xmin, 1 + (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = m.id) AS chunks FROM memories m
 ) AS stored GROUP BY CAST(xmin AS text)
-"""
-
-
-FAILS = """
-CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF (SELECT {condition} FROM {rows}s) THEN RAISE SQLSTATE '{state}'; END IF;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows}s
-    FOR EACH STATEMENT EXECUTE FUNCTION fail()
 """
 
 
@@ -88,21 +76,11 @@ def test_texts_of_committed_slices_are_not_embedded_again(store: PostgresMemorie
     assert set(interrupted.embedded).isdisjoint(embedder.embedded)
 
 
-@pytest.fixture
-def statements_that_time_out(owner: Connection) -> Callable[[str], object]:
-    """Function that takes a condition on the inserted rows (`NEWs`).
-
-    Later inserts that meet it fail like statement_timeout.
-    """
-    times_out = partial(FAILS.format, state="57014", change="INSERT", rows="NEW")
-    return lambda condition: owner.run_file(times_out(condition=condition))
-
-
 @pytest.mark.parametrize(("largest", "count"), [(1, 5), (3, 20), (10, 11)])
 def test_a_slice_that_times_out_is_stored_in_smaller_slices(
-    store: PostgresMemories, statements_that_time_out: Callable[[str], object], largest: int, count: int
+    store: PostgresMemories, fails: Callable[..., None], largest: int, count: int
 ) -> None:
-    statements_that_time_out(f"count(*) > {largest}")
+    fails(f"count(*) > {largest}")
     message, embedder = _message(*[1] * count), FakeEmbedder()
     assert _deliver(store, message, embedder) == [IngestState.STORED] * count
     assert len(embedder.embedded) == count
@@ -110,9 +88,9 @@ def test_a_slice_that_times_out_is_stored_in_smaller_slices(
 
 @pytest.mark.parametrize("slow", [0, 2, 4])
 def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored(
-    store: PostgresMemories, owner: Connection, statements_that_time_out: Callable[[str], object], slow: int
+    store: PostgresMemories, owner: Connection, fails: Callable[..., None], slow: int
 ) -> None:
-    statements_that_time_out(f"bool_or(content LIKE '{slow} %')")
+    fails(f"bool_or(content LIKE '{slow} %')")
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
     with pytest.raises(ItemUnavailable):
         _deliver(store, message, embedder)
@@ -127,9 +105,9 @@ def test_a_single_memory_that_times_out_is_redelivered_and_the_others_are_stored
 @pytest.mark.parametrize("bad", [0, 2, 4])
 @pytest.mark.parametrize("state", ["22001", "22P05", "54000"])
 def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
-    store: PostgresMemories, owner: Connection, state: str, bad: int
+    store: PostgresMemories, fails: Callable[..., None], state: str, bad: int
 ) -> None:
-    owner.run_file(FAILS.format(condition=f"bool_or(content LIKE '{bad} %')", state=state, change="INSERT", rows="NEW"))
+    fails(f"bool_or(content LIKE '{bad} %')", state)
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
     expected = [IngestState.FAILED if n == bad else IngestState.STORED for n in range(5)]
     assert _deliver(store, message, embedder) == expected
@@ -139,9 +117,14 @@ def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
 @pytest.mark.parametrize("count", [1, 3, 20])
 @pytest.mark.parametrize(("state", "error"), [("57014", Unavailable), ("22001", Broken)])
 def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
-    store: PostgresMemories, owner: Connection, state: str, error: type[Unavailable], count: int
+    store: PostgresMemories,
+    owner: Connection,
+    fails: Callable[..., None],
+    state: str,
+    error: type[Unavailable],
+    count: int,
 ) -> None:
-    owner.run_file(FAILS.format(condition="count(*) > 0", state=state, change="INSERT", rows="NEW"))
+    fails("count(*) > 0", state)
     message, embedder = _message(*[1] * count), FakeEmbedder()
     with pytest.raises(error) as raised:
         _deliver(store, message, embedder)
@@ -152,10 +135,10 @@ def test_an_error_that_occurs_for_every_memory_marks_no_memory_as_failed(
 
 @pytest.mark.parametrize(("largest", "versions"), [(100, 101), (10, 25), (1, 3)])
 def test_a_deletion_that_times_out_is_done_in_smaller_transactions(
-    store: PostgresMemories, owner: Connection, largest: int, versions: int
+    store: PostgresMemories, owner: Connection, fails: Callable[..., None], largest: int, versions: int
 ) -> None:
     _deliver(store, IngestMessage("ns", tuple(version("k", f"{n}", n) for n in range(versions))), FakeEmbedder())
-    owner.run_file(FAILS.format(condition=f"count(*) > {largest}", state="57014", change="DELETE", rows="OLD"))
+    fails(f"count(*) > {largest}", change="DELETE", rows="OLD")
     too_long = deletion("k", versions)
     message = IngestMessage("ns", (), deletions=(too_long,))
     assert _deliver(store, message, FakeEmbedder()) == [IngestState.DELETED]

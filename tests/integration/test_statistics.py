@@ -1,7 +1,11 @@
 """The cost of memory_stats does not depend on the number of memories: it reads only open requests and new memories."""
 
+import pytest
+
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.connections import Connection
+
+pytestmark = pytest.mark.own_database
 
 ROWS = 20_000
 
