@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.errors import Broken
 
 
@@ -15,6 +16,15 @@ def permission_denied(message: str = "permission denied") -> Iterator[None]:
     with pytest.raises(Broken) as raised:
         yield
     assert re.search(message, str(raised.value.__cause__))
+
+
+def is_denied(connection: Connection, statement: str) -> bool:
+    """Return whether PostgreSQL refuses a statement with `permission denied`."""
+    try:
+        connection.run_file(statement)
+    except Broken as exc:
+        return "permission denied" in str(exc.__cause__)
+    return False
 
 
 FAULTS = {

@@ -1,7 +1,8 @@
 """The audit trail: who did what, recorded by database users that cannot change it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
+from tests.database_errors import is_denied
 from tests.fakes import FakeServices
 from tests.memories import store_content
 
@@ -27,25 +29,25 @@ ADA = Principal(
     id=f"key:{KEY}", namespace="ns", scopes=frozenset(Scope), name="lost", credential=f"key:{KEY}", client="lost"
 )
 GRANT = "00000000-0000-7000-8000-000000000001"
+EVE = Principal(id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor")
 
 
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    opened = connection_factory(cluster.url(postgres.OWNER, database))()
-    opened.run(
+def owner(owner: Connection) -> Connection:
+    """The owner's connection to a database with a key and a grant."""
+    owner.run(
         "INSERT INTO api_keys (id, name, namespace, scopes, secret_hash) VALUES (:id, 'lost', 'ns', '{read}', :hash)",
         id=KEY,
         hash=bytes(32),
     )
-    opened.run(
+    owner.run(
         "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, resource,"
         " expires_at)"
         " VALUES (CAST(:id AS uuid), '1077', 'eve@example.com', 'ns', 'editor', 'Editor', '{read}', 'r',"
         " now() + interval '1 day')",
         id=GRANT,
     )
-    yield opened
-    opened.close()
+    return owner
 
 
 @pytest.fixture
@@ -137,24 +139,19 @@ def test_contents_and_queries_are_not_recorded(
     assert "canary" not in json.dumps(_events(owner))
 
 
-@pytest.mark.parametrize("user", ["mcp", postgres.RUNTIME_USER, "ingest", "dead_letter", "import_object", "auth"])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT id FROM audit_events",
-        "UPDATE audit_events SET outcome = 'x'",
-        "DELETE FROM audit_events",
-        "TRUNCATE audit_events",
-        "UPDATE audit_retention SET days = 1",
-    ],
-)
 def test_the_functions_database_users_cannot_read_or_change_the_trail(
-    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, user: str, statement: str
+    cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    session = connection_factory(cluster.url(user, database))()
-    with pytest.raises(MnemosyneError):
-        session.run_file(statement)
-    session.close()
+    for user in ("mcp", postgres.RUNTIME_USER, "ingest", "dead_letter", "import_object", "auth"):
+        with closing(connection_factory(cluster.url(user, database))()) as session:
+            for statement in (
+                "SELECT id FROM audit_events",
+                "UPDATE audit_events SET outcome = 'x'",
+                "DELETE FROM audit_events",
+                "TRUNCATE audit_events",
+                "UPDATE audit_retention SET days = 1",
+            ):
+                assert is_denied(session, statement), (user, statement)
 
 
 def test_a_function_records_an_action_in_its_own_namespace_only(
@@ -175,10 +172,6 @@ def test_a_function_records_an_action_in_its_own_namespace_only(
 def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
     owner: Connection, trail: AuditTrail, tool: Callable[..., Any]
 ) -> None:
-    eve = Principal(
-        id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor"
-    )
-
     def used() -> list[Any]:
         keys, grants = (
             owner.run("SELECT last_used_at FROM api_keys"),
@@ -188,7 +181,7 @@ def test_the_last_use_of_a_key_and_a_grant_is_kept_to_the_minute(
 
     assert used() == [None, None]
     tool("list_memories")
-    tool("list_memories", eve)
+    tool("list_memories", EVE)
     trail.flush()
     first = used()
     assert all(first)
@@ -251,22 +244,22 @@ def test_only_events_older_than_the_retention_are_deleted(owner: Connection, poo
     assert [event["action"] for event in _events(owner)] == ["399", "new"]
 
 
-@pytest.mark.parametrize(
-    ("option", "count"),
-    [
-        (("--key", KEY), 2),
-        (("--key", "another"), 0),
-        (("--client", "lost"), 2),
-        (("--client", "editor"), 1),
-        (("--person", "Eve@example.com"), 1),
-        (("--person", "1077"), 1),
-        (("--person", "ada@example.com"), 0),
-        (("--grant", GRANT), 1),
-        (("--namespace", "ns"), 3),
-        (("--namespace", "ns", "--since", "1d"), 3),
-        (("--namespace", "ns", "--action", "delete_memory"), 1),
-    ],
-)
+LISTED = {
+    ("--key", KEY): 2,
+    ("--key", "another"): 0,
+    ("--client", "lost"): 2,
+    ("--client", "editor"): 1,
+    ("--person", "Eve@example.com"): 1,
+    ("--person", "1077"): 1,
+    ("--person", "ada@example.com"): 0,
+    ("--grant", GRANT): 1,
+    ("--namespace", "ns"): 3,
+    ("--namespace", "ns", "--since", "1d"): 3,
+    ("--namespace", "ns", "--action", "delete_memory"): 1,
+}
+"""Options of `mnemosyne access`, and the number of events that it lists in addition to its own."""
+
+
 def test_the_access_command_lists_what_a_credential_did(
     cluster: postgres.EmbeddedPostgres,
     database: str,
@@ -274,23 +267,21 @@ def test_the_access_command_lists_what_a_credential_did(
     store: PostgresMemories,
     trail: AuditTrail,
     tool: Callable[..., Any],
-    option: tuple[str, ...],
-    count: int,
 ) -> None:
-    eve = Principal(
-        id="oauth:1077", namespace="ns", scopes=frozenset(Scope), credential=f"grant:{GRANT}", client="editor"
-    )
     memory_id = store_content(store, "tea")
     tool("memory_search", query="tea")
     tool("delete_memory", id=str(memory_id))
-    tool("list_memories", eve)
+    tool("list_memories", EVE)
     trail.flush()
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
-    result = CliRunner().invoke(cli, ["access", *option, "--json"], env=environment)
-    assert result.exit_code == 0, result.output
-    assert len(result.stdout.splitlines()) == count
-    as_text = CliRunner().invoke(cli, ["access", *option], env=environment)
-    assert len([line for line in as_text.stdout.splitlines() if "audit_list" not in line]) == count
+
+    def count(*arguments: str) -> int:
+        result = CliRunner().invoke(cli, ["access", *arguments], env=environment)
+        assert result.exit_code == 0, result.output
+        return len([line for line in result.stdout.splitlines() if "audit_list" not in line])
+
+    assert {option: count(*option, "--json") for option in LISTED} == LISTED
+    assert {option: count(*option) for option in LISTED} == LISTED
 
 
 def test_the_trail_is_read_page_by_page_and_shows_who_read_it(

@@ -75,10 +75,6 @@ def test_a_memory_of_another_namespace_is_not_listed_as_a_memory(
     assert _events(services)[0]["memories"] == []
 
 
-def test_the_tool_needs_the_scope_operate() -> None:
-    assert by_name()["list_audit"].scope is Scope.OPERATE
-
-
 def test_pages_neither_repeat_nor_skip_events_with_the_same_time(
     services: FakeServices, shared_database: SharedDatabase
 ) -> None:

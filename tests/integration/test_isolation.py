@@ -1,6 +1,7 @@
 """Two namespaces on one database: neither can see, change or infer memories of the other."""
 
 import re
+from contextlib import closing
 from typing import Any
 from uuid import UUID
 
@@ -70,36 +71,33 @@ def _text_of(result: Any) -> str:
     return str([block.text for block in result.content]) + str(result.structured_content)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("get_memory", {"id": "MEMORY"}),
-        ("fetch", {"id": "MEMORY"}),
-        ("delete_memory", {"id": "MEMORY"}),
-        ("update_memory", {"id": "MEMORY", "title": "mine now"}),
-        ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
-        ("rate_memory", {"id": "MEMORY", "rating": -1}),
-        ("memory_history", {"id": "MEMORY"}),
-        ("delete_memory", {"ids": ["MEMORY"]}),
-        ("update_memory", {"ids": ["MEMORY"], "add_tags": ["mine"]}),
-        ("export_memories", {"ids": ["MEMORY"]}),
-        ("redrive", {"message_id": "LETTER"}),
-        ("forget_memories", {"ids": ["MEMORY"]}),
-        ("forget_memories", {"forgetting_id": "FORGETTING"}),
-        ("ingest_status", {"request_id": "REQUEST"}),
-        ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
-    ],
-)
-def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(
-    two: Two, tool: str, arguments: dict[str, Any]
-) -> None:
+BY_ID: list[tuple[str, dict[str, Any]]] = [
+    ("get_memory", {"id": "MEMORY"}),
+    ("fetch", {"id": "MEMORY"}),
+    ("delete_memory", {"id": "MEMORY"}),
+    ("update_memory", {"id": "MEMORY", "title": "mine now"}),
+    ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
+    ("rate_memory", {"id": "MEMORY", "rating": -1}),
+    ("memory_history", {"id": "MEMORY"}),
+    ("delete_memory", {"ids": ["MEMORY"]}),
+    ("update_memory", {"ids": ["MEMORY"], "add_tags": ["mine"]}),
+    ("export_memories", {"ids": ["MEMORY"]}),
+    ("redrive", {"message_id": "LETTER"}),
+    ("forget_memories", {"ids": ["MEMORY"]}),
+    ("forget_memories", {"forgetting_id": "FORGETTING"}),
+    ("ingest_status", {"request_id": "REQUEST"}),
+    ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
+]
+
+
+def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(two: Two) -> None:
     own = {"OWN": str(two.bob)}
     unknown = own | {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "LETTER": "never", "FORGETTING": str(new_id())}
     other = own | {
         "MEMORY": str(two.ada), "REQUEST": str(two.request_id), "LETTER": LETTER, "FORGETTING": str(two.forgetting),
     }  # fmt: skip
 
-    def answer(ids: dict[str, str]) -> str:
+    def answer(tool: str, arguments: dict[str, Any], ids: dict[str, str]) -> str:
         filled = {
             name: [ids.get(element, element) for element in value] if isinstance(value, list) else ids.get(value, value)
             for name, value in arguments.items()
@@ -109,50 +107,50 @@ def test_an_id_of_another_namespace_is_answered_like_an_unknown_id(
             text = text.replace(real_id, placeholder)
         return re.sub("begins with [0-9a-f]+|[0-9a-f]{64}", "", text)  # digests of the ids
 
-    assert answer(other) == answer(unknown)
-    assert SECRET in _text_of(two.call(ADA, "get_memory", id=str(two.ada)))
+    for tool, arguments in BY_ID:
+        assert answer(tool, arguments, other) == answer(tool, arguments, unknown), (tool, arguments)
+        assert SECRET in _text_of(two.call(ADA, "get_memory", id=str(two.ada))), (tool, arguments)
 
 
-@pytest.mark.parametrize("tool", ["memory_search", "retrieve_memories", "retrieve_memory", "debug_retrieve"])
-@pytest.mark.parametrize("query", [SECRET, "zeppelin", "airship", "%"])
-def test_no_search_finds_memories_of_another_namespace(two: Two, tool: str, query: str) -> None:
-    assert "and so on" not in _text_of(two.call(BOB, tool, query=query))
-    assert "and so on" in _text_of(two.call(ADA, tool, query=SECRET))
+def test_no_search_finds_memories_of_another_namespace(two: Two) -> None:
+    for tool in ("memory_search", "retrieve_memories", "retrieve_memory", "debug_retrieve"):
+        for query in (SECRET, "zeppelin", "airship", "%"):
+            assert "and so on" not in _text_of(two.call(BOB, tool, query=query)), (tool, query)
+        assert "and so on" in _text_of(two.call(ADA, tool, query=SECRET)), tool
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("memory_search", {"tags": ["airship"]}),
-        ("memory_search", {"query": SECRET, "mode": "exact"}),
-        ("memory_search", {"query": SECRET, "mode": "hybrid", "include_superseded": True, "include_debug": True}),
-        ("memory_search", {"after": "2000-01-01"}),
-        ("exact_match_retrieve", {"content": SECRET}),
-        ("recall_by_timeframe", {"start_date": "2000-01-01"}),
-        ("recall_memory", {"query": SECRET}),
-        ("retrieve_with_quality_boost", {"query": SECRET}),
-        ("list_memories", {}),
-        ("list_memories", {"tags": ["airship"]}),
-        ("memory_stats", {}),
-        ("search", {"query": SECRET}),
-        ("recall_for_hook", {"prompt": SECRET}),
-        ("memory_timeline", {}),
-        ("memory_facets", {}),
-        ("list_requests", {}),
-        ("list_dead_letters", {}),
-        ("list_audit", {}),
-        ("export_memories", {}),
-        ("export_memories", {"tags": ["airship"], "format": "markdown"}),
-        ("change_tag", {"tag": "airship", "delete": True}),
-        ("similar_memories", {"content": SECRET}),
-        ("who_am_i", {}),
-    ],
-)
-def test_no_answer_contains_data_of_another_namespace(two: Two, tool: str, arguments: dict[str, Any]) -> None:
-    text = _text_of(two.call(BOB, tool, **arguments))
-    assert not any(
-        secret in text for secret in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
-    )
+WITHOUT_ID: list[tuple[str, dict[str, Any]]] = [
+    ("memory_search", {"tags": ["airship"]}),
+    ("memory_search", {"query": SECRET, "mode": "exact"}),
+    ("memory_search", {"query": SECRET, "mode": "hybrid", "include_superseded": True, "include_debug": True}),
+    ("memory_search", {"after": "2000-01-01"}),
+    ("exact_match_retrieve", {"content": SECRET}),
+    ("recall_by_timeframe", {"start_date": "2000-01-01"}),
+    ("recall_memory", {"query": SECRET}),
+    ("retrieve_with_quality_boost", {"query": SECRET}),
+    ("list_memories", {}),
+    ("list_memories", {"tags": ["airship"]}),
+    ("memory_stats", {}),
+    ("search", {"query": SECRET}),
+    ("recall_for_hook", {"prompt": SECRET}),
+    ("memory_timeline", {}),
+    ("memory_facets", {}),
+    ("list_requests", {}),
+    ("list_dead_letters", {}),
+    ("list_audit", {}),
+    ("export_memories", {}),
+    ("export_memories", {"tags": ["airship"], "format": "markdown"}),
+    ("change_tag", {"tag": "airship", "delete": True}),
+    ("similar_memories", {"content": SECRET}),
+    ("who_am_i", {}),
+]
+
+
+def test_no_answer_contains_data_of_another_namespace(two: Two) -> None:
+    secrets = (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
+    for tool, arguments in WITHOUT_ID:
+        text = _text_of(two.call(BOB, tool, **arguments))
+        assert [secret for secret in secrets if secret in text] == [], (tool, arguments)
 
 
 def test_a_cursor_of_another_namespace_shows_only_the_caller_s_memories(two: Two) -> None:
@@ -168,36 +166,33 @@ def test_the_same_content_in_another_namespace_is_not_a_duplicate(two: Two) -> N
         assert [outcome.state for outcome in result.outcomes.values()] == ["stored"]
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_query_without_a_namespace_condition_sees_only_the_session_s_namespace(
-    two: Two, pool: Pool, table: str
-) -> None:
+def test_a_query_without_a_namespace_condition_sees_only_the_session_s_namespace(two: Two, pool: Pool) -> None:
     with pool.connection() as connection, connection.transaction():
         connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
-        broken: Any = f"SELECT DISTINCT namespace FROM {table}"
-        assert connection.run(broken) in ([], [["bob"]])
+        for table in TABLES:
+            assert connection.run_file(f"SELECT DISTINCT namespace FROM {table}") in ([], [["bob"]]), table
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE memories SET title = 'mine' WHERE namespace = 'ada' OR true",
-        "DELETE FROM memories WHERE namespace = 'ada'",
-        "UPDATE ingest_requests SET state = 'failed' WHERE namespace = 'ada'",
-        "DELETE FROM dead_letters WHERE namespace = 'ada'",
-    ],
-)
 def test_a_statement_that_names_another_namespace_changes_nothing_there(
-    two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, statement: str
+    two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    with pool.connection() as connection, connection.transaction():
-        connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
-        connection.script(statement)
-    assert "zeppelin" in _text_of(two.call(ADA, "get_memory", id=str(two.ada)))
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
-    assert owner.run("SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'") == [[1]]
-    assert owner.run("SELECT count(*) FROM dead_letters WHERE namespace = 'ada'") == [[1]]
-    owner.close()
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as owner:
+        for statement in (
+            "UPDATE memories SET title = 'mine' WHERE namespace = 'ada' OR true",
+            "DELETE FROM memories WHERE namespace = 'ada'",
+            "UPDATE ingest_requests SET state = 'failed' WHERE namespace = 'ada'",
+            "DELETE FROM dead_letters WHERE namespace = 'ada'",
+        ):
+            with pool.connection() as connection, connection.transaction():
+                connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+                connection.run_file(statement)
+            assert "zeppelin" in _text_of(two.call(ADA, "get_memory", id=str(two.ada))), statement
+            unchanged = (
+                "SELECT (SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'),"
+                " (SELECT count(*) FROM dead_letters WHERE namespace = 'ada'),"
+                " (SELECT count(*) FROM memories WHERE namespace = 'ada' AND title = 'Lakehurst')"
+            )
+            assert owner.run(unchanged) == [[1, 1, 1]], statement
 
 
 def test_a_row_cannot_be_inserted_into_another_namespace(two: Two, pool: Pool) -> None:
@@ -212,11 +207,10 @@ def test_a_row_cannot_be_inserted_into_another_namespace(two: Two, pool: Pool) -
         )
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_session_without_a_namespace_sees_no_rows(two: Two, pool: Pool, table: str) -> None:
-    broken: Any = f"SELECT * FROM {table}"
+def test_a_session_without_a_namespace_sees_no_rows(two: Two, pool: Pool) -> None:
     with pool.connection() as connection:
-        assert connection.run(broken) == []
+        for table in TABLES:
+            assert connection.run_file(f"SELECT * FROM {table}") == [], table
 
 
 def test_each_table_with_rows_of_namespaces_has_row_level_security(
