@@ -5,6 +5,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.adapters.database.archive import PostgresArchive
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
@@ -22,7 +22,6 @@ from mnemosyne.app.operations.export import ExportMemories, ExportRecords, Expor
 from mnemosyne.cli import formats
 from mnemosyne.cli.export import _records, _write
 from mnemosyne.cli.import_ import _lines
-from mnemosyne.cli.local import postgres
 from mnemosyne.cli.system import pages
 from mnemosyne.domain.archive import EXTRAS, ArchivedMemory
 from mnemosyne.domain.forgetting import Selection
@@ -36,6 +35,7 @@ from mnemosyne.service import forgetting, ingest
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.memories import store_content
 from tests.operations import LocalOperations
+from tests.shared_database import SharedDatabase
 
 
 class Archives:
@@ -62,9 +62,6 @@ class Archives:
             lines += [json.dumps(line) for page in pages(self.system, operation) for line in page["lines"]]
         return lines
 
-    def close(self) -> None:
-        self._pool.close()
-
     def bring_back(self, lines: list[str]) -> None:
         """Restore an export."""
         for start in range(0, len(lines), 100):
@@ -73,17 +70,15 @@ class Archives:
 
 
 @pytest.fixture
-def archives(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Callable[[], Archives]]:
-    """Function that makes an empty database."""
-    pools = []
+def archive(shared_database: SharedDatabase) -> Iterator[Archives]:
+    with closing(Pool(shared_database.connect_as_owner, 2)) as pool:
+        yield Archives(pool, "ns")
 
-    def make() -> Archives:
-        pools.append(Pool(connection_factory(cluster.url(postgres.OWNER, new_database())), 2))
-        return Archives(pools[-1], "ns")
 
-    yield make
-    for pool in pools:
-        pool.close()
+@pytest.fixture
+def empty(shared_database: SharedDatabase) -> Callable[[], None]:
+    """Function that deletes everything in the database."""
+    return shared_database.empty
 
 
 def _ingest(store: PostgresMemories, *requests: IngestRequest) -> None:
@@ -91,7 +86,7 @@ def _ingest(store: PostgresMemories, *requests: IngestRequest) -> None:
 
 
 def _short_facts(store: PostgresMemories) -> None:
-    for number in range(300):
+    for number in range(120):
         store_content(
             store,
             f"fact {number} about tea",
@@ -107,8 +102,8 @@ def _short_facts(store: PostgresMemories) -> None:
 def _long_documents(store: PostgresMemories) -> None:
     pick = random.Random(7)
     for number in range(6):
-        words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(8_000))
-        store_content(store, f"document {number}: {words}"[:40_000], title=f"Document {number}")
+        words = " ".join(pick.choice(["tea", "green", "leaf", "water", "cup"]) for _ in range(2_500))
+        store_content(store, f"document {number}: {words}"[:10_000], title=f"Document {number}")
 
 
 def _versions_and_ratings(store: PostgresMemories) -> None:
@@ -140,41 +135,43 @@ SHAPES = {"short facts": _short_facts, "long documents": _long_documents, "versi
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_restored_export_gives_the_same_export(archives: Callable[[], Archives], shape: str) -> None:
-    before, after = archives(), archives()
-    SHAPES[shape](before.store)
-    exported = before.export()
+def test_a_restored_export_gives_the_same_export(archive: Archives, empty: Callable[[], None], shape: str) -> None:
+    SHAPES[shape](archive.store)
+    exported, memories = archive.export(), archive.store.stats().memories
     assert len(exported) > 10
-    after.bring_back(exported)
-    assert after.export() == exported
-    after.bring_back(exported)  # a repeated restore changes nothing
-    assert after.export() == exported
-    assert after.store.stats().memories == before.store.stats().memories
+    empty()
+    archive.bring_back(exported)
+    assert archive.export() == exported
+    archive.bring_back(exported)  # a repeated restore changes nothing
+    assert archive.export() == exported
+    assert archive.store.stats().memories == memories
 
 
 def test_restored_memories_keep_their_ratings_supersessions_and_search_results(
-    archives: Callable[[], Archives],
+    archive: Archives, empty: Callable[[], None]
 ) -> None:
-    before, after = archives(), archives()
-    _versions_and_ratings(before.store)
-    after.bring_back(before.export())
-    for memory in before.store.export(500):
-        was, now = before.store.fetch(memory.id), after.store.fetch(memory.id)
-        assert was == now
-    statuses = before.store.outcomes_of_keys("https://crm.example.com", ["1", "7"])
-    assert after.store.outcomes_of_keys("https://crm.example.com", ["1", "7"]) == statuses
+    _versions_and_ratings(archive.store)
+    ids = [memory.id for memory in archive.store.export(500)]
+    memories = [archive.store.fetch(memory_id) for memory_id in ids]
+    statuses = archive.store.outcomes_of_keys("https://crm.example.com", ["1", "7"])
+    exported = archive.export()
+    empty()
+    archive.bring_back(exported)
+    assert [archive.store.fetch(memory_id) for memory_id in ids] == memories
+    assert archive.store.outcomes_of_keys("https://crm.example.com", ["1", "7"]) == statuses
 
 
-def test_a_restored_record_gets_later_versions_as_before(archives: Callable[[], Archives]) -> None:
-    before, after = archives(), archives()
-    _versions_and_ratings(before.store)
-    after.bring_back(before.export())
+def test_a_restored_record_gets_later_versions_as_before(archive: Archives, empty: Callable[[], None]) -> None:
+    _versions_and_ratings(archive.store)
+    exported = archive.export()
+    empty()
+    archive.bring_back(exported)
     key = ExternalId("https://crm.example.com", "1")
-    _ingest(after.store, request("record 1, older", external_id=key, timestamp=NOW - timedelta(days=9)))
-    _ingest(after.store, request("record 1, newest", external_id=key, timestamp=NOW + timedelta(days=9)))
+    _ingest(archive.store, request("record 1, older", external_id=key, timestamp=NOW - timedelta(days=9)))
+    _ingest(archive.store, request("record 1, newest", external_id=key, timestamp=NOW + timedelta(days=9)))
     current = [
         memory.content
-        for memory in after.store.export(500)
+        for memory in archive.store.export(500)
         if re.match("record 1[ ,]", memory.content) and not memory.superseded_by_hash
     ]
     assert current == ["record 1, newest"]
@@ -199,36 +196,32 @@ RECORD = st.fixed_dictionaries(
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(records=st.lists(RECORD, min_size=1, max_size=12), rated=st.integers(-1, 1), pick=st.randoms())
 def test_any_set_of_memories_is_restored_from_its_export(
-    archives: Callable[[], Archives], records: list[dict[str, Any]], rated: int, pick: random.Random
+    archive: Archives, empty: Callable[[], None], records: list[dict[str, Any]], rated: int, pick: random.Random
 ) -> None:
-    before, after = archives(), archives()
+    empty()
     for record in records:
-        _ingest(before.store, request(**record))
-    ids = [memory.id for memory in before.store.export(500)]
-    before.store.rate(pick.choice(ids), GivenRating(rating=rated, reason="r", rated_by="key:a", rater_name="a"))
+        _ingest(archive.store, request(**record))
+    ids = [memory.id for memory in archive.store.export(500)]
+    archive.store.rate(pick.choice(ids), GivenRating(rating=rated, reason="r", rated_by="key:a", rater_name="a"))
     if len(ids) > 2:
-        before.store.update(ids[0], MemoryChange(superseded_by=ids[1]))
-        before.store.delete(ids[2])
-    exported = before.export()
-    after.bring_back(exported)
-    assert after.export() == exported
-    for used in (before, after):
-        used.close()
+        archive.store.update(ids[0], MemoryChange(superseded_by=ids[1]))
+        archive.store.delete(ids[2])
+    exported = archive.export()
+    empty()
+    archive.bring_back(exported)
+    assert archive.export() == exported
 
 
-def test_an_ordinary_import_reads_the_memories_of_a_complete_export(
-    archives: Callable[[], Archives], tmp_path: Path
-) -> None:
-    system = archives()
-    _versions_and_ratings(system.store)
+def test_an_ordinary_import_reads_the_memories_of_a_complete_export(archive: Archives, tmp_path: Path) -> None:
+    _versions_and_ratings(archive.store)
     path = tmp_path / "all.jsonl"
     with path.open("w") as stream:
-        for line in system.export():
+        for line in archive.export():
             _write(stream, json.loads(line))
     items = list(formats.read(path))
-    assert len(items) == len(system.store.export(500))
+    assert len(items) == len(archive.store.export(500))
     assert not [item for item in items if item.problem or item.left_out]
-    assert len(list(_lines([path]))) == len(system.export())
+    assert len(list(_lines([path]))) == len(archive.export())
 
 
 @pytest.mark.parametrize(
@@ -240,39 +233,35 @@ def test_an_ordinary_import_reads_the_memories_of_a_complete_export(
         ({EXTRAS: {"request": {"state": "queued"}}}, "state must be one of"),
     ],
 )
-def test_a_changed_line_of_an_export_is_refused(
-    archives: Callable[[], Archives], change: dict[str, Any], error: str
-) -> None:
-    system = archives()
-    store_content(system.store, "tea")
-    (line,) = (json.loads(line) for line in system.export() if "tea" in line)
+def test_a_changed_line_of_an_export_is_refused(archive: Archives, change: dict[str, Any], error: str) -> None:
+    store_content(archive.store, "tea")
+    (line,) = (json.loads(line) for line in archive.export() if "tea" in line)
     with pytest.raises(InvalidRequest, match=error):
-        system.system.run(RestoreLines(namespace="other", lines=[line | change]))
+        archive.system.run(RestoreLines(namespace="other", lines=[line | change]))
 
 
-def test_a_content_that_is_stored_under_another_id_is_refused(archives: Callable[[], Archives]) -> None:
-    before, after = archives(), archives()
-    store_content(before.store, "tea")
-    store_content(after.store, "tea")
-    exported = before.export()
-    unchanged = after.export()
+def test_a_content_that_is_stored_under_another_id_is_refused(archive: Archives, empty: Callable[[], None]) -> None:
+    store_content(archive.store, "tea")
+    exported = archive.export()
+    empty()
+    store_content(archive.store, "tea")
+    unchanged = archive.export()
     with pytest.raises(Conflict, match="restore into an empty namespace"):
-        after.bring_back(exported)
-    assert after.export() == unchanged
+        archive.bring_back(exported)
+    assert archive.export() == unchanged
 
 
-def test_a_memory_that_has_expired_since_the_export_is_left_out(archives: Callable[[], Archives]) -> None:
-    before, after = archives(), archives()
-    store_content(before.store, "tea", expires_at=datetime.now(UTC) + timedelta(days=1))
-    store_content(before.store, "coffee")
-    lines = [json.loads(line) for line in before.export()]
+def test_a_memory_that_has_expired_since_the_export_is_left_out(archive: Archives, empty: Callable[[], None]) -> None:
+    store_content(archive.store, "tea", expires_at=datetime.now(UTC) + timedelta(days=1))
+    store_content(archive.store, "coffee")
+    lines = [json.loads(line) for line in archive.export()]
+    empty()
     expired = [line | {"expires_at": "2020-01-01T00:00:00Z"} if "expires_at" in line else line for line in lines]
-    after.bring_back([json.dumps(line) for line in expired])
-    assert [memory.content for memory in after.store.export(10)] == ["coffee"]
+    archive.bring_back([json.dumps(line) for line in expired])
+    assert [memory.content for memory in archive.store.export(10)] == ["coffee"]
 
 
-def test_a_memory_that_was_forgotten_since_the_export_is_left_out(archives: Callable[[], Archives]) -> None:
-    archive = archives()
+def test_a_memory_that_was_forgotten_since_the_export_is_left_out(archive: Archives) -> None:
     _short_facts(archive.store)
     lines = archive.export()
     everything = Selection()
@@ -284,15 +273,14 @@ def test_a_memory_that_was_forgotten_since_the_export_is_left_out(archives: Call
 
 
 def test_a_memory_that_is_deleted_during_an_export_is_left_out(
-    archives: Callable[[], Archives], monkeypatch: pytest.MonkeyPatch
+    archive: Archives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    system = archives()
-    memory_id = store_content(system.store, "tea")
+    memory_id = store_content(archive.store, "tea")
     extras = PostgresArchive.extras
 
     def delete_first(self: PostgresArchive, ids: Any) -> Any:
-        system.store.delete(memory_id)
+        archive.store.delete(memory_id)
         return extras(self, ids)
 
     monkeypatch.setattr(PostgresArchive, "extras", delete_first)
-    assert system.system.run(ExportMemories(namespace="ns"))["memories"] == []
+    assert archive.system.run(ExportMemories(namespace="ns"))["memories"] == []
