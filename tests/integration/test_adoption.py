@@ -68,13 +68,13 @@ class OldDatabase:
         self.ids: list[UUID] = [row[0] for row in owner.run("SELECT id FROM memories ORDER BY timestamp")]
 
 
-@pytest.fixture(params=[768, 3072])
+@pytest.fixture
 def old(
     request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
 ) -> Iterator[tuple[OldDatabase, PostgresMemories]]:
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    old_database = OldDatabase(owner, request.param)
+    old_database = OldDatabase(owner, getattr(request, "param", 768))
     pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
     yield old_database, PostgresMemories(MemoryDatabase(pool, old_database.space), "default")
     pool.close()
@@ -97,6 +97,7 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     assert store.stats().memories == len(CONTENTS)
 
 
+@pytest.mark.parametrize("old", [768, 3072], indirect=True)
 def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_exist(
     old: tuple[OldDatabase, PostgresMemories],
 ) -> None:
@@ -111,6 +112,7 @@ def test_adopted_memories_do_not_count_towards_the_daily_quota_and_all_indexes_e
     ) == [[True, None]]
 
 
+@pytest.mark.parametrize("old", [768, 3072], indirect=True)
 def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)

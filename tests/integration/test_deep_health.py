@@ -5,19 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
-from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.http.push import build_app
 from mnemosyne.service.deliveries import store
 from mnemosyne.settings import Settings
 from tests.fakes_wire.gemini import GeminiServer
+from tests.pushes import function_client
 
 GEMINI = EmbeddingSpace("gemini", "gemini-embedding-2", 768)
 
@@ -30,11 +28,6 @@ class Deployment:
         self._name = name
         self._topic = f"file://{directory}/queue.db"
         self.user = postgres.RUNTIME_USER
-
-    def migrate(self, space: EmbeddingSpace) -> None:
-        owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
-        migrations.migrate(owner, migrations.bundled(), space=space)
-        owner.close()
 
     def as_owner(self, statement: Any) -> None:
         owner = connection_factory(self._cluster.url(postgres.OWNER, self._name))()
@@ -49,38 +42,37 @@ class Deployment:
             **settings,
         }
         services = ConfiguredServices(Settings.from_environment(environment))
-        app = build_app(
-            store,
-            services,
-            threads=2,
-            warm=lambda: None,
-            identify=lambda _: None,
-            examine=lambda: list(doctor.examine_dependencies(services)),
-        )
-        answer = TestClient(app).get("/health?deep=1")
+        client = function_client(store, services, examine=lambda: list(doctor.examine_dependencies(services)))
+        answer = client.get("/health?deep=1")
         services.close()
         return answer.status_code, {check["name"]: check for check in answer.json()["checks"]}
 
 
 @pytest.fixture
-def deployment(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path) -> Deployment:
-    return Deployment(cluster, new_database(empty=True), tmp_path)
+def deployed(
+    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str], tmp_path: Path
+) -> Callable[..., Deployment]:
+    """Function that returns a deployment on the database of an embedding space."""
+    return lambda space=SPACE: Deployment(cluster, migrated(space), tmp_path)
 
 
-def test_a_function_without_a_fault_gets_200(deployment: Deployment) -> None:
-    deployment.migrate(SPACE)
-    status, checks = deployment.health()
+def test_a_function_without_a_fault_gets_200(deployed: Callable[..., Deployment]) -> None:
+    status, checks = deployed().health()
     assert status == 200, checks
 
 
-def test_a_database_of_another_program_gets_503(deployment: Deployment) -> None:
-    status, checks = deployment.health()
+def test_a_database_of_another_program_gets_503(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
+) -> None:
+    status, checks = Deployment(cluster, new_database(empty=True), tmp_path).health()
     assert status == 503
     assert "mnemosyne migrate" in checks["schema"]["remedy"]
 
 
-def test_a_pending_migration_gets_503(deployment: Deployment) -> None:
-    deployment.migrate(SPACE)
+def test_a_pending_migration_gets_503(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
+) -> None:
+    deployment = Deployment(cluster, new_database(), tmp_path)
     deployment.as_owner("DELETE FROM schema_repeatables WHERE name = (SELECT min(name) FROM schema_repeatables)")
     status, checks = deployment.health()
     assert (status, checks["schema"]["ok"]) == (503, False)
@@ -92,37 +84,31 @@ def test_a_pending_migration_gets_503(deployment: Deployment) -> None:
     ids=["model", "dimension"],
 )
 def test_settings_with_another_model_or_dimension_than_the_memories_get_503(
-    deployment: Deployment, settings: dict[str, str]
+    deployed: Callable[..., Deployment], settings: dict[str, str]
 ) -> None:
-    deployment.migrate(GEMINI)
-    status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini", **settings)
+    status, checks = deployed(GEMINI).health(MNEMOSYNE_EMBEDDER="gemini", **settings)
     assert (status, checks["embedding space"]["ok"]) == (503, False)
     assert "mnemosyne reembed" in checks["embedding space"]["remedy"]
 
 
 def test_a_model_with_vectors_of_another_dimension_gets_503(
-    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+    deployed: Callable[..., Deployment], gemini: GeminiServer
 ) -> None:
-    deployment.migrate(GEMINI)
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer().serving() as gemini:
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
-        gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
-        status, checks = deployment.health(MNEMOSYNE_EMBEDDER="gemini")
+    gemini.fault = lambda _: (200, {"embeddings": [{"values": [1.0] * 63}]})
+    status, checks = deployed(GEMINI).health(MNEMOSYNE_EMBEDDER="gemini")
     assert (status, checks["embedder"]["ok"]) == (503, False)
 
 
-def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployment: Deployment) -> None:
-    deployment.migrate(SPACE)
+def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployed: Callable[..., Deployment]) -> None:
+    deployment = deployed()
     deployment.user = postgres.OWNER
     status, checks = deployment.health()
     assert (status, checks["role"]["ok"]) == (503, False)
     assert "is not bound by row-level security" in checks["role"]["seen"]
 
 
-def test_a_function_whose_role_bypasses_row_level_security_gets_503(deployment: Deployment) -> None:
-    deployment.migrate(SPACE)
+def test_a_function_whose_role_bypasses_row_level_security_gets_503(deployed: Callable[..., Deployment]) -> None:
+    deployment = deployed()
     deployment.user = "bypassing"
     deployment.as_owner("CREATE ROLE bypassing LOGIN BYPASSRLS IN ROLE mnemosyne_runtime")
     try:

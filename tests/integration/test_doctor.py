@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
@@ -18,18 +16,13 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 
 @pytest.fixture
 def examine(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
+    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str], tmp_path: Path
 ) -> Callable[..., dict[str, dict[str, Any]]]:
-    """Function that runs the command on a separate database and returns its checks by name."""
-    name = new_database(empty=True)
+    """Function that runs the command on the database of an embedding space, and returns its checks by name."""
 
-    def run(*, space: EmbeddingSpace | None = SPACE, user: str = postgres.RUNTIME_USER, **changed: str) -> Any:
-        if space is not None:
-            owner = connection_factory(cluster.url(postgres.OWNER, name))()
-            migrations.migrate(owner, migrations.bundled(), space=space)
-            owner.close()
+    def run(*, space: EmbeddingSpace = SPACE, name: str = "", user: str = postgres.RUNTIME_USER, **changed: str) -> Any:
         environment = {
-            "MNEMOSYNE_DATABASE_URL": cluster.url(user, name),
+            "MNEMOSYNE_DATABASE_URL": cluster.url(user, name or migrated(space)),
             "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
             **changed,
         }
@@ -70,8 +63,10 @@ def test_a_missing_database_user_is_reported(examine: Any) -> None:
     assert 'role "nobody" does not exist' in examine(user="nobody")["database"]["seen"]
 
 
-def test_an_empty_database_is_reported_with_the_command_to_migrate(examine: Any) -> None:
-    checks = examine(space=None)
+def test_an_empty_database_is_reported_with_the_command_to_migrate(
+    examine: Any, new_database: Callable[..., str]
+) -> None:
+    checks = examine(name=new_database(empty=True))
     assert "mnemosyne migrate" in checks["schema"]["remedy"]
     assert "mnemosyne migrate" in checks["pgvector"]["remedy"]
 

@@ -2,24 +2,23 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from mnemosyne.adapters.database import migrations
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
-from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
-from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, FakeServices, request, store_of
 from tests.memories import store_contents
+from tests.shared_database import SharedDatabase
 from tests.tools import answer_of, call_tool, text_of
 
 ENGLISH = [f"The invoice {n} is in the blue folder of the office" for n in range(18)]
@@ -110,30 +109,24 @@ def test_memories_of_other_namespaces_cause_no_warning(
 )
 def test_doctor_warns_and_succeeds(
     cluster: postgres.EmbeddedPostgres,
-    new_database: Callable[..., str],
+    migrated: Callable[[EmbeddingSpace], str],
     contents: list[str],
     user: str,
     expected: str,
     is_warning: bool,
     tmp_path: Path,
 ) -> None:
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.bundled(), space=SPACE)
-    owner.close()
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    if contents:
-        message = IngestMessage("ns", tuple(request(content) for content in contents))
-        ingest.store(message, memories=PostgresMemories(MemoryDatabase(pool, SPACE), "ns"), embedder=OfflineEmbedder())
-    pool.close()
-    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(user, name), "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
+    with closing(SharedDatabase(cluster, migrated(SPACE))) as database:
+        database.empty()
+        if contents:
+            message = IngestMessage("ns", tuple(request(content) for content in contents))
+            memories = PostgresMemories(MemoryDatabase(database.pool, SPACE), "ns")
+            ingest.store(message, memories=memories, embedder=OfflineEmbedder())
+    url = cluster.url(user, migrated(SPACE))
+    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
     result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)
     (check,) = [check for check in json.loads(result.stdout) if check["name"] == "languages"]
     assert expected in check["seen"]
     assert (check["ok"], check["warning"], bool(check["remedy"])) == (True, is_warning, is_warning)
     printed = CliRunner().invoke(cli, ["doctor"], env=environment)
     assert ("warn   languages" in printed.stdout, printed.stdout.count("→")) == (is_warning, int(is_warning))
-
-
-def test_each_provider_with_an_english_only_model_declares_it() -> None:
-    assert {name for name, provider in PROVIDERS.items() if provider.languages} == {"offline"}

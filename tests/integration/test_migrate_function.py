@@ -28,6 +28,7 @@ from mnemosyne.http.admin.sealed import PART_BYTES, Run
 from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings
 from tests.operations import CalledDirectly
+from tests.shared_database import SharedDatabase
 
 USER = "mcp@test-project.iam"
 
@@ -35,6 +36,15 @@ USER = "mcp@test-project.iam"
 def _run(operator: Any) -> Run:
     return lambda action, arguments, token: operations.run(
         operations.read_operation(action, arguments), operator, f"google:{token}"
+    )
+
+
+def _app(run: Run, **changed: Callable[[], Any]) -> TestClient:
+    functions: dict[str, Any] = {"migrate": list, "expire": dict, "announce": dict} | changed
+    return TestClient(
+        build_app(
+            functions.pop("migrate"), run, **functions, identify=lambda authorization: None, report=migrate.report
+        )
     )
 
 
@@ -69,10 +79,10 @@ def user(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
 
 @pytest.fixture
 def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Callable[..., tuple[Any, str]]:
-    """Function that makes a client of `migrate` on an empty database, and returns the database's name."""
+    """Function that makes a client of `migrate` on a database, empty or migrated, and returns the database's name."""
 
-    def make(**changed: str) -> tuple[Any, str]:
-        name = new_database(empty=True)
+    def make(*, empty: bool = True, **changed: str) -> tuple[Any, str]:
+        name = new_database(empty=empty)
         environment = {
             "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, name),
             "MNEMOSYNE_TOPIC": "projects/p/topics/t",
@@ -81,17 +91,15 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
         }
         settings = Settings.from_environment(environment)
         owner = connection_factory(cluster.url(postgres.OWNER, name))
-        run = build_app(
-            partial(migrate.migrate, settings),
-            _run(OwnerStores(owner)),
-            expire=dict,
-            announce=dict,
-            identify=lambda authorization: None,
-            report=migrate.report,
-        )
-        return TestClient(run), name
+        return _app(_run(OwnerStores(owner)), migrate=partial(migrate.migrate, settings)), name
 
     return make
+
+
+@pytest.fixture
+def deployment(shared_database: SharedDatabase) -> CalledDirectly:
+    """A deployment whose `migrate` runs an operator's operations on the shared database."""
+    return CalledDirectly(_app(_run(OwnerStores(shared_database.connect_as_owner))), token="ada@example.com")
 
 
 def test_migrate_applies_pending_migrations_and_the_second_time_none(migrating: Any) -> None:
@@ -104,22 +112,15 @@ def test_migrate_publishes_the_events_of_change_feeds(cluster: postgres.Embedded
     url = cluster.url(postgres.OWNER, database)
     values = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini"}
     settings = Settings.from_environment(values)
-    app = build_app(
-        list,
-        _run(OwnerStores(connection_factory(url))),
-        expire=dict,
-        announce=partial(announce_changes, settings),
-        identify=lambda authorization: None,
-        report=migrate.report,
-    )
-    answer = TestClient(app).post("/announce")
+    app = _app(_run(OwnerStores(connection_factory(url))), announce=partial(announce_changes, settings))
+    answer = app.post("/announce")
     assert (answer.status_code, answer.json()) == (200, {"announced": 0})  # There is no topic.
 
 
 def test_migrate_grants_the_named_users_the_rights_of_the_functions(
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
-    client, name = migrating(MNEMOSYNE_RUNTIME_USERS=user)
+    client, name = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS=user)
     assert client.post("/").status_code == 200
     connection = connection_factory(cluster.url(user, name))()
     assert connection.run("SELECT count(*) FROM memories") == [[0]]
@@ -132,7 +133,7 @@ def test_migrate_grants_the_named_users_the_rights_of_the_functions(
 def test_each_user_has_the_role_of_its_function_after_repeated_runs(
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
-    client, name = migrating(MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
+    client, name = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
 
     def roles() -> set[str]:
@@ -152,7 +153,7 @@ def test_each_user_has_the_role_of_its_function_after_repeated_runs(
 
 
 def test_a_missing_user_is_named_in_the_error(migrating: Any) -> None:
-    client, _ = migrating(MNEMOSYNE_RUNTIME_USERS='no"body')
+    client, _ = migrating(empty=False, MNEMOSYNE_RUNTIME_USERS='no"body')
     response = client.post("/")
     assert response.status_code == 500
     assert 'cannot be granted to the database user no"body' in response.json()["error"]
@@ -192,24 +193,15 @@ def test_each_other_failure_is_returned_and_logged_with_its_cause(
 
 def test_a_database_that_cannot_be_reached_is_the_error_of_an_operation(log: io.StringIO) -> None:
     away = connection_factory("postgresql://owner:a-secret@127.0.0.1:9/nothing")
-    app = build_app(
-        list,
-        _run(OwnerStores(away)),
-        expire=dict,
-        announce=dict,
-        identify=lambda authorization: None,
-        report=migrate.report,
-    )
     with pytest.raises(Unavailable, match="the database cannot be reached") as error:
-        CalledDirectly(TestClient(app)).run(ListKeys())
+        CalledDirectly(_app(_run(OwnerStores(away)))).run(ListKeys())
     assert "cannot connect to 127.0.0.1, port 9: " in log.getvalue()
     assert "a-secret" not in str(error.value) + log.getvalue()
 
 
-def test_a_key_created_by_the_command_line_is_stored_as_a_hash_and_listed_without_it(migrating: Any) -> None:
-    client, _ = migrating()
-    client.post("/")
-    deployment = CalledDirectly(client)
+def test_a_key_created_by_the_command_line_is_stored_as_a_hash_and_listed_without_it(
+    deployment: CalledDirectly,
+) -> None:
     assert deployment.run(
         CreateKey(id="a" * 12, name="me", namespace="ada", secret_hash="0" * 64, scopes=["read"])
     ) == {"id": "a" * 12}
@@ -245,29 +237,26 @@ class _Unchecked(Operation):
     ],
 )
 def test_an_invalid_request_raises_the_same_error_locally_and_in_the_function(
-    migrating: Any, monkeypatch: pytest.MonkeyPatch, action: str, arguments: dict[str, Any], kind: type[Exception]
+    deployment: CalledDirectly,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+    arguments: dict[str, Any],
+    kind: type[Exception],
 ) -> None:
-    client, _ = migrating()
-    client.post("/")
     monkeypatch.setattr(_Unchecked, "action", action)
     with pytest.raises(kind):
-        CalledDirectly(client).run(_Unchecked(arguments=arguments))
+        deployment.run(_Unchecked(arguments=arguments))
 
 
-def test_migrate_lists_and_ends_grants(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
-    client, database = migrating()
-    client.post("/")
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+def test_migrate_lists_and_ends_grants(deployment: CalledDirectly, shared_database: SharedDatabase) -> None:
     for number, person in enumerate(("ada@example.com", "bob@example.com", "ada@example.com")):
-        owner.run(
+        shared_database.owner.run(
             "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, "
             "resource, expires_at) "
             "VALUES (CAST(:id AS uuid), '1', :person, 'n', 'c', 'C', '{read}', 'r', now() + interval '1 day')",
             id=f"00000000-0000-7000-8000-00000000000{number}",
             person=person,
         )
-    owner.close()
-    deployment = CalledDirectly(client)
     listed = deployment.run(ListGrants(person="Ada@example.com"))["grants"]
     assert [grant["id"][-1] for grant in listed] == ["0", "2"]
     revoked = deployment.run(RevokeGrants(person="ada@example.com"))["revoked"]
@@ -276,12 +265,6 @@ def test_migrate_lists_and_ends_grants(migrating: Any, cluster: postgres.Embedde
     assert grant["person"] == "bob@example.com"
     with pytest.raises(NotFound):
         deployment.run(RevokeGrants(ids=[UUID(listed[0]["id"])]))
-
-
-def _app(run: Run) -> TestClient:
-    return TestClient(
-        build_app(list, run, expire=dict, announce=dict, identify=lambda authorization: None, report=migrate.report)
-    )
 
 
 @pytest.mark.parametrize("length", [0, 1, PART_BYTES // 2, 1_000_000])
@@ -343,10 +326,8 @@ def test_a_request_repeated_by_the_workflow_runs_once() -> None:
     assert ran == ["key_list"]
 
 
-def test_the_audit_log_names_the_operator_and_the_operation(migrating: Any, log: io.StringIO) -> None:
-    client, _ = migrating()
-    client.post("/")
-    CalledDirectly(client, token="ada@example.com").run(LockOut(kind="person", who="Eve@example.com"))
+def test_the_audit_log_names_the_operator_and_the_operation(deployment: CalledDirectly, log: io.StringIO) -> None:
+    deployment.run(LockOut(kind="person", who="Eve@example.com"))
     (line,) = _lines(log, "audit")
     assert (line["action"], line["principal"], line["outcome"]) == ("lock_out", "google:ada@example.com", "done")
     assert (line["person"], line["grants"]) == ("eve@example.com", [])

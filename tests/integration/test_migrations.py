@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,27 +17,22 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.search import Filters
 from mnemosyne.errors import MigrationFailed, Misconfigured
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.own_database
 
 CLOUD_SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 SMALL = EmbeddingSpace("offline", "small", 8)
 
 
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Connection]:
+def empty(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Connection]:
     """A connection as owner on an empty database."""
     connection = connection_factory(cluster.url(postgres.OWNER, new_database(empty=True)))()
     yield connection
     connection.close()
-
-
-def test_migrating_again_changes_nothing(owner: Connection) -> None:
-    applied = migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    assert [m.version for m in applied] == [m.version for m in migrations.bundled()]
-    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
 
 
 OLDER = migrations.SchemaFile(version=1, name="memories", sql="CREATE TABLE memories (id uuid)")
@@ -48,36 +44,35 @@ SECOND = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
     "applied", [[OLDER], [OLDER, SECOND], [EDITED], [EDITED, SECOND]], ids=["older", "older-2", "edited", "edited-2"]
 )
 def test_a_schema_of_another_version_is_refused_and_the_error_says_how_to_keep_its_memories(
-    owner: Connection, applied: list[migrations.SchemaFile]
+    empty: Connection, applied: list[migrations.SchemaFile]
 ) -> None:
-    migrations.migrate(owner, applied, space=SMALL)
+    migrations.migrate(empty, applied, space=SMALL)
     expected = r"0001 baseline was changed after it was applied.*export > memories.jsonl.*import memories.jsonl"
     with pytest.raises(Misconfigured, match=expected):
-        migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    assert owner.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
+        migrations.migrate(empty, migrations.bundled(), space=SMALL)
+    assert empty.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
 
 
-@pytest.mark.parametrize("name", ["baseline", "02_words", "20_rights", "90_adopt_memories"])
-def test_a_file_that_fails_leaves_an_empty_database_empty(owner: Connection, name: str) -> None:
-    broken = [
-        replace(file, sql=file.sql + ";SELECT no_such_function();") if file.name == name else file
-        for file in migrations.bundled()
-    ]
-    with pytest.raises(MigrationFailed):
-        migrations.migrate(owner, broken, space=SMALL)
-    tables = owner.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
-    assert tables == [["schema_migrations"], ["schema_repeatables"]]
-    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == migrations.bundled()
+def test_a_file_that_fails_leaves_an_empty_database_empty(empty: Connection) -> None:
+    for name in ("baseline", "02_words", "20_rights", "90_adopt_memories"):
+        broken = [
+            replace(file, sql=file.sql + ";SELECT no_such_function();") if file.name == name else file
+            for file in migrations.bundled()
+        ]
+        with pytest.raises(MigrationFailed, match=name):
+            migrations.migrate(empty, broken, space=SMALL)
+        tables = empty.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        assert tables == [["schema_migrations"], ["schema_repeatables"]], name
+    assert migrations.migrate(empty, migrations.bundled(), space=SMALL) == migrations.bundled()
 
 
 def test_an_additional_right_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     owner.script("GRANT DELETE ON memories, api_keys TO mnemosyne_ingest")
     changed = [
         replace(file, sql=file.sql + "-- changed") if file.name == "20_rights" else file
         for file in migrations.bundled()
     ]
-    migrations.migrate(owner, changed, space=SMALL)
+    migrations.migrate(owner, changed, space=FAKE_SPACE)
     rights = (
         "SELECT has_table_privilege('mnemosyne_ingest', t, 'DELETE') FROM unnest(ARRAY['memories', 'api_keys']) AS t"
     )
@@ -85,16 +80,17 @@ def test_an_additional_right_is_revoked_when_the_rights_are_applied_again(owner:
 
 
 def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     changed = [
         replace(migration, sql=migration.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
         if migration.name == "02_memory_quality"
         else migration
         for migration in migrations.bundled()
     ]
-    assert [migration.label for migration in migrations.migrate(owner, changed, space=SMALL)] == ["02_memory_quality"]
+    assert [migration.label for migration in migrations.migrate(owner, changed, space=FAKE_SPACE)] == [
+        "02_memory_quality"
+    ]
     assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.25)
-    assert migrations.migrate(owner, changed, space=SMALL) == []
+    assert migrations.migrate(owner, changed, space=FAKE_SPACE) == []
 
 
 ADD_OVERLOADS = """
@@ -118,17 +114,15 @@ $$
 def test_repeatable_files_apply_although_each_function_has_an_overload_with_an_earlier_signature(
     owner: Connection,
 ) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     owner.script(ADD_OVERLOADS)
     changed = [
         replace(file, sql=file.sql + "-- changed") if file.version is None else file for file in migrations.bundled()
     ]
     files = [file.label for file in changed if file.version is None]
-    assert [file.label for file in migrations.migrate(owner, changed, space=SMALL)] == files
+    assert [file.label for file in migrations.migrate(owner, changed, space=FAKE_SPACE)] == files
 
 
 def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     broken = [
         replace(migration, sql=migration.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
         if migration.name == "02_memory_quality"
@@ -138,23 +132,23 @@ def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection)
         for migration in migrations.bundled()
     ]
     with pytest.raises(MigrationFailed):
-        migrations.migrate(owner, broken, space=SMALL)
+        migrations.migrate(owner, broken, space=FAKE_SPACE)
     assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.5)
-    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
+    assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []
 
 
-def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    assert read_embedding_space(owner, SMALL) == SMALL
+def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(empty: Connection) -> None:
+    migrations.migrate(empty, migrations.bundled(), space=SMALL)
+    assert read_embedding_space(empty, SMALL) == SMALL
     with pytest.raises(
         Misconfigured, match=r"embeddings of small at dimension 8, the settings say small at dimension 16"
     ):
-        read_embedding_space(owner, EmbeddingSpace("offline", "small", 16))
+        read_embedding_space(empty, EmbeddingSpace("offline", "small", 16))
 
 
-def test_a_database_without_schema_says_what_to_run(owner: Connection) -> None:
+def test_a_database_without_schema_says_what_to_run(empty: Connection) -> None:
     with pytest.raises(Misconfigured, match="without Terraform, `mnemosyne migrate`"):
-        read_embedding_space(owner, SMALL)
+        read_embedding_space(empty, SMALL)
 
 
 def test_the_numbers_of_migrations_must_have_no_gaps(tmp_path: Path) -> None:
@@ -171,18 +165,8 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
         assert rows == [[False, False, False]]
 
 
-def test_a_query_of_a_session_without_a_namespace_sees_no_rows(pool: Pool, store: PostgresMemories) -> None:
-    with store.claim([request("a")]) as claim:
-        claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], "fake")
-    assert len(store.list(Filters(), 10)) == 1
-    with pool.connection() as connection:
-        assert connection.run("SELECT count(*) FROM memories") == [[0]]
-        assert connection.run("SELECT count(*) FROM ingest_requests") == [[0]]
-
-
 def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
     """A search reads the complete pending list: https://www.postgresql.org/docs/current/gin.html."""
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     slow = owner.run(
         "SELECT i.relname FROM pg_class i JOIN pg_am a ON a.oid = i.relam"
         " WHERE a.amname = 'gin' AND i.relnamespace = 'public'::regnamespace"
@@ -192,43 +176,43 @@ def test_no_gin_index_uses_a_pending_list(owner: Connection) -> None:
 
 
 def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
     newest = max(migration.version or 0 for migration in migrations.bundled())
     older = [
         replace(migration, sql=f"{migration.sql}-- as it was") if migration.version is None else migration
         for migration in migrations.bundled()
         if migration.version != newest
     ]
-    assert migrations.migrate(owner, older, space=SMALL) == []
+    assert migrations.migrate(owner, older, space=FAKE_SPACE) == []
     assert [migration.version for migration in migrations.status(owner, older)] == [
         migration.version for migration in older
     ]
 
 
-@pytest.mark.parametrize("words", [5, 60, 200, 2_000])
 def test_a_duplicate_updates_the_row_without_new_index_entries(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], words: int
+    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str]
 ) -> None:
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.bundled(), space=CLOUD_SPACE)
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    store, embedder = PostgresMemories(MemoryDatabase(pool, CLOUD_SPACE), "ns"), FakeEmbedder()
+    name, embedder = migrated(CLOUD_SPACE), FakeEmbedder()
     embedder.dimension = CLOUD_SPACE.dimension
-    contents = [f"{n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
-    for content in contents * 5:
-        again = request(content)
-        with store.claim([again]) as claim:
-            if claim.new:
-                claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
-    with pool.connection() as connection:  # otherwise an idle connection reports within ten seconds
-        connection.run("SELECT pg_stat_force_next_flush()")
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
-    try:
-        wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")
-    finally:
-        pool.close()
-        owner.close()
+    with (
+        closing(connection_factory(cluster.url(postgres.OWNER, name))()) as owner,
+        closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)) as pool,
+    ):
+        store = PostgresMemories(MemoryDatabase(pool, CLOUD_SPACE), "ns")
+        for number, words in enumerate((5, 60, 200, 2_000), 1):
+            contents = [f"{n} of {words} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
+            for content in contents * 5:
+                again = request(content)
+                with store.claim([again]) as claim:
+                    if claim.new:
+                        claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
+            with pool.connection() as connection:  # otherwise an idle connection reports within ten seconds
+                connection.run("SELECT pg_stat_force_next_flush()")
+            updates = 16 * number
+            wait_until(
+                lambda updates=updates: owner.run(counts) == [[updates, updates]],  # type: ignore[misc]
+                f"the server has counted 16 updates of contents of {words} words, all of them HOT",
+            )
 
 
 def test_the_migrate_command_needs_only_the_database_url(

@@ -2,21 +2,23 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.cli.local import postgres
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.message import IngestMessage
+from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
 from tests.fakes import NOW, request, store_of
 
@@ -34,14 +36,12 @@ OTHERS = [
 
 
 @pytest.fixture
-def memories(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[PostgresMemories]:
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
-    migrations.migrate(owner, migrations.bundled(), space=SPACE)
-    owner.close()
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield PostgresMemories(MemoryDatabase(pool, SPACE), "ns")
-    pool.close()
+def memories(
+    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str]
+) -> Iterator[PostgresMemories]:
+    """An empty namespace in the database of the offline embedder."""
+    with closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, migrated(SPACE))), 2)) as pool:
+        yield PostgresMemories(MemoryDatabase(pool, SPACE), str(new_id()))
 
 
 def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object) -> list[UUID]:
@@ -49,7 +49,9 @@ def _store(memories: PostgresMemories, contents: Sequence[str], **fields: object
     ids: list[UUID] = []
     for start in range(0, len(contents), 500):
         requests = tuple(request(content, **fields) for content in contents[start : start + 500])
-        outcomes = ingest.store(IngestMessage("ns", requests), memories=memories, embedder=OfflineEmbedder()).outcomes
+        outcomes = ingest.store(
+            IngestMessage(memories.namespace, requests), memories=memories, embedder=OfflineEmbedder()
+        ).outcomes
         ids += [memory_id for request in requests if (memory_id := outcomes[request.request_id].memory_id)]
     return ids
 
@@ -60,7 +62,7 @@ def test_nine_of_ten_similarity_hints_are_paraphrases_with_and_without_the_vecto
     ids = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
     again = _store(memories, [pair["said_again"] for pair in PAIRS])
     same = {(new, old) for new, old, pair in zip(again, ids, PAIRS, strict=False) if pair["same"]}
-    for more in ((), OTHERS[1_000:]):
+    for more in ((), OTHERS[1_000:2_100]):  # The index is used in a namespace of more than 2,000 memories.
         _store(memories, more)
         hinted = {(memory_id, similar.id) for memory_id in again for similar in memories.neighbours(memory_id).similar}
         right = hinted & same
