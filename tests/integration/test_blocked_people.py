@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import jwt
 import pytest
 
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore, find_api_key
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedClients, PostgresBlockedPeople
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.oauth import find_standing_grant
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.app.operations import read_operation
@@ -24,7 +23,16 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
-from tests.oauth_server import AuthServer, Visit, auth_pool, authorization_path, exchange, redirect_parameters, refresh
+from tests.oauth_server import (
+    AuthServer,
+    Visit,
+    auth_pool,
+    authorization_path,
+    claims_of,
+    exchange,
+    redirect_parameters,
+    refresh,
+)
 from tests.operations import LocalOperations
 
 EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}
@@ -64,8 +72,7 @@ class Company:
         return dict(exchange(self.server.browser(), self.client, redirect_parameters(visit.answer())["code"]).json())
 
     def is_let_in(self, tokens: dict[str, Any]) -> bool:
-        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return find_standing_grant(self.mcp, UUID(claims["grant"])) is not None
+        return find_standing_grant(self.mcp, UUID(claims_of(tokens)["grant"])) is not None
 
 
 @pytest.fixture
@@ -161,10 +168,9 @@ def test_a_block_of_another_person_has_no_effect(company: Company, who: str) -> 
 
 @pytest.mark.parametrize("who", ["", " ", "@example.com", "*", "a\nb", "x" * 201, None, 7])
 @pytest.mark.parametrize("action", ["lock_out", "let_in"])
-def test_the_argument_who_must_be_a_person(company: Company, action: str, who: Any) -> None:
+def test_the_argument_who_must_be_a_person(action: str, who: Any) -> None:
     with pytest.raises(InvalidRequest, match="who"):
         read_operation(action, {"kind": "person", "who": who})
-    assert company.people.blocked() == []
 
 
 def test_operations_on_a_deployment_block_list_and_unblock_people(company: Company) -> None:
@@ -204,13 +210,9 @@ def test_after_a_client_s_lockout_ends_people_can_log_in_with_it(company: Compan
     assert company.is_let_in(company.tokens(EVE))
 
 
-def test_an_unrevoked_grant_from_before_a_client_s_lockout_is_not_accepted(
-    company: Company, cluster: postgres.EmbeddedPostgres, database: str
-) -> None:
+def test_an_unrevoked_grant_from_before_a_client_s_lockout_is_not_accepted(company: Company, owner: Connection) -> None:
     tokens = company.tokens(EVE)
-    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     owner.run("INSERT INTO oauth_blocked_clients (client_id) VALUES (:id)", id=company.client)
-    owner.close()
     assert not company.is_let_in(tokens)
 
 

@@ -15,12 +15,14 @@ from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.http.auth.pages import security_headers
 from tests.oauth_server import (
+    ISSUER,
     REDIRECT,
     AuthServer,
     Visit,
     authorization_path,
     back,
     exchange,
+    logged_in,
     redirect_parameters,
     refresh,
 )
@@ -30,32 +32,28 @@ CURSOR = "cursor://anysphere.cursor-mcp/oauth/callback"
 DOCUMENT = "https://client.example/oauth/metadata.json"
 
 
-def _logged_in(server: AuthServer, client: str | None = None, **changed: str | None) -> Visit:
-    visit = Visit(server)
-    visit.open(authorization_path(client or server.register(), **changed))
-    visit.log_in()
-    return visit
-
-
 # -- before the log-in
 
 
-@pytest.mark.parametrize("redirect_uri", [WEB, "https://evil.example/x?y=1", CURSOR, "com.example.app:/cb", REDIRECT])
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "error"),
     [
-        {"code_challenge": None},
-        {"response_type": "token"},
-        {"resource": "https://elsewhere.example"},
-        {"scope": "read", "code_challenge_method": "plain"},
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
+        ({"response_type": "token"}, "unsupported_response_type"),
     ],
 )
-def test_an_error_before_the_log_in_is_a_page_and_not_a_redirect(
-    server: AuthServer, redirect_uri: str, changed: dict[str, str | None]
+def test_an_error_before_the_log_in_is_a_page_with_a_link_to_the_client_and_not_a_redirect(
+    server: AuthServer, changed: dict[str, str | None], error: str
 ) -> None:
-    page = server.browser().get(authorization_path(server.register(redirect_uri), redirect_uri=redirect_uri, **changed))
-    assert page.status_code == 400
-    assert "error" in back(page), "the page has a link back to the client"
+    for uri in (WEB, "https://evil.example/x?y=1", CURSOR, "com.example.app:/cb", REDIRECT):
+        page = server.browser().get(authorization_path(server.register(uri), redirect_uri=uri, **changed))
+        answer = back(page)
+        sent = (page.status_code, answer["error"], answer["state"], answer["iss"])
+        assert sent == (400, error, "of-the-client", ISSUER), uri
 
 
 @pytest.mark.parametrize(
@@ -100,7 +98,7 @@ def test_an_invalid_redirect_uri_cannot_be_registered(server: AuthServer, uri: s
     ],
 )
 def test_the_consent_page_s_security_policy_allows_each_registered_redirect_uri(server: AuthServer, uri: str) -> None:
-    page = _logged_in(server, server.register(uri), redirect_uri=uri).look()
+    page = logged_in(server, server.register(uri), redirect_uri=uri).look()
     assert page.status_code == 200
     (form,) = (part for part in page.headers["Content-Security-Policy"].split("; ") if part.startswith("form-action"))
     assert len(form.split()) == 3
@@ -211,7 +209,7 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Con
 @pytest.mark.parametrize("clicks", [2, 5])
 @pytest.mark.parametrize("first", ["allow", "deny"])
 def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, first: str, clicks: int) -> None:
-    visit = _logged_in(server)
+    visit = logged_in(server)
     answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(clicks)]
     assert len({answer.headers["Location"] for answer in answers}) == 1
     assert ("code" in redirect_parameters(answers[-1])) == (first == "allow")
@@ -220,7 +218,7 @@ def test_a_second_click_on_allow_redirects_like_the_first(server: AuthServer, fi
 
 def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None:
     client = server.register()
-    visit = _logged_in(server, client)
+    visit = logged_in(server, client)
     visit.answer()
     tokens = exchange(server.browser(), client, redirect_parameters(visit.answer())["code"]).json()
     late = visit.answer()
@@ -229,7 +227,7 @@ def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None
 
 
 def test_another_browser_does_not_learn_the_code(server: AuthServer) -> None:
-    visit, other = _logged_in(server), Visit(server)
+    visit, other = logged_in(server), Visit(server)
     visit.answer()
     other.id = visit.id
     assert (other.answer().status_code, other.look().status_code) == (409, 409)
@@ -242,8 +240,8 @@ def test_the_consent_page_warns_of_a_local_program_with_a_metadata_document(
     document = {"client_id": DOCUMENT, "client_name": "Known", "redirect_uris": [redirect_uri, WEB]}
     server.documents.found[DOCUMENT] = json.dumps(document).encode()
     warning = "Allow this only if you have just told Known to connect."
-    assert warning in _logged_in(server, DOCUMENT, redirect_uri=redirect_uri).look().text
-    assert warning not in _logged_in(server, DOCUMENT, redirect_uri=WEB).look().text
+    assert warning in logged_in(server, DOCUMENT, redirect_uri=redirect_uri).look().text
+    assert warning not in logged_in(server, DOCUMENT, redirect_uri=WEB).look().text
 
 
 # -- the identity provider

@@ -1,8 +1,5 @@
 """Refresh tokens: repeated uses within a minute give the same new token; any later reuse ends the grant."""
 
-import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +17,10 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.local.functions import free_port
 from mnemosyne.domain.oauth import REPEAT_SECONDS, PeopleRule
-from tests.oauth_server import AuthServer, Visit, auth_pool, exchange, refresh
+from tests.oauth_server import AuthServer, auth_pool, refresh, tokens_of
 from tests.waiting import wait_until
 
 PROCESSES = 4
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -59,17 +55,12 @@ def pass_time(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Cal
         yield past
 
 
-def _log_in(server: AuthServer) -> tuple[str, dict[str, Any]]:
-    client = server.register()
-    return client, exchange(server.browser(), client, Visit(server).to_the_end(client)["code"]).json()
-
-
 @pytest.mark.parametrize("seconds", [0, 1, REPEAT_SECONDS - 5])
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_repeated_refresh_gives_the_same_token_on_each_instance(
     servers: list[AuthServer], stands: Any, pass_time: Any, seconds: int, repeats: int
 ) -> None:
-    client, first = _log_in(servers[0])
+    client, first = tokens_of(servers[0])
     second = refresh(servers[0].browser(), client, first["refresh_token"]).json()
     pass_time(seconds)
     for number in range(repeats):
@@ -83,7 +74,7 @@ def test_a_repeated_refresh_gives_the_same_token_on_each_instance(
 def test_a_refresh_repeated_after_a_minute_ends_the_grant(
     server: AuthServer, stands: Any, pass_time: Any, seconds: int
 ) -> None:
-    client, first = _log_in(server)
+    client, first = tokens_of(server)
     second = refresh(server.browser(), client, first["refresh_token"]).json()
     pass_time(seconds)
     again = refresh(server.browser(), client, first["refresh_token"])
@@ -96,7 +87,7 @@ def test_a_refresh_repeated_after_a_minute_ends_the_grant(
 def test_a_refresh_repeated_after_use_of_the_new_token_ends_the_grant(
     server: AuthServer, stands: Any, used: int
 ) -> None:
-    client, first = _log_in(server)
+    client, first = tokens_of(server)
     newest = first
     for _ in range(used + 1):
         newest = refresh(server.browser(), client, newest["refresh_token"]).json()
@@ -106,7 +97,7 @@ def test_a_refresh_repeated_after_use_of_the_new_token_ends_the_grant(
 
 
 def test_another_client_cannot_repeat_a_refresh_or_end_the_grant(server: AuthServer, stands: Any) -> None:
-    client, first = _log_in(server)
+    client, first = tokens_of(server)
     second = refresh(server.browser(), client, first["refresh_token"]).json()
     other = server.register(client_name="Another")
     assert refresh(server.browser(), other, first["refresh_token"]).json()["error"] == "invalid_grant"
@@ -114,14 +105,14 @@ def test_another_client_cannot_repeat_a_refresh_or_end_the_grant(server: AuthSer
 
 
 def test_a_refresh_repeated_after_a_revocation_is_refused(server: AuthServer) -> None:
-    client, first = _log_in(server)
+    client, first = tokens_of(server)
     second = refresh(server.browser(), client, first["refresh_token"]).json()
     server.browser().post("/revoke", data={"client_id": client, "token": second["refresh_token"]})
     assert refresh(server.browser(), client, first["refresh_token"]).json()["error"] == "invalid_grant"
 
 
 def test_a_repeated_refresh_does_not_extend_the_minute(server: AuthServer, pass_time: Any) -> None:
-    client, first = _log_in(server)
+    client, first = tokens_of(server)
     for seconds, status in ((0, 200), (REPEAT_SECONDS // 2, 200), (REPEAT_SECONDS // 2 + 1, 400)):
         pass_time(seconds)
         assert refresh(server.browser(), client, first["refresh_token"]).status_code == status
@@ -131,7 +122,7 @@ def test_the_next_refresh_token_cannot_be_computed_from_the_database_alone(
     server: AuthServer, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     """Only the row of the last used token has a salt, and the salt is useless without that token."""
-    client, tokens = _log_in(server)
+    client, tokens = tokens_of(server)
     refresh_tokens = [tokens["refresh_token"]]
     for _ in range(3):
         refresh_tokens.append(refresh(server.browser(), client, refresh_tokens[-1]).json()["refresh_token"])
@@ -165,51 +156,11 @@ def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier:
     return answer
 
 
-@contextmanager
-def _client_process(url: str, file: Path, client: str) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "tests.oauth_client_process", f"{url}/mcp", str(file), client]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def _tell(process: "subprocess.Popen[str]") -> None:
-    assert process.stdin
-    process.stdin.write("refresh\n")
-    process.stdin.flush()
-
-
-def _printed(process: "subprocess.Popen[str]") -> str:
-    assert process.stdout
-    return process.stdout.readline().strip()
-
-
-def test_processes_of_the_python_sdk_that_share_a_file_stay_logged_in_for_an_hour(
-    servers: list[AuthServer], stands: Any, pass_time: Any, tmp_path: Path
-) -> None:
-    """Each process refreshes the tokens in its memory at one of two servers. Access tokens last five minutes."""
-    client, tokens = _log_in(servers[0])
-    file = tmp_path / "tokens.json"
-    file.write_text(json.dumps(tokens))
-    with ExitStack() as exits:
-        urls = [exits.enter_context(_listening(server)) for server in servers]
-        processes = [exits.enter_context(_client_process(urls[n % 2], file, client)) for n in range(PROCESSES)]
-        assert [_printed(process) for process in processes] == ["ready"] * PROCESSES
-        for _ in range(12):
-            for process in processes:
-                _tell(process)
-            printed = [_printed(process) for process in processes]
-            assert all(token not in ("", "logged out") and stands({"access_token": token}) for token in printed)
-            pass_time(300)
-
-
 def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
     servers: list[AuthServer], stands: Any, pass_time: Any
 ) -> None:
     """Each process has its own copy of the tokens and loses one answer in four. Access tokens last five minutes."""
-    client, tokens = _log_in(servers[0])
+    client, tokens = tokens_of(servers[0])
     refresh_tokens = [tokens["refresh_token"]] * PROCESSES
     chance, headers = Random(5), {"Host": "auth.example", "X-Forwarded-For": "203.0.113.9"}
     with ExitStack() as exits, ThreadPoolExecutor(PROCESSES) as pool:

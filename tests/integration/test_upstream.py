@@ -13,7 +13,7 @@ from mnemosyne.adapters.identity.upstream import OpenIdLogIn
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.domain.principal import Scope
 from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
-from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path, exchange, redirect_parameters
+from tests.oauth_server import ISSUER, AuthServer, Visit, authorization_path, claims_of, exchange, redirect_parameters
 
 
 @pytest.fixture
@@ -55,12 +55,6 @@ def _tokens(server: AuthServer, provider: OpenIdProvider) -> Any:
     return exchange(server.browser(), client, code).json()
 
 
-def _claims(tokens: dict[str, Any]) -> dict[str, Any]:
-    import jwt
-
-    return dict(jwt.decode(tokens["access_token"], options={"verify_signature": False}))
-
-
 @pytest.mark.parametrize(
     ("changed", "namespace", "scope"),
     [
@@ -74,7 +68,7 @@ def test_a_person_who_logs_in_at_the_provider_gets_the_namespace_of_the_rules(
     server: AuthServer, provider: OpenIdProvider, changed: dict[str, Any], namespace: str, scope: str
 ) -> None:
     provider.claims.update(changed)
-    claims = _claims(_tokens(server, provider))
+    claims = claims_of(_tokens(server, provider))
     assert (claims["namespace"], claims["scope"]) == (namespace, scope)
 
 

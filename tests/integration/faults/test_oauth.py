@@ -1,9 +1,8 @@
-"""The authorization server behind Cloud Run's front end, with two instances and with killed instances."""
+"""The authorization server behind Cloud Run's front end, with killed instances."""
 
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,7 +11,6 @@ import jwt
 import pytest
 
 from tests.cloud_run.oauth import OAuthDeployment, oauth_deployment
-from tests.cloud_run.service import Limits
 from tests.oauth_server import REDIRECT, authorization_path, exchange
 from tests.waiting import wait_until
 
@@ -27,14 +25,10 @@ def deployment(emulator: str) -> Iterator[OAuthDeployment]:
 
 @pytest.fixture
 def web(deployment: OAuthDeployment) -> Iterator[httpx.Client]:
-    """Function that makes an HTTP client, used as a browser or as an OAuth client."""
+    """An HTTP client, used as a browser and as an OAuth client."""
     _another_address(deployment)
-    with _browser(deployment) as opened:
+    with httpx.Client(base_url=deployment.issuer, verify=deployment.trust, timeout=120) as opened:
         yield opened
-
-
-def _browser(deployment: OAuthDeployment) -> httpx.Client:
-    return httpx.Client(base_url=deployment.issuer, verify=deployment.trust, timeout=120)
 
 
 def _another_address(deployment: OAuthDeployment) -> None:
@@ -109,34 +103,6 @@ def _is_let_in(deployment: OAuthDeployment, tokens: dict[str, Any]) -> int:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"Authorization": f"Bearer {tokens['access_token']}", "Accept": "application/json"}
     return httpx.post(deployment.url, json=call, headers=headers, verify=deployment.trust, timeout=120).status_code
-
-
-def test_a_code_used_a_hundred_times_on_two_instances_gives_tokens_once(
-    deployment: OAuthDeployment, web: httpx.Client
-) -> None:
-    way = _Way(deployment, web)
-    for step in way.steps[:-1]:
-        step()
-    wide, deployment.auth.limits = (
-        deployment.auth.limits,
-        Limits(4, 60, 2),
-    )  # eight concurrent requests use both instances
-    try:
-        while len(deployment.auth.instances) < 2:
-            deployment.auth.add_instance()
-        _another_address(deployment)
-        with ExitStack() as exits, ThreadPoolExecutor(8) as pool:
-            browsers = [exits.enter_context(_browser(deployment)) for _ in range(8)]
-            futures = [
-                pool.submit(exchange, browsers[n % 8], way.client, way.code, resource=deployment.url)
-                for n in range(100)
-            ]
-            answers = [future.result() for future in futures]
-    finally:
-        deployment.auth.limits = wide
-    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 99
-    assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
-    assert _grants(deployment, way.client) == 1
 
 
 @pytest.mark.parametrize(
