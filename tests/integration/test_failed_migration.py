@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -13,6 +12,7 @@ from mnemosyne.adapters.database.migrations import SchemaFile
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import MigrationFailed
+from tests.dev import COMMAND
 
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 FAILURES = [
@@ -83,10 +83,8 @@ def test_the_command_prints_the_error_without_a_traceback(
     owner = connection_factory(url)()
     owner.script("CREATE VIEW api_keys AS SELECT 1")
     owner.close()
-    command = [sys.executable, "-c", "from mnemosyne.cli.main import main; main()", "migrate"]
-    run = subprocess.run(
-        command, env={**os.environ, "MNEMOSYNE_DATABASE_URL": url}, capture_output=True, text=True, check=False
-    )
+    environment = {**os.environ, "MNEMOSYNE_DATABASE_URL": url}
+    run = subprocess.run([COMMAND, "migrate"], env=environment, capture_output=True, text=True, check=False)
     (line,) = [line for line in run.stderr.splitlines() if not line.startswith("{")]
     assert (run.returncode, line) == (
         1,

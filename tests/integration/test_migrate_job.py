@@ -1,10 +1,13 @@
 """The migration of a deployment, as function and as job: it embeds one word, and an error says what to change."""
 
+import io
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,9 @@ from mnemosyne.app.migrate import check_embedding
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.fakes_wire.metadata import MetadataServer
 
 MODEL = "gemini-embedding-001"
 SPACE = EmbeddingSpace("gemini", MODEL, 768)
@@ -91,18 +94,6 @@ WITH_A_KEY = [
         f"the model {MODEL} is not available with this API key: {ANOTHER}",
     ),
 ]
-
-
-@pytest.fixture
-def gemini(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
-    """Vertex AI and the developer API, and credentials for both."""
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer().serving() as server, MetadataServer().serving() as metadata:
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
-        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(metadata.write_credentials(tmp_path / "key.json")))
-        yield server
 
 
 @pytest.fixture
@@ -217,28 +208,32 @@ def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, 
         migrate.deploy(changed)
 
 
-def _run(environment: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
-    """Run the job; return its exit code and its last log entry."""
+def _ends(log: str) -> list[dict[str, Any]]:
+    """Return the entries in the log of a job that say how it ended."""
+    logged = [json.loads(line) for line in log.splitlines()]
+    return [line for line in logged if line["event"] in ("migrated", "migration_failed")]
+
+
+def test_the_job_ends_with_0_and_logs_what_it_applied(gemini: GeminiServer, url: str) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "mnemosyne.app.migrate"],
-        env={**os.environ, "PYTHONPATH": "functions", **environment},
+        env={**os.environ, "PYTHONPATH": "functions", **_environment(url)},
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,
     )
-    logged = [json.loads(line) for line in run.stderr.splitlines()]
-    return run.returncode, [line for line in logged if line["event"] in ("migrated", "migration_failed")]
-
-
-def test_the_job_ends_with_0_and_logs_what_it_applied(gemini: GeminiServer, url: str) -> None:
-    code, (line,) = _run(_environment(url))
-    assert (code, line["event"], line["files"][0]) == (0, "migrated", "0001 baseline")
+    (line,) = _ends(run.stderr)
+    assert (run.returncode, line["event"], line["files"][0]) == (0, "migrated", "0001 baseline")
 
 
 @pytest.mark.parametrize("fault", ["settings", "database", "schema", "model"])
 def test_a_failed_job_ends_with_1_and_logs_one_line_with_the_reason(
-    gemini: GeminiServer, url: str, owner: Connection, fault: str
+    gemini: GeminiServer,
+    url: str,
+    owner: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
 ) -> None:
     environment = _environment(url)
     if fault == "settings":
@@ -249,7 +244,13 @@ def test_a_failed_job_ends_with_1_and_logs_one_line_with_the_reason(
         owner.script("CREATE VIEW api_keys AS SELECT 1")
     if fault == "model":
         gemini.fault = lambda server: error(404, "not found")
-    code, (line,) = _run(environment)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    log, handlers = io.StringIO(), logging.root.handlers[:]
+    monkeypatch.setattr(migrate, "configure_logging", partial(configure_logging, stream=log))
+    code = migrate.main()
+    logging.root.handlers[:] = handlers
+    (line,) = _ends(log.getvalue())
     reason = {
         "settings": "MNEMOSYNE_EMBEDDER must be one of",
         "database": "the database cannot be reached (InterfaceError: cannot connect to 127.0.0.1, port 9: ",
