@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import httpx
 import psutil
@@ -25,8 +26,8 @@ def google() -> Iterator[Google]:
         yield running
 
 
-@pytest.fixture
-def service(google: Google) -> Iterator[Service]:
+@contextmanager
+def _serving(google: Google) -> Iterator[Service]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-front-end-") as home:
         directory = DataDir.at(home)
         settings = {
@@ -39,6 +40,21 @@ def service(google: Google) -> Iterator[Service]:
         deployment = Deployment("mcp", settings, directory, google, [ADA], limits=limits)
         with Service(deployment).serving() as running:
             yield running
+
+
+@pytest.fixture(scope="module")
+def _service(google: Google) -> Iterator[Service]:
+    with _serving(google) as running:
+        yield running
+
+
+@pytest.fixture
+def service(_service: Service) -> Service:
+    """A service with one instance, which has answered a request."""
+    while len(_service.instances) > 1:
+        _service.end_instance()
+    assert _list(_service).status_code == 200
+    return _service
 
 
 def _list(service: Service) -> httpx.Response:
@@ -107,7 +123,6 @@ def test_the_identity_aware_proxy_adds_its_headers_and_keeps_the_caller_s_creden
 
 
 def test_an_instance_has_no_processor_between_requests(service: Service) -> None:
-    assert _list(service).status_code == 200
     (instance,) = service.instances
     tree = [instance.process, *instance.process.children(recursive=True)]
     wait_until(
@@ -123,19 +138,18 @@ def test_load_starts_a_second_instance_and_no_third(service: Service) -> None:
 
 
 def test_an_instance_ends_within_its_grace_and_another_takes_its_place(service: Service) -> None:
-    assert _list(service).status_code == 200
     assert service.end_instance()
     assert _list(service).status_code == 200
 
 
-def test_a_request_that_is_too_large_does_not_reach_the_instance(service: Service) -> None:
-    answer = service.answer("POST", "/mcp", Headers([]), b" " * (REQUEST_BYTES + 1))
-    assert (answer.status, answer.of_platform) == (413, True)
-    assert service.instances == []
+def test_a_request_that_is_too_large_starts_no_instance(google: Google) -> None:
+    with _serving(google) as service:
+        answer = service.answer("POST", "/mcp", Headers([]), b" " * (REQUEST_BYTES + 1))
+        assert (answer.status, answer.of_platform) == (413, True)
+        assert service.instances == []
 
 
 def test_the_environment_variables_of_cloud_run_are_set(service: Service) -> None:
-    assert _list(service).status_code == 200
     environment = service.instances[0].environment
     assert (environment["K_SERVICE"], environment["FUNCTION_TARGET"]) == ("mnemosyne-mcp", "mcp")
     assert environment["LOG_EXECUTION_ID"] == "true"

@@ -1,7 +1,7 @@
-"""Counters and latencies that a function exports to an OpenTelemetry collector."""
+"""Counters and latencies that functions export to an OpenTelemetry collector."""
 
+from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,88 +9,74 @@ import pytest
 
 from mnemosyne.cli.local import functions
 from mnemosyne.cli.local.data_dir import DataDir
-from mnemosyne.cli.local.functions import FunctionProcess
 from tests.fakes_wire.collector import Collector
+from tests.forks import ForkedFunction
 from tests.mcp_client import tool_call
 
 WARNINGS_ONLY = {"MNEMOSYNE_LOG_LEVEL": "WARNING"}
+INGEST = "ingest_memory"
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    *((INGEST, {"content": f"zeppelin {n}", "timestamp": "2026-05-20T12:00:00Z"}) for n in range(3)),
+    (INGEST, {"content": "x", "timestamp": "yesterday"}),
+    ("list_memories", {}),
+]
+DELETION = ("delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
 
 
-@pytest.fixture
-def collector() -> Iterator[Collector]:
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
+    """A collector, after three instances of `mcp` have answered calls and ended. The last one has another name."""
     with Collector().serving() as serving:
+        for calls, variables in (
+            (CALLS, WARNINGS_ONLY),  # Calls that the log omits are counted, too.
+            ([DELETION], {}),
+            ([DELETION], {"OTEL_SERVICE_NAME": "memory-of-ours"}),
+        ):
+            directory = DataDir.at(str(tmp_path_factory.mktemp("instance")))
+            _answer(calls, directory, OTEL_EXPORTER_OTLP_ENDPOINT=serving.url, **variables)
         yield serving
 
 
-def _mcp(directory: DataDir, **variables: str) -> FunctionProcess:
-    """Start `mcp` with an unavailable database and a working queue."""
+def _answer(calls: list[tuple[str, dict[str, Any]]], directory: DataDir, **variables: str) -> None:
+    """Start `mcp` with an unavailable database and a working queue, call its tools, and end it as the platform does."""
     environment = {
         "MNEMOSYNE_DATABASE_URL": f"postgresql://u@/d?host={directory.path}",
         "MNEMOSYNE_TOPIC": f"file://{directory.queue}",
         "MNEMOSYNE_AUTH_MODE": "none",
         **variables,
     }
-    return FunctionProcess(
+    function = ForkedFunction(
         "mcp", host="127.0.0.1", port=functions.free_port(), environment=environment, directory=directory
     )
-
-
-def _call(function: FunctionProcess, tool: str, arguments: dict[str, Any]) -> None:
-    assert httpx.post(f"{function.url}/mcp", json=tool_call(tool, arguments), timeout=60).status_code == 200
-
-
-def _end(function: FunctionProcess) -> None:
-    """End the function as the platform does: it exports the remaining metrics, however slow the machine is."""
-    function.ask_to_stop()
-    function.wait(60)
-    function.stop()
-
-
-def test_a_collector_gets_the_counts_and_durations_of_calls(collector: Collector, tmp_path: Path) -> None:
-    # Calls that the log omits are counted, too.
-    function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, **WARNINGS_ONLY)
     function.start()
     try:
         function.wait_ready()
-        for n in range(3):
-            _call(function, "ingest_memory", {"content": f"memory {n}", "timestamp": "2026-05-20T12:00:00Z"})
-        _call(function, "ingest_memory", {"content": "x", "timestamp": "yesterday"})
-        _call(function, "list_memories", {})
+        for call in calls:
+            assert httpx.post(f"{function.url}/mcp", json=tool_call(*call), timeout=60).status_code == 200
     finally:
-        _end(function)
+        function.ask_to_stop()  # It exports the remaining metrics, however slow the machine is.
+        function.wait(60)
+        function.stop()
+
+
+def test_a_collector_gets_the_counts_and_durations_of_calls(collector: Collector) -> None:
     assert collector.count("mnemosyne.events", event="ingest_accepted") == 3
-    assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="done") == 3
-    assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="refused") == 1
+    assert collector.count("mnemosyne.events", event="tool_called", tool=INGEST, outcome="done") == 3
+    assert collector.count("mnemosyne.events", event="tool_called", tool=INGEST, outcome="refused") == 1
     assert collector.count("mnemosyne.events", event="tool_called", tool="list_memories", outcome="unavailable") == 1
-    event = {"event": "tool_called", "stage": "duration", "tool": "ingest_memory"}
+    event = {"event": "tool_called", "stage": "duration", "tool": INGEST}
     assert collector.count("mnemosyne.duration", **event) == 4
     assert 0 < collector.sum("mnemosyne.duration", **event) < 60
-    assert {resource["service.name"] for resource in collector.resources} == {"mnemosyne"}
 
 
-def test_two_instances_export_separate_counts(collector: Collector, tmp_path: Path) -> None:
-    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "memory-of-ours"}
-    for name in ("one", "two"):
-        function = _mcp(DataDir.at(str(tmp_path / name)), **variables)
-        function.start()
-        try:
-            function.wait_ready()
-            _call(function, "ingest_memory", {"content": "a", "timestamp": "2026-05-20T12:00:00Z"})
-        finally:
-            _end(function)
-    assert len({resource["service.instance.id"] for resource in collector.resources}) == 2
-    assert {resource["service.name"] for resource in collector.resources} == {"memory-of-ours"}
+def test_each_instance_exports_its_counts_under_its_own_id(collector: Collector) -> None:
+    instances = defaultdict[str, set[str]](set)
+    for resource in collector.resources:
+        instances[resource["service.name"]].add(resource["service.instance.id"])
+    assert {name: len(ids) for name, ids in instances.items()} == {"mnemosyne": 2, "memory-of-ours": 1}
 
 
-def test_no_metric_label_contains_a_memory_a_namespace_or_a_caller(collector: Collector, tmp_path: Path) -> None:
-    function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
-    function.start()
-    try:
-        function.wait_ready()
-        _call(function, "ingest_memory", {"content": "zeppelin", "timestamp": "2026-05-20T12:00:00Z"})
-        _call(function, "delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
-    finally:
-        _end(function)
+def test_no_metric_label_contains_a_memory_a_namespace_or_a_caller(collector: Collector) -> None:
     assert collector.counts
     names = {key for _, attributes in collector.counts for key, _ in attributes}
     assert names <= {"event", "tool", "action", "outcome", "state", "mode", "strategy", "stage"}
