@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.ids import new_id
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until
 
@@ -81,11 +80,6 @@ def test_each_published_message_has_a_final_outcome(publisher: Publisher) -> Non
 
 def _dead_letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, Any]]:
     return {row["message_id"]: row for row in publisher.rows("dead-letters", "list", "--namespace", namespace)}
-
-
-def test_an_unpublished_request_id_is_not_reported_as_queued(publisher: Publisher) -> None:
-    answer = publisher.dev.call("ingest_status", {"request_id": str(new_id())})
-    assert answer["requests"][0]["state"] == "unknown"
 
 
 def test_a_command_run_in_parallel_to_dev_takes_no_messages_of_the_emulator(publisher: Publisher) -> None:

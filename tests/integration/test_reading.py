@@ -1,4 +1,4 @@
-"""Read-only tools write no row, and only ratings change a memory's quality."""
+"""Read-only tools write no row."""
 
 from typing import Any
 
@@ -55,17 +55,6 @@ def test_a_read_only_tool_changes_no_row(tool: str, services: FakeServices, shar
         result = call_tool(services, tool, **arguments)
         assert not result.is_error, result.content
     assert _rows(shared_database) == before
-
-
-def test_only_a_rating_changes_the_quality(services: FakeServices) -> None:
-    old = _remember(services)
-    quality = answer_of(services, "get_memory", id=old)["quality"]
-    for _ in range(20):
-        answer_of(services, "get_memory", id=old)
-        answer_of(services, "memory_history", id=old)
-    assert answer_of(services, "get_memory", id=old)["quality"] == quality
-    answer_of(services, "rate_memory", id=old, rating=-1)
-    assert answer_of(services, "get_memory", id=old)["quality"] < quality
 
 
 def _remember(services: FakeServices) -> str:
