@@ -100,6 +100,18 @@ def test_a_word_after_the_limit_of_weighed_query_words_finds_its_memory(store: P
     assert {tuple(_search(store, embedder, word)) for word in words[::4_000]} == {(" ".join(words),)}
 
 
+@pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
+def test_without_the_embedder_a_search_uses_words_and_is_marked_degraded(
+    store: PostgresMemories, mode: SearchMode
+) -> None:
+    embedder = _store(store, "green tea", "fast cars")
+    embedder.away = True
+    hits = search.search(SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
+    assert [hit.content for hit in hits.hits] == ["green tea"]
+    assert hits.degraded == "searched by words only: the embedder is away"
+    assert hits.strategy == "fulltext"
+
+
 def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     embedder = _store(store, "hunter2", title="wifi password")
     assert _search(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
