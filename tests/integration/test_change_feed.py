@@ -20,8 +20,8 @@ from mnemosyne.domain.memory import Deletion, ExternalId
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.ids import deletion_id
 from tests.change_feed import Reader
-from tests.fakes import NOW, FakeEmbedder, request
-from tests.memories import rate, store, store_content, store_contents
+from tests.fakes import NOW, FakeEmbedder
+from tests.memories import rate, store_content, store_contents
 from tests.operations import LocalOperations, OfStore
 from tests.shared_database import SharedDatabase
 
@@ -97,27 +97,6 @@ def test_a_memory_that_is_removed_with_the_setting_forgotten_is_forgotten(
 
 
 @pytest.mark.usefixtures("feed_on")
-@pytest.mark.parametrize("again", ["the same content", "the same request"])
-def test_a_duplicate_memory_makes_no_event(memories: PostgresMemories, again: str) -> None:
-    ingest_request = request("oolong")
-    store(memories, ingest_request)
-    reader = Reader(memories)
-    assert len(reader.read()) == 1
-    store(memories, ingest_request if again == "the same request" else request("oolong"))
-    assert reader.read() == []
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_an_update_without_a_difference_makes_no_event(memories: PostgresMemories) -> None:
-    memory_id = store_content(memories, "oolong", title="tea")
-    reader = Reader(memories)
-    reader.read()
-    memories.update(memory_id, MemoryChange(title="tea"))
-    rate(memories, memory_id, None)
-    assert reader.read() == []
-
-
-@pytest.mark.usefixtures("feed_on")
 def test_versions_of_a_record_are_created_superseded_and_deleted(memories: PostgresMemories) -> None:
     name = ExternalId(source="crm", key="7")
     first = store_content(memories, "oolong", external_id=name)
@@ -168,19 +147,6 @@ def test_five_thousand_memories_stored_by_one_statement_make_five_thousand_event
     assert len({event.memory_id for event in events}) == len(events) == 5_000
 
 
-@pytest.mark.usefixtures("feed_on")
-def test_a_change_that_is_rolled_back_makes_no_event(
-    memories: PostgresMemories, shared_database: SharedDatabase
-) -> None:
-    memory_id = store_content(memories, "oolong")
-    reader, owner = Reader(memories), shared_database.owner
-    reader.read()
-    with pytest.raises(ZeroDivisionError), owner.transaction():
-        owner.run("DELETE FROM memories WHERE id = :id", id=memory_id)
-        raise ZeroDivisionError
-    assert reader.read() == []
-
-
 READS = """
 SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows, n_tup_ins + n_tup_upd + n_tup_del AS written,
     seq_scan + coalesce(idx_scan, 0) > 0 AS is_read
@@ -223,6 +189,7 @@ def test_a_restored_memory_has_one_event_of_its_creation(
     assert events == {older: ("created", newer), newer: ("created", None)}
 
 
+@pytest.mark.own_database
 def test_a_move_to_another_embedding_space_makes_no_event(
     store: PostgresMemories, cluster: EmbeddedPostgres, database: str
 ) -> None:

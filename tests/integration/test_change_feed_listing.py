@@ -1,7 +1,6 @@
 """Listing of the change feed: each event once, in the order of each memory's changes, for its namespace only."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -24,50 +23,6 @@ from tests.operations import LocalOperations, OfStore
 from tests.shared_database import SharedDatabase
 
 
-@pytest.fixture
-def sessions(shared_database: SharedDatabase) -> Iterator[Callable[[], Connection]]:
-    """Function that opens a database session of the owner."""
-    with ExitStack() as opened:
-
-        def open_() -> Connection:
-            connection = shared_database.connect_as_owner()
-            opened.callback(connection.close)
-            return connection
-
-        yield open_
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_a_change_that_commits_after_later_ones_is_listed_once_it_commits(
-    memories: PostgresMemories, sessions: Callable[[], Connection]
-) -> None:
-    slow, fast = store_contents(memories, "oolong", "sencha")
-    reader, session = Reader(memories), sessions()
-    reader.read()
-    with session.transaction():
-        session.run("UPDATE memories SET title = 'slow' WHERE id = :id", id=slow)
-        memories.update(fast, MemoryChange(title="fast"))
-        assert [event.memory_id for event in reader.read()] == [fast]
-        assert reader.read() == []
-    assert [event.memory_id for event in reader.read()] == [slow]
-    assert reader.read() == []
-
-
-@pytest.mark.usefixtures("feed_on")
-def test_changes_of_a_memory_are_in_order_even_if_the_later_transaction_began_first(
-    memories: PostgresMemories, sessions: Callable[[], Connection]
-) -> None:
-    memory_id, other = store_contents(memories, "oolong", "sencha")
-    reader, early = Reader(memories, limit=1), sessions()
-    reader.read()
-    with early.transaction():
-        early.run("UPDATE memories SET title = 'early' WHERE id = :id", id=other)
-        memories.update(memory_id, MemoryChange(title="first"))
-        early.run("UPDATE memories SET pinned = true WHERE id = :id", id=memory_id)
-    events = [event for event in reader.read() if event.memory_id == memory_id]
-    assert [tuple(event.fields) for event in events] == [("title",), ("pinned",)]
-
-
 @pytest.mark.usefixtures("feed_on")
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
 def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: PostgresMemories, limit: int) -> None:
@@ -79,6 +34,7 @@ def test_a_change_between_two_pages_is_listed_in_the_next_pass(memories: Postgre
     assert len(reader.read()) == next(numbers)
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("is_analyzed", [True, False])
 def test_a_pass_over_a_large_feed_reads_only_the_new_events(owner: Connection, *, is_analyzed: bool) -> None:
     owner.run(
