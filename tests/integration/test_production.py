@@ -11,13 +11,16 @@ import httpx
 import pytest
 
 from mnemosyne.adapters.database.connections import TRUSTED_SECONDS
-from tests.cloud_run.identity import SIGNATURE_REMOVED, without_signature
+from tests.cloud_run.identity import ALL_USERS, SIGNATURE_REMOVED, without_signature
 from tests.cloud_run.production import SPACE, USER, Production
-from tests.cloud_run.service import deterministic_url
+from tests.cloud_run.service import Service, deterministic_url
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
+
+UPTIME = "service-123456789012@gcp-sa-monitoring-notification.iam.gserviceaccount.com"
+WORKFLOW = "mnemosyne-workflow@test-project.iam.gserviceaccount.com"
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +160,41 @@ def test_each_of_a_thousand_memories_is_stored_once_while_instances_start_and_st
     assert {status for status, _ in client.service.answers} == {200}
     assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
     assert not [answer for answer in production.ingest.answers if answer[0] == 503 and answer[1]]
+
+
+@pytest.fixture(scope="module")
+def canary_service(production: Production) -> Service:
+    """`mcp` with the settings that Terraform gives it."""
+    settings = {
+        "MNEMOSYNE_AUTH_MODE": "api_key",
+        "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
+        "MNEMOSYNE_PUSH_ISSUER": production.google.url,
+        "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url("mcp"),
+        "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": f"{WORKFLOW},{UPTIME}",
+    }
+    return production.service("mcp", settings, [ALL_USERS])
+
+
+def canary(canary_service: Service, token: str) -> httpx.Response:
+    return httpx.post(f"{canary_service.url}/canary", headers={"Authorization": f"Bearer {token}"}, timeout=60)
+
+
+@pytest.mark.parametrize("account", [UPTIME, WORKFLOW])
+def test_a_memory_is_stored_found_and_deleted(production: Production, canary_service: Service, account: str) -> None:
+    answer = canary(canary_service, production.google.identity_token(account, deterministic_url("mcp")))
+    assert answer.status_code == 200, answer.text
+    (check,) = [listed_check for listed_check in answer.json()["checks"] if listed_check["name"] == "canary"]
+    assert "found and deleted" in check["seen"]
+    assert production.as_owner("SELECT count(*) FROM memories WHERE namespace = 'mnemosyne-canary'") == [[0]]
+
+
+def test_other_callers_may_not_request_the_canary(production: Production, canary_service: Service) -> None:
+    token = production.google.identity_token
+    mine = deterministic_url("mcp")
+    for refused in (
+        token("eve@example.com", mine),
+        token(UPTIME, "https://another.example"),
+        token(UPTIME, mine, email_verified=False),
+        without_signature(token(UPTIME, mine)),  # Cloud Run checks no signature if all users may invoke the service
+    ):
+        assert canary(canary_service, refused).status_code == 401
