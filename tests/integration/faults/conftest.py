@@ -3,18 +3,17 @@
 import itertools
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import httpx
 import pytest
 from google.api_core.exceptions import AlreadyExists, NotFound
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
-from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.local import emulator as local_emulator
 from mnemosyne.cli.local import postgres
@@ -28,10 +27,8 @@ from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
 from tests.fakes_wire.cloud_storage import CloudStorage
 from tests.fakes_wire.gemini import GeminiServer
-from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
-USER = "ada@example.com"
 OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
@@ -64,11 +61,6 @@ class Cloud:
         self.ingest, self.dead_letter, self.reader = (
             self._pushed_to(target) for target in ("ingest", "dead_letter", "import_object")
         )
-        access = {
-            "MNEMOSYNE_AUTH_MODE": "iam",
-            "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
-        }
-        self._mcp = self._service("mcp", access, USER)
         services = (self.ingest, self.dead_letter, self.reader)
         self.push, self._dead_letters, self._objects = (
             self._exits.enter_context(Push(service).serving()) for service in services
@@ -135,13 +127,9 @@ class Cloud:
 
         def enough() -> bool:
             with SubscriberClient() as client:
-                answer = client.pull(subscription=name, max_messages=1000, timeout=10)
-                for received_message in answer.received_messages:
-                    event = json.loads(received_message.message.data)
+                for event, attributes in pull_events(client, name):
                     if event["namespace"] == self.namespace:
-                        events[received_message.message.attributes["ce-id"]] = event
-                if acknowledged := [message.ack_id for message in answer.received_messages]:
-                    client.acknowledge(subscription=name, ack_ids=acknowledged)
+                        events[attributes["ce-id"]] = event
             return len(events) >= count
 
         wait_until(enough, f"{count} outcomes are told")
@@ -174,22 +162,10 @@ class Cloud:
         """Kill -9 an instance of the function, master and worker; the next push starts another."""
         self.ingest.crash_instance()
 
-    def kill_backends(self) -> None:
-        """Close every database connection of the functions."""
-        connection = connection_factory(self.postgres.url(postgres.OWNER))()
-        connection.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mnemosyne'")
-        connection.close()
-
-    def stop_postgres(self) -> None:
-        """Stop PostgreSQL with a fast shutdown: it closes each connection and keeps committed data."""
-        self.postgres.server._stop()
-
-    def start_postgres(self) -> None:
-        postgres.restart(self.postgres, self._directory)
-
     def restart_postgres(self) -> None:
-        self.stop_postgres()
-        self.start_postgres()
+        """Restart PostgreSQL with a fast shutdown: it closes each connection and keeps committed data."""
+        self.postgres.server._stop()
+        postgres.restart(self.postgres, self._directory)
 
     def statuses(self, request_ids: Sequence[UUID]) -> dict[UUID, IngestStatus]:
         statuses: dict[UUID, IngestStatus] = {}
@@ -214,13 +190,28 @@ class Cloud:
     def count(self) -> int:
         return self.system.memories_of(self.namespace).stats().memories
 
-    def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
-        """Call a tool over HTTP and return the complete result."""
-        body = tool_call(tool, arguments)
-        token = self._google.identity_token(USER, deterministic_url("mcp"))
-        answer = httpx.post(f"{self._mcp.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
-        result: dict[str, object] = answer.json()["result"]
-        return result
+
+def pull_events(client: Any, subscription: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
+    """Receive and acknowledge messages of a subscription, and return the event and the attributes of each."""
+    received = client.pull(subscription=subscription, max_messages=1000, timeout=10).received_messages
+    if received:
+        client.acknowledge(subscription=subscription, ack_ids=[message.ack_id for message in received])
+    return [(json.loads(message.message.data), dict(message.message.attributes)) for message in received]
+
+
+@contextmanager
+def publishing(cloud: Cloud) -> Iterator[Callable[[bytes], None]]:
+    """Function that publishes a message for the test's namespace, and waits until the next one gets a later time."""
+    publisher: Any = PublisherClient()
+
+    def publish(data: bytes) -> None:
+        before = time.time()
+        publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
+        # Messages are ordered by publish time, which the emulator stores in milliseconds.
+        wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
+
+    with publisher:
+        yield publish
 
 
 def _is_final(status: IngestStatus) -> bool:

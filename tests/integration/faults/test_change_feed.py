@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from random import Random
 from typing import Any
 
 import pytest
-from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
+from google.cloud.pubsub_v1 import SubscriberClient
 
 from mnemosyne.adapters.database.change_feed import PostgresChangeFeeds
 from mnemosyne.adapters.database.connections import connection_factory
@@ -23,7 +23,7 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeEvent, ChangeFeed
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.settings import Settings
-from tests.integration.faults.conftest import OUTCOMES, Cloud
+from tests.integration.faults.conftest import OUTCOMES, Cloud, publishing, pull_events
 from tests.integration.faults.traffic import Traffic
 from tests.memories import rate
 from tests.waiting import wait_until
@@ -86,13 +86,9 @@ class Feed:
         """Receive events until the number of different events is `count`; return them without repeats."""
 
         def enough() -> bool:
-            answer = self._subscriber.pull(subscription=SUBSCRIPTION, max_messages=1000, timeout=10)
-            for received_message in answer.received_messages:
-                event = json.loads(received_message.message.data)
-                if event["namespace"] == self._cloud.namespace and "kind" in received_message.message.attributes:
-                    self.messages.append(event | {"id": received_message.message.attributes["ce-id"]})
-            if acknowledged := [received_message.ack_id for received_message in answer.received_messages]:
-                self._subscriber.acknowledge(subscription=SUBSCRIPTION, ack_ids=acknowledged)
+            for event, attributes in pull_events(self._subscriber, SUBSCRIPTION):
+                if event["namespace"] == self._cloud.namespace and "kind" in attributes:
+                    self.messages.append(event | {"id": attributes["ce-id"]})
             return len({message["id"] for message in self.messages}) >= count
 
         wait_until(enough, f"{count} events are received", seconds=120)
@@ -116,19 +112,6 @@ def feed(cloud: Cloud) -> Iterator[Feed]:
         yield opened
         opened.turn(enabled=False)
         subscriber_client.delete_subscription(subscription=SUBSCRIPTION)
-
-
-@contextmanager
-def publishing(cloud: Cloud) -> Iterator[Callable[[bytes], object]]:
-    publisher: Any = PublisherClient()
-
-    def publish(data: bytes) -> None:
-        before = time.time()
-        publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
-        wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
-
-    with publisher:
-        yield publish
 
 
 def _kinds(events: Sequence[ChangeEvent]) -> dict[str, list[str]]:

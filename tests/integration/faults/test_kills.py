@@ -3,7 +3,6 @@
 `KILL_SECONDS` sets the duration, and `KILL_SEED` selects other messages and moments; `.ci/run noise` takes 600 seconds.
 """
 
-import json
 import os
 import threading
 import time
@@ -15,15 +14,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
+from google.cloud.pubsub_v1 import SubscriberClient
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.cli.local import emulator as local_emulator
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestState
 from tests.cloud_run.service import Service
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import OUTCOMES, Cloud
+from tests.integration.faults.conftest import OUTCOMES, Cloud, publishing, pull_events
 from tests.integration.faults.traffic import (
     POISON,
     REFUSED,
@@ -131,13 +129,9 @@ def _announced(cloud: Cloud, request_ids: set[UUID]) -> dict[UUID, set[str]]:
 
     def all_are() -> bool:
         with SubscriberClient() as client:
-            answer = client.pull(subscription=subscription, max_messages=1000, timeout=10)
-            for received_message in answer.received_messages:
-                event = json.loads(received_message.message.data)
+            for event, _ in pull_events(client, subscription):
                 if event["namespace"] == cloud.namespace and event["request_id"]:
                     states[UUID(event["request_id"])].add(event["state"])
-            if acknowledged := [message.ack_id for message in answer.received_messages]:
-                client.acknowledge(subscription=subscription, ack_ids=acknowledged)
         return request_ids <= states.keys()
 
     wait_until(all_are, "every outcome is announced", seconds=DRAIN_SECONDS)
@@ -154,16 +148,8 @@ def test_each_request_has_one_outcome_and_each_key_its_latest_version_although_i
     random = Random(KILL_SEED)
     cloud.subscribe(max_delivery_attempts=MAX_DELIVERY_ATTEMPTS)
     disturbance = Disturbance(cloud, Random(random.random()))
-    publisher: Any = PublisherClient()
-
-    def publish(data: bytes) -> None:
-        before = time.time()
-        publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
-        # Messages are ordered by publish time, which the emulator stores in milliseconds.
-        wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
-
-    traffic = Traffic(random, publish)
-    with publisher, disturbance.going_on():
+    with publishing(cloud) as publish, disturbance.going_on():
+        traffic = Traffic(random, publish)
         _publish_until(cloud, owner, traffic, time.monotonic() + KILL_SECONDS)
     statuses = cloud.wait_final(list(traffic.allowed), seconds=DRAIN_SECONDS)
     count = len(traffic.dead_letters)

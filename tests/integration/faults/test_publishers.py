@@ -2,13 +2,11 @@
 
 import json
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from tests.fakes_wire.gemini import error
 from tests.integration.faults.conftest import Cloud
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
@@ -47,34 +45,3 @@ def test_a_dead_letter_of_a_publisher_stays_in_its_namespace_and_is_reported(clo
     assert event["message_id"] != message_id  # forwarding changes the id
     (dead_letter,) = cloud.system.memories_of(cloud.namespace).dead_letters(100)
     assert dead_letter.data == _memory("poison", source="crm", key="1")
-
-
-def test_replayed_messages_are_stored_once_and_reported_once(cloud: Cloud) -> None:
-    topic = cloud.admit_publisher()
-    for _ in range(5):
-        cloud.publish(topic, _memory("again", source="crm", key="1"))
-    cloud.publish(topic, _memory("last", source="crm", key="2"))
-    wait_until(lambda: cloud.count() == 2, "both are stored")
-    assert sorted(event["key"] for event in cloud.told(2)) == ["1", "2"]
-
-
-def test_another_content_under_a_key_supersedes_the_first_and_both_have_outcome_events(cloud: Cloud) -> None:
-    topic = cloud.admit_publisher()
-    cloud.publish(topic, _memory("first", source="crm", key="1"))
-    (first,) = cloud.told(1)
-    cloud.publish(topic, _memory("second", source="crm", key="1"))
-    (second,) = cloud.told(1)
-    assert [first["state"], second["state"]] == ["stored", "stored"]
-    assert second["note"] == f"memory {first['memory_id']} is superseded by memory {second['memory_id']}"
-
-
-def test_another_content_under_a_used_request_id_is_dead_lettered_and_reported(cloud: Cloud) -> None:
-    topic = cloud.admit_publisher()
-    request_id = str(uuid4())
-    cloud.publish(topic, _memory("first", request_id=request_id))
-    cloud.told(1)
-    message_id = cloud.publish(topic, _memory("second", request_id=request_id))
-    (event,) = cloud.told(1)
-    assert (event["state"], event["request_id"], event["message_id"]) == ("dead_lettered", None, message_id)
-    assert "another content has this request's id" in event["error"]
-    assert cloud.count() == 1
