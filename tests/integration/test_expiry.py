@@ -1,12 +1,14 @@
-"""Expiry: no tool shows an expired memory, and its content can be stored again."""
+"""Expiry: no tool shows an expired memory, its content can be stored again, and a scheduled run removes its row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from mnemosyne.adapters.database import retention
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
@@ -18,8 +20,9 @@ from mnemosyne.app.operations.retention import (
     PreviewRetention,
     SetRetention,
 )
-from mnemosyne.app.operator import OwnerStores
+from mnemosyne.app.operator import EXPIRY_SECONDS, OwnerStores, expire_memories
 from mnemosyne.app.recall import probes
+from mnemosyne.cli.local import postgres
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import decode
@@ -27,6 +30,7 @@ from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import ItemUnavailable
 from mnemosyne.service import ingest
+from mnemosyne.settings import Settings
 from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.integration.test_reading import ARGUMENTS
 from tests.memories import EMBEDDER, list_memories, status_of, store, store_content
@@ -326,8 +330,8 @@ def test_expired_memories_are_removed_with_their_dependent_rows(
     living = store_content(services.memories, "sencha")
     for memory_id in gone:
         expire(memory_id)
-    retention = PostgresRetention(shared_database.connect_as_owner)
-    assert [retention.remove_expired(), retention.remove_expired()] == [3, 0]
+    removal = PostgresRetention(shared_database.connect_as_owner)
+    assert [removal.remove_expired(), removal.remove_expired()] == [3, 0]
     for table in ("memories", "memory_words"):
         assert shared_database.owner.one(f"SELECT count(*) AS n FROM {table}")["n"] == 1
     assert services.memories.fetch(living)
@@ -364,3 +368,72 @@ def test_the_sample_for_measuring_recall_contains_no_expired_memory(
     gone = store_content(services.memories, "The oolong is on shelf 9 now.")
     expire(gone)
     assert probes(shared_database.owner, datetime.now(UTC)) == []
+
+
+# -- the scheduled removal
+
+
+@pytest.fixture
+def settings(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Settings:
+    url = cluster.url(postgres.OWNER, shared_database.name)
+    return Settings.from_environment({"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "projects/p/topics/t"})
+
+
+def store_expired(services: FakeServices, shared_database: SharedDatabase, number: int) -> None:
+    for index in range(number):
+        store_content(services.memories, f"oolong {index}")
+    shared_database.owner.run("UPDATE memories SET expires_at = now()")
+
+
+def count_memories(shared_database: SharedDatabase) -> int:
+    counted: int = shared_database.owner.one("SELECT count(*) AS n FROM memories")["n"]
+    return counted
+
+
+def audit_rows(shared_database: SharedDatabase) -> list[tuple[str, str, str, int]]:
+    rows = shared_database.owner.run(
+        "SELECT principal, action, outcome, count FROM audit_events WHERE action = 'expire' ORDER BY at, id"
+    )
+    return [(row["principal"], row["action"], row["outcome"], row["count"]) for row in rows]
+
+
+def clock_past_the_deadline_after(readings: int) -> Iterator[float]:
+    """The readings of a clock: the first ones are 0, and all later ones are past the deadline."""
+    return (0.0 if number < readings else EXPIRY_SECONDS + 1 for number in count())
+
+
+def test_a_removal_stops_at_its_deadline_and_the_next_one_continues(
+    services: FakeServices, shared_database: SharedDatabase, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
+    store_expired(services, shared_database, 5)
+    clock = clock_past_the_deadline_after(1)  # the start of the run
+    assert expire_memories(settings, lambda: next(clock)) == {"removed": 2}
+    assert count_memories(shared_database) == 3
+    assert expire_memories(settings) == {"removed": 3}
+    assert count_memories(shared_database) == 0
+    assert audit_rows(shared_database) == [
+        ("system:expiry", "expire", "done", 2),
+        ("system:expiry", "expire", "done", 3),
+    ]
+
+
+def test_a_removal_pauses_after_each_batch_for_as_long_as_the_batch_took(
+    services: FakeServices, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "REMOVED_AT_ONCE", 2)
+    store_expired(services, shared_database, 5)
+    clock = iter([0.0, 3.0, 10.0, 14.0, 20.0, 25.0, 30.0])
+    pauses: list[float] = []
+    removal = PostgresRetention(shared_database.connect_as_owner)
+    batches = list(removal.remove_all_expired(pauses.append, lambda: next(clock)))
+    assert (batches, pauses) == ([2, 2, 1], [3.0, 4.0, 5.0])
+
+
+def test_a_removal_without_expired_memories_has_no_audit_row(
+    services: FakeServices, shared_database: SharedDatabase, settings: Settings
+) -> None:
+    store_content(services.memories, "sencha")
+    assert expire_memories(settings) == {"removed": 0}
+    assert count_memories(shared_database) == 1
+    assert audit_rows(shared_database) == []
