@@ -1,9 +1,5 @@
 """Faults of PostgreSQL that last until an operator acts: no memory is lost, and the log has the next step."""
 
-import base64
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from starlette.testclient import TestClient
 
@@ -14,12 +10,14 @@ from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, StatementTimeout, Unavailable
-from mnemosyne.http.push import build_app
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.deliveries import give_up, store
 from tests.database_errors import FAULTS
 from tests.fakes import FakeServices, request
+from tests.pushes import function_client, push
+
+pytestmark = pytest.mark.own_database
 
 
 @pytest.fixture
@@ -28,17 +26,9 @@ def services(store: PostgresMemories) -> FakeServices:
 
 
 @pytest.fixture
-def functions(services: FakeServices) -> Iterator[list[TestClient]]:
+def functions(services: FakeServices) -> list[TestClient]:
     """`ingest` and `dead_letter`."""
-    yield [
-        TestClient(build_app(handler, services, threads=2, warm=lambda: None, identify=lambda _: None))
-        for handler in (store, give_up)
-    ]
-
-
-def _push(client: TestClient, data: bytes, attributes: Any) -> int:
-    message = {"data": base64.b64encode(data).decode(), "attributes": dict(attributes), "messageId": "1"}
-    return client.post("/", json={"message": message, "subscription": "s"}).status_code
+    return [function_client(handler, services) for handler in (store, give_up)]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -57,13 +47,13 @@ def test_a_fault_of_the_database_is_reported_with_its_fix_and_loses_no_memory(
     owner.script("SET default_transaction_read_only = off")
     owner.run_file(begin.format(database=database))
     pool.close()  # like connections opened after a failover
-    assert [_push(client, *message) for client in functions * 2] == [503] * 4
+    assert [push(client, *message) for client in functions * 2] == [503] * 4
     needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
     assert len(needed) == 4
     assert all(cause in fields["error"] and cure in fields["next_step"] for fields in needed)
     owner.run_file(end.format(database=database))
     pool.close()
-    assert _push(functions[1], *message) == 204
+    assert push(functions[1], *message) == 204
     assert (
         services.memories_of(LOCAL.namespace).statuses([ingest_request.request_id])[ingest_request.request_id].state
         is IngestState.STORED
@@ -101,10 +91,10 @@ def test_a_database_too_slow_for_every_memory_causes_no_dead_letters(
     requests = [request(content) for content in contents]
     message = encode(LOCAL.namespace, requests, "")
     owner.run_file(TIMES_OUT.format(event=event, table=table))
-    assert [_push(client, *message) for client in functions * 3] == [503] * 6
+    assert [push(client, *message) for client in functions * 3] == [503] * 6
     assert list(services.memories_of(LOCAL.namespace).dead_letters(10)) == []
     owner.run_file(f"DROP TRIGGER time_out ON {table}")
-    assert _push(functions[1], *message) == 204
+    assert push(functions[1], *message) == 204
     statuses = services.memories_of(LOCAL.namespace).statuses([request.request_id for request in requests])
     assert {status.state for status in statuses.values()} == {IngestState.STORED}
 

@@ -4,7 +4,6 @@ The real google-genai client, PostgreSQL, `ingest` and `dead_letter`, each as it
 each fault last longer than a few deliveries, for example 600.
 """
 
-import base64
 import os
 import time
 from collections import Counter, deque
@@ -15,7 +14,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
@@ -28,14 +26,16 @@ from mnemosyne.domain.health import Check
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.http.push import build_app
 from mnemosyne.ports.embedder import Embedder
 from mnemosyne.service import search
 from mnemosyne.service.deliveries import give_up, store
 from mnemosyne.settings import Settings
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, count_tokens, error
+from tests.pushes import function_client, push
 from tests.texts import SHAPES, Shape
+
+pytestmark = pytest.mark.own_database
 
 FAULT_SECONDS = float(os.environ.get("FAULT_SECONDS", "0"))
 ROUNDS = 3
@@ -79,9 +79,7 @@ class System:
         self.topic: deque[Message] = deque()
         self.answers: Counter[int] = Counter()
         self._clients = {
-            name: TestClient(
-                build_app(handler, self.functions[name], threads=2, warm=lambda: None, identify=lambda _: None)
-            )
+            name: function_client(handler, self.functions[name])
             for name, handler in (("ingest", store), ("dead_letter", give_up))
         }
 
@@ -110,16 +108,8 @@ class System:
         for _ in range(len(self.topic)):
             message = self.topic.popleft()
             function = "ingest" if message.deliveries < DELIVERY_ATTEMPTS else "dead_letter"
-            data, attributes = encode("ns", message.requests, "")
-            body = {
-                "message": {
-                    "data": base64.b64encode(data).decode(),
-                    "attributes": dict(attributes),
-                    "messageId": str(message.number),
-                },
-                "subscription": "s",
-            }
-            status = self._clients[function].post("/", json=body).status_code
+            encoded = encode("ns", message.requests, "")
+            status = push(self._clients[function], *encoded, message_id=str(message.number))
             self.answers[status] += 1
             message.deliveries += 1
             if status != 204:
@@ -157,19 +147,15 @@ def system(
     cluster: postgres.EmbeddedPostgres,
     database: str,
     owner: Connection,
+    gemini: GeminiServer,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[System]:
     owner.script("UPDATE embedding_space SET provider = 'gemini', model = 'gemini-embedding-2'")
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
     # Load the tokenizer now, so that the tests do not time its loading.
     count_tokens(["a long text"] * 100)
-    with GeminiServer().serving() as gemini:
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
-        new_system = System(gemini, lambda user: cluster.url(user, database), tmp_path)
-        yield new_system
-        new_system.close()
+    new_system = System(gemini, lambda user: cluster.url(user, database), tmp_path)
+    yield new_system
+    new_system.close()
 
 
 def _answers(status: int, message: str) -> Any:

@@ -1,8 +1,6 @@
 """Both Gemini models on both services, with the real google-genai client: no text is cut, and each has a vector."""
 
-import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -14,25 +12,12 @@ from mnemosyne.adapters.embedders.gemini_errors import VertexAi
 from mnemosyne.domain.chunking import chunks, embed_whole
 from mnemosyne.errors import InvalidRequest, ServiceError, TextTooLong
 from mnemosyne.ports.embedder import Embedder
-from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, count_tokens, error, service_account
+from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, count_tokens, error
 from tests.texts import TEXTS
 
 MODELS = list(INPUT_TOKENS)
 PLACE = VertexAi("test-project", "europe-west1")
 KINDS = ["English", "Korean", "Japanese", "Chinese", "Arabic", "base64", "JSON", "hex", "digits", "rare scripts"]
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer().serving() as running:
-        credentials = tmp_path / "key.json"
-        credentials.write_text(json.dumps(service_account(running)))
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(credentials))
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", running.url)
-        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", running.url)
-        yield running
 
 
 @pytest.fixture(params=[None, PLACE], ids=["developer API", "Vertex AI"])
@@ -46,9 +31,9 @@ def embed_all(text: str, embedder: Embedder) -> Sequence[object]:
     return vectors
 
 
-def texts_received(server: GeminiServer) -> list[str]:
+def texts_received(gemini: GeminiServer) -> list[str]:
     """Return the texts of all requests that the service received."""
-    requests = [embed_request for body in server.requests for embed_request in body.get("requests", [body])]
+    requests = [embed_request for body in gemini.requests for embed_request in body.get("requests", [body])]
     return [request["content"]["parts"][0]["text"] for request in requests]
 
 
@@ -66,22 +51,22 @@ def texts_received(server: GeminiServer) -> list[str]:
     ],
 )  # fmt: skip
 def test_the_model_reads_each_sent_text_completely(
-    server: GeminiServer, vertex: VertexAi | None, model: str, kind: str
+    gemini: GeminiServer, vertex: VertexAi | None, model: str, kind: str
 ) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     for shape in TEXTS[kind][:3]:
         text = shape(Random(kind), 12_000)
         assert len(embed_all(text, embedder)) == len(chunks(text, embedder.chunk_limit))
-    assert server.embedded == texts_received(server)
+    assert gemini.embedded == texts_received(gemini)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+def test_a_call_keeps_within_the_service_s_limits(gemini: GeminiServer, vertex: VertexAi | None, model: str) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     long = [shape(Random(kind), 4_000) for kind in KINDS for shape in TEXTS[kind]]
     texts = [chunk for text in long for chunk in chunks(text, embedder.chunk_limit)] + ["short"] * 250
     assert len(embedder.embed_documents(texts)) == len(texts)
-    calls = [body.get("requests", [body]) for body in server.requests]
+    calls = [body.get("requests", [body]) for body in gemini.requests]
     assert max(map(len, calls)) <= 100
     for call in calls:
         assert (
@@ -92,37 +77,37 @@ def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_vertex_ai_is_asked_not_to_truncate_one_text_or_several(server: GeminiServer, model: str) -> None:
+def test_vertex_ai_is_asked_not_to_truncate_one_text_or_several(gemini: GeminiServer, model: str) -> None:
     embedder = GeminiEmbedder(model, 64, PLACE)
     embedder.embed_documents(["tea"])
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    single, several, query = server.requests
+    single, several, query = gemini.requests
     for config in [single["embedContentConfig"], *(text["embedContentConfig"] for text in several["requests"])]:
         assert config["autoTruncate"] is False
     assert query["embedContentConfig"]["autoTruncate"] is False
-    assert [path.rpartition(":")[2] for path in server.paths] == ["embedContent", "batchEmbedContents", "embedContent"]
+    assert [path.rpartition(":")[2] for path in gemini.paths] == ["embedContent", "batchEmbedContents", "embedContent"]
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("density", [1.5, 3.0, 8.0])
 def test_a_text_that_the_service_rejects_as_too_long_is_stored_in_more_chunks(
-    server: GeminiServer, model: str, density: float
+    gemini: GeminiServer, model: str, density: float
 ) -> None:
     """The fake model counts more tokens than the estimate."""
-    server.tokens = lambda texts: [int(density * len(text)) for text in texts]
+    gemini.tokens = lambda texts: [int(density * len(text)) for text in texts]
     embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64, PLACE))
     text = TEXTS["English"][1](Random(1), 10_000)
     contents = ["green tea", text, "fast cars"]
     before, vectors, after = embed_whole(contents, embedder.chunk_limit, embedder.embed_documents)
     assert (len(before), len(after)) == (1, 1)
     assert len(vectors) > INPUT_TOKENS["gemini-embedding-2"] / INPUT_TOKENS[model]
-    read = [embedded_text.removeprefix("title: none | text: ") for embedded_text in server.embedded]
+    read = [embedded_text.removeprefix("title: none | text: ") for embedded_text in gemini.embedded]
     assert set(text.split()) == {
         word for embedded_text in read[-len(vectors) - 1 : -1] for word in embedded_text.split()
     }
-    assert max(server.tokens(server.embedded)) <= INPUT_TOKENS[model]
-    assert server.calls < 60
+    assert max(gemini.tokens(gemini.embedded)) <= INPUT_TOKENS[model]
+    assert gemini.calls < 60
 
 
 @pytest.mark.parametrize(
@@ -136,51 +121,51 @@ def test_a_text_that_the_service_rejects_as_too_long_is_stored_in_more_chunks(
     ],
 )
 def test_a_refusal_because_of_length_is_recognized_in_each_known_wording(
-    server: GeminiServer, vertex: VertexAi | None, message: str
+    gemini: GeminiServer, vertex: VertexAi | None, message: str
 ) -> None:
-    server.fault = lambda s: error(400, message) if max(map(len, sent_last(s))) > 1_000 else None
+    gemini.fault = lambda s: error(400, message) if max(map(len, sent_last(s))) > 1_000 else None
     assert len(embed_all("some words " * 300, GeminiEmbedder("gemini-embedding-001", 64, vertex))) >= 3
 
 
-def sent_last(server: GeminiServer) -> list[str]:
-    body = server.requests[-1]
+def sent_last(gemini: GeminiServer) -> list[str]:
+    body = gemini.requests[-1]
     return [embed_request["content"]["parts"][0]["text"] for embed_request in body.get("requests", [body])]
 
 
-def test_a_vector_of_a_truncated_text_is_not_used(server: GeminiServer) -> None:
+def test_a_vector_of_a_truncated_text_is_not_used(gemini: GeminiServer) -> None:
     def truncates(s: GeminiServer) -> tuple[int, object] | None:
         answer = {"embedding": {"values": [1.0] * 64}, "truncated": True}
         return (200, answer) if "tea" in str(s.requests[-1]) else None
 
-    server.fault = truncates
+    gemini.fault = truncates
     with pytest.raises(TextTooLong):
         GeminiEmbedder("gemini-embedding-2", 64, PLACE).embed_documents(["tea"])
 
 
-def test_a_batch_that_is_too_long_in_total_is_split_and_later_batches_are_not(server: GeminiServer) -> None:
-    server.tokens = lambda texts: [10 * len(text) for text in texts]
+def test_a_batch_that_is_too_long_in_total_is_split_and_later_batches_are_not(gemini: GeminiServer) -> None:
+    gemini.tokens = lambda texts: [10 * len(text) for text in texts]
     embedder = GeminiEmbedder("gemini-embedding-001", 64, PLACE)
     assert len(embedder.embed_documents(["x" * 150] * 20)) == 20
-    assert server.calls == 1 + 2
+    assert gemini.calls == 1 + 2
     assert len(embedder.embed_documents(["tea", "cars"])) == 2
-    assert server.calls == 1 + 2 + 1
+    assert gemini.calls == 1 + 2 + 1
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_query_of_any_length_is_embedded_completely(
-    server: GeminiServer, vertex: VertexAi | None, model: str
+    gemini: GeminiServer, vertex: VertexAi | None, model: str
 ) -> None:
     embedder = GeminiEmbedder(model, 64, vertex)
     text = " ".join(f"word{n}" for n in range(5_000))
     assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1.0, abs=1e-5)
-    assert server.embedded == texts_received(server)
-    assert {word for embedded_text in server.embedded for word in embedded_text.split()} >= set(text.split())
+    assert gemini.embedded == texts_received(gemini)
+    assert {word for embedded_text in gemini.embedded for word in embedded_text.split()} >= set(text.split())
 
 
 @pytest.mark.parametrize("dimension", [128, 768, 1536, 3072])
 @pytest.mark.parametrize("model", MODELS)
 def test_vectors_of_each_dimension_are_normalised(
-    server: GeminiServer, vertex: VertexAi | None, model: str, dimension: int
+    gemini: GeminiServer, vertex: VertexAi | None, model: str, dimension: int
 ) -> None:
     embedder = GeminiEmbedder(model, dimension, vertex)
     for vector in [*embedder.embed_documents(["tea", "cars"]), embedder.embed_query("tea")]:
@@ -189,27 +174,27 @@ def test_vectors_of_each_dimension_are_normalised(
 
 
 def test_gemini_embedding_2_gets_its_task_as_a_prefix_of_the_text(
-    server: GeminiServer, vertex: VertexAi | None
+    gemini: GeminiServer, vertex: VertexAi | None
 ) -> None:
     embedder = GeminiEmbedder("gemini-embedding-2", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    assert texts_received(server) == [
+    assert texts_received(gemini) == [
         "title: none | text: tea",
         "title: none | text: cars",
         "task: search result | query: tea",
     ]
-    assert "task_type" not in str(server.requests)
-    assert "taskType" not in str(server.requests)
+    assert "task_type" not in str(gemini.requests)
+    assert "taskType" not in str(gemini.requests)
 
 
-def test_gemini_embedding_001_gets_its_task_as_a_field(server: GeminiServer, vertex: VertexAi | None) -> None:
+def test_gemini_embedding_001_gets_its_task_as_a_field(gemini: GeminiServer, vertex: VertexAi | None) -> None:
     embedder = GeminiEmbedder("gemini-embedding-001", 64, vertex)
     embedder.embed_documents(["tea", "cars"])
     embedder.embed_query("tea")
-    assert texts_received(server) == ["tea", "cars", "tea"]
-    assert "'taskType': 'RETRIEVAL_DOCUMENT'" in str(server.requests[0])
-    assert "'taskType': 'RETRIEVAL_QUERY'" in str(server.requests[1])
+    assert texts_received(gemini) == ["tea", "cars", "tea"]
+    assert "'taskType': 'RETRIEVAL_DOCUMENT'" in str(gemini.requests[0])
+    assert "'taskType': 'RETRIEVAL_QUERY'" in str(gemini.requests[1])
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -224,9 +209,9 @@ def test_gemini_embedding_001_gets_its_task_as_a_field(server: GeminiServer, ver
     ],
 )
 def test_an_unusable_model_is_named_with_its_location_and_the_setting_to_change(
-    server: GeminiServer, model: str, status: int, message: str
+    gemini: GeminiServer, model: str, status: int, message: str
 ) -> None:
-    server.fault = lambda s: error(status, message)
+    gemini.fault = lambda s: error(status, message)
     for texts in (["tea"], ["tea", "cars"]):
         with pytest.raises(ServiceError, match=f"{model} (is not available|may not be used) at") as raised:
             GeminiEmbedder(model, 64, PLACE).embed_documents(texts)
@@ -236,33 +221,33 @@ def test_an_unusable_model_is_named_with_its_location_and_the_setting_to_change(
         assert status == 403 or "embedding_location (GOOGLE_CLOUD_LOCATION)" in raised.value.next_step
 
 
-def test_if_the_service_has_no_batches_texts_are_sent_one_by_one(server: GeminiServer) -> None:
-    server.fault = lambda s: error(404, "Not Found") if s.paths[-1].endswith(":batchEmbedContents") else None
+def test_if_the_service_has_no_batches_texts_are_sent_one_by_one(gemini: GeminiServer) -> None:
+    gemini.fault = lambda s: error(404, "Not Found") if s.paths[-1].endswith(":batchEmbedContents") else None
     embedder = GeminiEmbedder("gemini-embedding-2", 64, PLACE)
     assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
-    assert server.calls == 1 + 3
+    assert gemini.calls == 1 + 3
     assert len(embedder.embed_documents(["snow", "wind"])) == 2
-    assert server.calls == 1 + 3 + 2
+    assert gemini.calls == 1 + 3 + 2
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_over_its_quota_is_retried(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
-    server.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
+def test_a_model_over_its_quota_is_retried(gemini: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+    gemini.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
     assert len(GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])) == 2
-    assert server.calls == 2
+    assert gemini.calls == 2
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_refused_text_is_invalid_and_does_not_change_how_others_are_sent(
-    server: GeminiServer, vertex: VertexAi | None, model: str
+    gemini: GeminiServer, vertex: VertexAi | None, model: str
 ) -> None:
-    server.fault = lambda s: error(400, "content is not allowed") if "poison" in str(s.requests[-1]) else None
+    gemini.fault = lambda s: error(400, "content is not allowed") if "poison" in str(s.requests[-1]) else None
     embedder = GeminiEmbedder(model, 64, vertex)
     with pytest.raises(InvalidRequest, match="content is not allowed"):
         embedder.embed_documents(["tea", "poison"])
-    calls = server.calls
+    calls = gemini.calls
     embedder.embed_documents(["snow", "wind"])
-    assert server.calls == calls + 1
+    assert gemini.calls == calls + 1
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from starlette.testclient import TestClient
 
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.http.push import build_app
 from mnemosyne.service.callers import GCLOUD_AUDIENCE, check_push, operator_of
 from mnemosyne.service.deliveries import store
 from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices
 from tests.fakes_wire.issuer import AUDIENCE, Issuer
+from tests.pushes import function_client
 
 
 @pytest.fixture
@@ -128,26 +126,6 @@ def test_an_unavailable_issuer_is_not_reported_as_an_invalid_token(issuer: Issue
     verifier.verify(issuer.token())
 
 
-@pytest.mark.parametrize(
-    ("claims", "status"),
-    [
-        ({"email": "push@p.iam.gserviceaccount.com", "email_verified": True}, 400),  # the body is no push
-        ({"email": "other@p.iam.gserviceaccount.com", "email_verified": True}, 401),
-        ({"email": "push@p.iam.gserviceaccount.com", "email_verified": True, "aud": "https://other.example"}, 401),
-    ],
-    ids=["ours", "another account", "another audience"],
-)
-def test_only_pushes_of_the_configured_subscription_are_accepted(
-    issuer: Issuer, claims: dict[str, Any], status: int
-) -> None:
-    identify = partial(check_push, OidcVerifier(issuer.url, AUDIENCE), ["push@p.iam.gserviceaccount.com"])
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
-    with TestClient(app) as client:
-        headers = {"Authorization": f"Bearer {issuer.token(**claims)}"}
-        assert client.post("/", json={}, headers=headers).status_code == status
-        assert client.post("/", json={}).status_code == 401
-
-
 PUSH_EMAIL: dict[str, Any] = {"email": "push@p.iam.gserviceaccount.com", "email_verified": True}
 HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
 
@@ -176,10 +154,10 @@ def test_a_push_without_a_signature_is_accepted_only_on_cloud_run(
     issuer: Issuer, service: str, changed: dict[str, Any], status: int
 ) -> None:
     identify = partial(check_push, OidcVerifier(issuer.url, AUDIENCE, service=service), [PUSH_EMAIL["email"]])
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
-    with TestClient(app) as client:
+    with function_client(store, FakeServices(), identify=identify) as client:
         token = without_signature(issuer.token(**(PUSH_EMAIL | changed)))
         assert client.post("/", json={}, headers={"Authorization": f"Bearer {token}"}).status_code == status
+        assert client.post("/", json={}).status_code == 401
 
 
 @pytest.mark.parametrize("service", ["", "mnemosyne-ingest"])
@@ -195,15 +173,10 @@ def test_a_signature_is_checked_if_the_token_has_one_even_on_cloud_run(issuer: I
 def test_a_push_with_the_header_x_serverless_authorization_is_refused(issuer: Issuer) -> None:
     verifier = OidcVerifier(issuer.url, AUDIENCE, service="mnemosyne-ingest")
     identify = partial(check_push, verifier, [PUSH_EMAIL["email"]])
-    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identify)
-    with TestClient(app) as client:
+    with function_client(store, FakeServices(), identify=identify) as client:
         forged = f"Bearer {without_signature(issuer.token(**PUSH_EMAIL))}"
         headers = {"Authorization": forged, "X-Serverless-Authorization": "Bearer somebody-else-s"}
         assert client.post("/", json={}, headers=headers).status_code == 401
-
-
-def test_the_test_s_issuer_serves_openid_configuration(issuer: Issuer) -> None:
-    assert httpx.get(f"{issuer.url}/.well-known/openid-configuration").json()["jwks_uri"].startswith(issuer.url)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Una
 from mnemosyne.service import ingest, search
 from mnemosyne.settings import Settings
 from tests.fakes import FakeEmbedder, request
-from tests.fakes_wire.gemini import GeminiServer, error, service_account
+from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
 OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
@@ -115,8 +114,7 @@ def moving(
     request: pytest.FixtureRequest,
     cluster: postgres.EmbeddedPostgres,
     new_database: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    gemini: GeminiServer,
 ) -> Iterator[Moving]:
     """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
     space_and_settings: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
@@ -124,26 +122,11 @@ def moving(
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     migrations.migrate(owner, migrations.bundled(), space=old)
-    with GeminiServer().serving() as gemini:
-        credentials = tmp_path / "key.json"
-        credentials.write_text(json.dumps(service_account(gemini)))
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(credentials))
-        monkeypatch.setenv("GEMINI_API_KEY", "key")
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
-        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", gemini.url)
-        urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
-        made = Moving(
-            gemini,
-            owner,
-            urls,
-            {
-                "MNEMOSYNE_EMBEDDING_MODEL": old.model,
-                "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension),
-                **service,
-            },
-        )
-        yield made
-        made.close()
+    urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
+    space = {"MNEMOSYNE_EMBEDDING_MODEL": old.model, "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension)}
+    made = Moving(gemini, owner, urls, {**space, **service})
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,24 @@
 The real google-genai client, `ingest` and `dead_letter`. A call takes five seconds of the test's clock.
 """
 
-import base64
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import MESSAGE_BYTES, encode
-from mnemosyne.http.push import build_app
 from mnemosyne.service.deliveries import give_up, store
 from mnemosyne.service.group_commit import SLICE_CHUNKS
 from tests.fakes import FAKE_SPACE, FakeServices, request
 from tests.fakes_wire.gemini import GeminiServer, error
+from tests.pushes import function_client, push
 
 CALL_SECONDS = 5.0
 LARGE_MESSAGE_MEMORIES = int(os.environ.get("LARGE_MESSAGE_MEMORIES", "30"))
@@ -58,15 +56,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-@pytest.fixture
-def gemini(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer().serving() as server:
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
-        yield server
-
-
 def _english(random: Random, number: int) -> str:
     return f"{number} " + " ".join(random.choices(WORDS, k=17_000))[:90_000]
 
@@ -86,17 +75,13 @@ def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock
     """
     data, attributes = encode("ns", requests, "")
     assert len(data) < MESSAGE_BYTES
-    body = {"message": {"data": base64.b64encode(data).decode(), "attributes": attributes, "messageId": "1"}}
-    clients = [
-        TestClient(build_app(handler, services, threads=2, warm=lambda: None, identify=lambda _: None))
-        for handler in (store, give_up)
-    ]
+    clients = [function_client(handler, services) for handler in (store, give_up)]
     for delivery in range(1, RETENTION_SECONDS // (LONGEST_PAUSE_SECONDS + TIMEOUT_SECONDS)):
         if delivery % DELIVERIES_OF_INSTANCE == 1:
             restart()
         began = clock.now
         client = clients[0] if delivery <= MAX_DELIVERY_ATTEMPTS else clients[1]
-        status = client.post("/", json={**body, "subscription": "s"}).status_code
+        status = push(client, data, attributes)
         assert clock.now - began < TIMEOUT_SECONDS
         if status == 204:
             return delivery

@@ -4,7 +4,6 @@ The same records, good and bad, are sent through the topic, a bucket, an import 
 tool, each into a separate database. RECORDS_BY_EACH_WAY=20000 takes some minutes.
 """
 
-import base64
 import json
 import os
 import re
@@ -18,7 +17,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from starlette.testclient import TestClient
 
 from mnemosyne.adapters.cloud_storage import CloudStorage
 from mnemosyne.adapters.database.connections import connection_factory
@@ -37,13 +35,13 @@ from mnemosyne.domain.memory import BATCH_LIMIT, ExportedMemory, IngestStatus
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.http.push import build_app
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service.deliveries import store
 from mnemosyne.service.object_import import import_object
 from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.pushes import function_client, push
 from tests.varied_records import Records, Sample
 
 COUNT = int(os.environ.get("RECORDS_BY_EACH_WAY", "100"))
@@ -66,10 +64,7 @@ class System:
         self.queue = LocalQueue(directory / "queue.db")
         self.settings = SimpleNamespace(topic="topic", database_url="database")
         self.refused: dict[UUID, str] = {}
-        services: Any = self
-        self._push = TestClient(
-            build_app(store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
-        )
+        self._client = function_client(store, self)
 
     def memories_of(self, namespace: str) -> PostgresMemories:
         assert namespace == NAMESPACE
@@ -89,14 +84,8 @@ class System:
         """Push each waiting message, in order."""
         while messages := self.queue.due(1e12, 50, horizon=30):
             for message in messages:
-                envelope = {
-                    "data": base64.b64encode(message.data).decode(),
-                    "attributes": dict(message.attributes),
-                    "messageId": str(message.message_id),
-                    "publishTime": message.publish_time,
-                }
-                answer = self._push.post("/", json={"message": envelope, "subscription": "s"})
-                assert answer.status_code == 204, answer.text
+                sent = {"message_id": str(message.message_id), "publishTime": message.publish_time}
+                assert push(self._client, message.data, message.attributes, **sent) == 204
             self.queue.acknowledge([message.message_id for message in messages])
 
 

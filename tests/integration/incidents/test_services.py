@@ -40,19 +40,13 @@ EMBEDDING: Mapping[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("incident", EMBEDDING)
-def test_a_fault_of_the_embedding_service(
-    world: World, check: Check, monkeypatch: pytest.MonkeyPatch, incident: str
-) -> None:
+def test_a_fault_of_the_embedding_service(world: World, check: Check, gemini: GeminiServer, incident: str) -> None:
     answer, cause = EMBEDDING[incident]
-    monkeypatch.setenv("GEMINI_API_KEY", "key")
-    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer().serving() as gemini:
-        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
-        gemini.fault = answer if callable(answer) else lambda _: answer
-        embedder: Any = GeminiEmbedder(FAKE_SPACE.model, FAKE_SPACE.dimension, pause_seconds=0.001)
-        world.services.embedder = embedder
-        world.search()
-        assert world.deliver() == 503
+    gemini.fault = answer if callable(answer) else lambda _: answer
+    embedder: Any = GeminiEmbedder(FAKE_SPACE.model, FAKE_SPACE.dimension, pause_seconds=0.001)
+    world.services.embedder = embedder
+    world.search()
+    assert world.deliver() == 503
     check(incident, world, cause=cause)
     assert "search_degraded" in world.events
 
@@ -78,6 +72,7 @@ DATABASE = {
 }
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("incident", DATABASE)
 def test_a_fault_of_the_database(
     world: World, check: Check, pool: Pool, owner: Connection, database: str, incident: str
@@ -93,6 +88,7 @@ def test_a_fault_of_the_database(
     check(incident, world, "operator_needed", cause)
 
 
+@pytest.mark.own_database
 def test_the_disk_is_full(world: World, check: Check, owner: Connection, instance: dict[str, str]) -> None:
     owner.run_file(FAULTS["a full disk"][0])
     assert world.deliver() == 503
@@ -150,6 +146,7 @@ def test_the_database_has_no_free_connection(
     check("The database has no free connection", world, "tool_unavailable", "no free connection")
 
 
+@pytest.mark.own_database
 def test_statements_are_cancelled(world: World, check: Check, owner: Connection) -> None:
     owner.run_file(
         """
