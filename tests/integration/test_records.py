@@ -193,6 +193,35 @@ def test_the_tool_that_deletes_a_record_names_the_memory_only_if_it_is_deleted(s
     assert (note in notes) == shared
 
 
+@pytest.mark.parametrize(
+    ("arrived", "visible", "stored"),
+    [
+        ([1, 2], set(), {"version 1"}),
+        ([2, 1], set(), set()),
+        ([1, 2, 3], {"version 3"}, {"version 1", "version 3"}),
+        ([3, 2], {"version 3"}, {"version 3"}),
+        ([1, 3, 2], {"version 3"}, {"version 1", "version 3"}),
+        ([3, 2, 1], {"version 3"}, {"version 1", "version 3"}),
+    ],
+)
+def test_a_version_that_arrives_after_its_expiry_leaves_no_earlier_version_current(
+    arrived: list[int], visible: set[str], stored: set[str], records: Records
+) -> None:
+    for second in arrived:
+        expires_at = NOW if second == 2 else None
+        (outcome,) = records.deliver(version("1", f"version {second}", second, expires_at=expires_at))
+        if second == 2:
+            assert (outcome.state, outcome.memory_id) == (IngestState.DELETED, None)
+            assert outcome.error == "it had expired at 2026-05-20T12:00:00Z"
+    assert (records.visible(), records.stored()) == (visible, stored)
+
+
+def test_an_expired_version_leaves_a_memory_that_is_current_in_another_record(records: Records) -> None:
+    records.deliver(version("1", "shared", 1), version("2", "shared", 1))
+    records.deliver(version("1", "expired", 2, expires_at=NOW))
+    assert records.visible() == {"shared"}
+
+
 def test_a_deletion_and_a_version_may_be_in_the_same_message(records: Records) -> None:
     records.deliver(version("1", "old", 1))
     outcomes = records.deliver(version("1", "new", 3), deletion("1", 2))

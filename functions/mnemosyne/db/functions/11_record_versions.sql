@@ -60,9 +60,10 @@ RETURN nullif(concat_ws('; ',
 -- Return the versions in p_requests that need not be stored, in the form of the argument p_versions of record_versions.
 -- p_busy has the ids of requests to skip.
 --
--- There are three kinds of such versions: versions that a deletion of the record covers (event `deleted`), refused
--- changes of immutable records (`failed`), and duplicates of stored contents (`duplicate`). If p_requests has several
--- new contents for one immutable record, all but the earliest version are refused.
+-- There are four kinds of such versions: versions that a deletion of the record covers (event `deleted`), refused
+-- changes of immutable records (`failed`), duplicates of stored contents (`duplicate`), and versions whose given expiry
+-- has passed (`expired`). If p_requests has several new contents for one immutable record, all but the earliest version
+-- are refused.
 CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -78,9 +79,11 @@ BEGIN
                         PARTITION BY version.key_id,
                             is_covered(k, version.version_at, coalesce(version.published, now()))
                         ORDER BY version.version_at, version.published, version.content_hash)) THEN 'failed'
-                WHEN m.id IS NOT NULL THEN 'duplicate' END AS event
+                WHEN m.id IS NOT NULL THEN 'duplicate'
+                WHEN NOT is_unexpired(version.expires_at) THEN 'expired' END AS event
             FROM jsonb_to_recordset(p_requests) AS version (request_id uuid, content_hash text, source text, key text,
-                key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb, provenance jsonb)
+                key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb, provenance jsonb,
+                expires_at timestamptz)
             LEFT JOIN source_keys k ON k.namespace = p_namespace AND k.key_id = version.key_id
             LEFT JOIN memories m ON m.namespace = p_namespace AND m.content_hash = version.content_hash
                 AND is_unexpired(m.expires_at)
@@ -126,14 +129,19 @@ BEGIN
     END IF;
     FOR version IN
         SELECT v.request_id, v.event, v.memory_id, v.content_hash, v.source, v.key, v.key_id, v.version_at,
-            coalesce(v.published, now()) AS published, v.labels, v.provenance
+            coalesce(v.published, now()) AS published, v.labels, v.provenance, v.expires_at
         FROM jsonb_to_recordset(p_versions) AS v (request_id uuid, event text, memory_id uuid, content_hash text, source text,
-            key text, key_id uuid, version_at timestamptz, published timestamptz, labels jsonb, provenance jsonb)
+            key text, key_id uuid, version_at timestamptz, published timestamptz, labels jsonb, provenance jsonb,
+            expires_at timestamptz)
         ORDER BY v.key_id, v.version_at, coalesce(v.published, now()), v.content_hash, v.request_id
     LOOP
         result := place_version(p_namespace, version.event, version.memory_id, version.content_hash, version.key_id,
             version.version_at, version.published, version.labels);
         CONTINUE WHEN result.event IS NULL;
+        IF version.event = 'expired' AND result.error IS NULL THEN
+            result.error := 'it had expired at '
+                || to_char(version.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+        END IF;
         INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, error, note,
             source, key, version_at, version_published, provenance)
         VALUES (version.request_id, p_namespace, next_request_state(NULL, result.event), result.memory_id,
@@ -165,7 +173,11 @@ $$;
 -- Mark the memory of the older version as superseded by the memory of the newer version. If the version is newer and
 -- its content is already stored, the stored memory takes the labels of the version.
 --
--- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted or failed.
+-- A version whose expiry has passed is not stored, but has the effect that it would have had if it had arrived in time:
+-- the record then has no current version, and its earlier versions stay superseded (see forget_versions).
+--
+-- p_event is the event that record_versions intends to record for the version: stored, duplicate, deleted, failed or
+-- expired.
 -- The result has the event that record_versions must record (`event`), with the memory and the error or note. `event`
 -- is null if the memory of the version does not exist.
 CREATE OR REPLACE FUNCTION place_version(
@@ -202,6 +214,19 @@ BEGIN
             || 'content under another key';
         RETURN;
     END IF;
+    is_newer := current.id IS NULL OR (p_at, p_published, p_content_hash)
+        > (record_key.version_at, record_key.version_published, current.content_hash);
+    IF p_event = 'expired' THEN
+        event := 'deleted';
+        IF is_newer THEN
+            UPDATE source_keys k
+            SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, p_at)
+            WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
+            -- The successor does not exist, like the successor of a memory whose newer version has expired.
+            PERFORM supersede(current.id, gen_random_uuid());
+        END IF;
+        RETURN;
+    END IF;
     SELECT id, superseded_by, "timestamp" INTO memory FROM memories
     WHERE namespace = p_namespace AND id = p_memory_id AND is_unexpired(expires_at);
     IF memory.id IS NULL THEN
@@ -209,8 +234,6 @@ BEGIN
     END IF;
     event := p_event;
     memory_id := memory.id;
-    is_newer := current.id IS NULL OR (p_at, p_published, p_content_hash)
-        > (record_key.version_at, record_key.version_published, current.content_hash);
     IF is_newer THEN
         UPDATE source_keys k SET memory_id = memory.id, version_at = p_at, version_published = p_published
         WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
