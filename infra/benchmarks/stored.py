@@ -47,6 +47,9 @@ class Stored:
         self._memories = PostgresMemories(database, self._namespace)
         self._now = max(datetime.fromisoformat(document["timestamp"]) for document in collection.documents.values())
         self._names: dict[str, str] = {}
+        self._by_text: dict[str, list[str]] = {}
+        for name, document in collection.documents.items():
+            self._by_text.setdefault(document["text"], []).append(name)
         self._ids: dict[str, UUID] = {}
         requests = list(collection.requests(sessions=sessions, tags=tags))
         for start in range(0, len(requests), 100):
@@ -68,7 +71,7 @@ class Stored:
 
         def names(question: str) -> Sequence[str]:
             ranked, _ = self.rank(question, mode, words_only=words_only, weight=weight)
-            return self.names(ranked_memory.candidate.id for ranked_memory in ranked[:10])
+            return self.documents(ranked_memory.candidate.id for ranked_memory in ranked[:10])
 
         return names
 
@@ -104,8 +107,16 @@ class Stored:
         return self.names(str(neighbour.id) for neighbour in neighbours.may_replace)
 
     def names(self, ids: Iterable[str]) -> list[str]:
-        """Return the documents' ids in the collection."""
+        """Return the id of each memory's document in the collection."""
         return [self._names[memory_id] for memory_id in ids]
+
+    def documents(self, ids: Iterable[str]) -> list[str]:
+        """Return the ids of all documents that have the text of one of the memories.
+
+        Documents with the same text may be one memory or near-duplicates, of which a search returns only one.
+        """
+        texts = (self.collection.documents[name]["text"] for name in self.names(ids))
+        return list(dict.fromkeys(name for text in texts for name in self._by_text[text]))
 
     def reranked(self, reranker: Reranker) -> Search:
         """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
@@ -120,7 +131,7 @@ class Stored:
             )
             if result.degraded:
                 print(f"  {question!r}: {result.degraded}")
-            return self.names(str(hit.id) for hit in result.hits)
+            return self.documents(str(hit.id) for hit in result.hits)
 
         return names
 

@@ -9,11 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infra.benchmarks.collection import OURS, Collection
+from infra.benchmarks.collection import OURS, Collection, Question
 from infra.benchmarks.recorded import RecordedEmbedder, record
-from infra.benchmarks.retrieval import run
+from infra.benchmarks.retrieval import measure, run
+from infra.benchmarks.stored import Stored
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.domain.search import SearchMode
 from mnemosyne.errors import Misconfigured
-from tests.fakes import FakeEmbedder
+from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.shared_database import SharedDatabase
 
 RECORDED = sorted((Path(__file__).parents[1] / "data" / "recorded").glob("*.npz"))
 CONVERSATIONS = Collection.read("conversations", OURS["conversations"])
@@ -71,3 +75,22 @@ def test_a_user_s_collection_is_measured_together_with_both_baselines(tmp_path: 
     )
     rows = {line.strip()[:26].strip(): line.split()[-3] for line in completed.stdout.splitlines() if " 1.000 " in line}
     assert {"plain BM25", "semantic", "hybrid"} <= set(rows)
+
+
+def test_documents_with_the_same_text_are_found_together(shared_database: SharedDatabase) -> None:
+    thanks, tea = "Thanks!", "The oolong is on shelf 7."
+    texts = {"a": thanks, "b": tea, "c": thanks, "d": tea, "e": tea}
+    sessions = {"a": "s1", "b": "s1", "c": "s2", "d": "s1", "e": "s3"}
+    documents = {
+        name: {"id": name, "text": text, "timestamp": f"2026-05-2{place}T12:00:00Z", "session": sessions[name]}
+        for place, (name, text) in enumerate(texts.items())
+    }
+    collection = Collection("same texts", documents, [Question("oolong", "", frozenset("d"))])
+    database = MemoryDatabase(shared_database.pool, FAKE_SPACE)
+    with_sessions = Stored(collection, database, FakeEmbedder())
+    without = Stored(collection, database, FakeEmbedder(), sessions=False)
+    for mode in SearchMode.SEMANTIC, SearchMode.HYBRID:
+        for store in (with_sessions, without):
+            found = store.search(mode)("oolong thanks")
+            assert found in ([*"bdeac"], [*"acbde"])
+    assert measure(collection.answerable, without.search(SearchMode.HYBRID))[0, 0] == 1
