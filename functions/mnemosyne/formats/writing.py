@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from mnemosyne.domain.archive import EXTRAS
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.formats.front_matter import CHARACTERS
 
 _YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 
@@ -31,13 +33,43 @@ def to_jsonl(record: Mapping[str, Any]) -> str:
 
 def to_markdown(record: Mapping[str, Any]) -> tuple[str, str]:
     """Return the name and text of a Markdown file: front matter, then the unchanged content."""
-    import yaml  # slow to import, and only needed here
-
     front = {name: value for name, value in record.items() if name not in ("id", "content", EXTRAS)}
     name = f"{record['timestamp'][:10]}-{record['content_hash'][:12]}.md"
-    # YAML would fold these line breaks into spaces if they were not escaped.
-    readable = not _YAML_BREAKS & set(json.dumps(front, ensure_ascii=False))
-    return name, f"---\n{yaml.safe_dump(front, allow_unicode=readable, sort_keys=False)}---\n{record['content']}"
+    block = _yaml(front, on_one_line=False)
+    if len(block) > CHARACTERS:
+        block = _yaml(front, on_one_line=True)
+    return name, f"---\n{block}---\n{record['content']}"
+
+
+def _yaml(front: Mapping[str, Any], *, on_one_line: bool) -> str:
+    """Return front matter in YAML. On one line, large metadata are shorter, because their values are not indented."""
+    import yaml  # slow to import, and only needed here
+
+    block: str = yaml.dump(
+        front,
+        Dumper=_dumper(),
+        allow_unicode=True,
+        sort_keys=False,
+        default_flow_style=on_one_line,
+        width=float("inf") if on_one_line else None,
+    )
+    return block
+
+
+@cache
+def _dumper() -> Any:
+    """PyYAML's safe dumper, which also escapes the line breaks that YAML would fold into spaces."""
+    import yaml
+
+    def represent(dumper: Any, text: str) -> Any:
+        style = None if _YAML_BREAKS.isdisjoint(text) else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_representer(str, represent)  # type: ignore[no-untyped-call]
+    return Dumper
 
 
 def _plain(value: object) -> object:

@@ -18,6 +18,7 @@ from mnemosyne.cli.listing import guess
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Deletion, ExportedMemory, ExternalId, FailedRequest, IngestRequest, content_hash
 from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.parsing import METADATA_BYTES
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
@@ -152,7 +153,8 @@ def test_an_mcp_memory_service_export_is_read_compressed_and_in_each_unicode_enc
     tmp_path: Path, name: str, encoding: str
 ) -> None:
     memory = {"content": "Grüße aus 東京", "created_at": 1_770_000_000}
-    for document in ({"memories": [memory]}, [memory], {"memories": []}):
+    documents: list[Any] = [{"memories": [memory]}, [memory], {"memories": []}]
+    for document in documents:
         text = json.dumps(document, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode(encoding)
         (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("GZ") else text)
         contents = [_request(item).content for item in _read(tmp_path / name, guess(tmp_path / name))]
@@ -228,6 +230,28 @@ def test_the_tags_of_an_exported_memory_are_not_completed_from_its_text(tmp_path
     path = tmp_path / "n.jsonl"
     path.write_text(to_jsonl(to_record(_exported("TAGS: a, b", tags=("c",)))) + '{"content": "x", "tags": ["c"]}\n')
     assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"numbers": list(range(10_000))},
+        {"nested": [[[[[0] * 15_000]]]]},
+        {"nested": {str(n): {"a": {"b": n}} for n in range(2_300)}},
+        {"text": "я" * 31_000 + "\u2028"},
+        {"text": "\x85" * 30_000},
+        {"k" * 30_000: "v", "lines": "one: two\n" * 3_000},
+        {"texts": ["- #tag", "true", "1.5", "#", ""] * 1_500},
+    ],
+    ids=lambda metadata: f"{next(iter(metadata))[:10]} {len(json.dumps(metadata))}",
+)
+def test_the_largest_metadata_are_kept_in_a_markdown_file(tmp_path: Path, metadata: dict[str, Any]) -> None:
+    assert len(json.dumps(metadata, ensure_ascii=False).encode()) <= METADATA_BYTES
+    memory = _exported("---\nx", metadata=metadata, tags=("#a", "b"))
+    (tmp_path / "x.md").write_text(to_markdown(to_record(memory))[1], encoding="utf-8", newline="")
+    (item,) = _read(tmp_path / "x.md", "markdown")
+    assert _reimported(item).metadata == memory.metadata
+    assert _reimported(item).content == memory.content
 
 
 PIECES = (
