@@ -5,9 +5,9 @@ ARGS ?=
 PYTEST_ARGS ?=
 # An expression of markers, for `make test` and `make coverage`; an empty one selects all tests.
 MARKED ?= not nightly
-# Tests wait for other programs for a third of their time, so two workers run per core. Each worker collects all tests
-# and starts its own servers.
-WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+# Tests wait for other programs for a third of their time, so three workers run on two cores. Each worker collects all
+# tests and starts its own servers. The name is not WORKERS, because functions-framework reads that variable.
+TEST_WORKERS ?= $(shell expr \( 3 \* $$(getconf _NPROCESSORS_ONLN) + 1 \) / 2)
 SBOM ?= sbom.json
 # Run all tests of a file in one worker, and files that share fixtures (TOGETHER in tests/workers.py). The slowest
 # directories come first.
@@ -77,11 +77,11 @@ unit: install-dev
 
 # Integration tests, some minutes: every adapter with real services, without tests that take half a minute each.
 integration: install-dev
-	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive and not nightly" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(TEST_WORKERS) $(IN_ORDER) -m "not exhaustive and not nightly" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
 # All tests except the nightly ones, which MARKED= includes; PYTEST_ARGS="-k chaos" selects some.
 test: install-dev
-	$(BIN)/pytest -m "$(MARKED)" -n $(WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
+	$(BIN)/pytest -m "$(MARKED)" -n $(TEST_WORKERS) $(IN_ORDER) tests/console tests/terraform tests/integration tests/acceptance tests/conformance tests/servers tests/model tests/abuse tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
 # twice as long.
