@@ -7,7 +7,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import psutil
 import pytest
 
 from mnemosyne.cli.local.data_dir import DataDir
@@ -105,6 +107,17 @@ def _refuses(port: int) -> bool:
     except OSError:
         return True
     return False
+
+
+def test_a_function_is_one_process_although_the_shell_has_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WORKERS", "3")
+    process = _started(DataDir.at(str(tmp_path)))
+    try:
+        assert len(psutil.Process(process.pid).children()) == 1
+    finally:
+        process.kill()
 
 
 def test_a_request_whose_body_arrives_after_the_listener_closed_is_answered(server: FunctionProcess) -> None:

@@ -127,8 +127,10 @@ class FunctionProcess:
             sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
             "--host", host, "--port", str(port),
         ]  # fmt: skip
-        # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne.
-        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
+        # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
+        # WORKERS, because functions-framework starts this number of processes, each with its own rate limit and logins.
+        fixed = {"PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1", "WORKERS": "1"}
+        self._environment = {**os.environ, **environment, **fixed}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
