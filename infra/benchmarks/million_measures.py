@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,6 +133,7 @@ def searches(store: Store) -> dict[str, Any]:
 
 
 def _running(store: Store) -> AbstractContextManager[stack.Stack]:
+    os.environ["MNEMOSYNE_RATE_LIMIT_PER_MINUTE"] = "0"  # no limit, because one caller makes all searches
     return stack.full_stack(store.directory, host=stack.LOOPBACK, port=functions.free_port(), auth_mode="api_key")
 
 
