@@ -149,22 +149,58 @@ BEGIN
 END
 $$;
 
--- Return the long memories with the chunks nearest to a vector. If the namespace has at most 4,000 chunks, the function
--- compares all of them. This costs less than a search in the HNSW index of chunks, which all namespaces share.
+-- Whether the namespace has so many chunks that a search in the HNSW index of chunks costs less than a comparison of all
+-- of them. p_limit is the number of chunks to find.
+--
+-- The index has the chunks of all namespaces. Their number is the estimate of the last VACUUM or ANALYZE. `exact_up_to`
+-- in 09_find_candidates.sql has the same formula for memories, and its explanation.
+CREATE OR REPLACE FUNCTION has_many_chunks(p_namespace text, p_vector halfvec, p_limit integer) RETURNS boolean
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    out_of_line boolean := vector_dims(p_vector) > 1000;
+    all_chunks double precision := (
+        SELECT greatest(0, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memory_chunks' AS regclass));
+    few_chunks integer := greatest(4000, least(CASE WHEN out_of_line THEN 10000 ELSE 40000 END,
+        sqrt(p_limit * all_chunks * CASE WHEN out_of_line THEN 8.0 ELSE 36.0 END)));
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        SELECT FROM memory_chunks c WHERE c.namespace = p_namespace LIMIT few_chunks + 1) AS some_) > few_chunks;
+END
+$$;
+
+-- Return the long memories with the chunks nearest to a vector: from the HNSW index if the namespace has many chunks,
+-- else from a comparison of all its chunks.
 CREATE OR REPLACE FUNCTION knn_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
-DECLARE
-    few_chunks CONSTANT integer := 4000;
-    chunks integer := (SELECT count(*) FROM (
-        SELECT FROM memory_chunks c WHERE c.namespace = p_namespace LIMIT few_chunks + 1) AS some_);
 BEGIN
-    IF chunks > few_chunks THEN
+    IF has_many_chunks(p_namespace, p_vector, p_limit) THEN
         RETURN QUERY SELECT * FROM knn_hnsw_chunks(p_namespace, filters, p_vector, p_limit, p_memories);
-    ELSIF chunks > 0 THEN
+    ELSE
         RETURN QUERY SELECT * FROM knn_all_chunks(p_namespace, filters, p_vector, p_limit);
     END IF;
+END
+$$;
+
+-- Return the memories nearest to a vector, in a namespace with many chunks. The vectors of all memories are compared. The
+-- nearest chunks come from the HNSW index, because knn_exact would look up the chunks of each memory, which costs
+-- several times as much as the comparison of its vector.
+CREATE OR REPLACE FUNCTION knn_exact_but_chunks(
+    p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
+) RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT u.id, max(u.score) FROM (
+        (SELECT m.id, 1.0 - ((m.embedding <=> p_vector) + 0) AS score FROM memories m
+        WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+        ORDER BY 2 DESC
+        LIMIT p_limit)
+        UNION ALL SELECT * FROM knn_hnsw_chunks(p_namespace, filters, p_vector, p_limit, p_memories)
+    ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT p_limit;
 END
 $$;

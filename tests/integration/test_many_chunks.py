@@ -1,0 +1,83 @@
+"""Searches among memories of many chunks find the memories with the nearest chunks."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import orjson
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.memory_database import MemoryDatabase
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.ports.embedder import Vector
+from tests.fakes import FAKE_SPACE
+from tests.searching import find
+
+MEMORIES = 300
+QUERIES = 25
+FILL = """
+WITH chunk AS (
+    SELECT CAST(lpad(to_hex(n), 32, '0') AS uuid) AS id, 'memory ' || n AS content, place,
+        CAST(e AS halfvec) AS embedding
+    FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (n integer, place integer, e text)
+), memory AS (
+    INSERT INTO memories (id, namespace, "timestamp", content, title, content_hash, embedding_model, embedding)
+    SELECT id, :namespace, now(), content, content, encode(sha256(convert_to(content, 'UTF8')), 'hex'), 'fake',
+        embedding
+    FROM chunk WHERE place = 0
+)
+INSERT INTO memory_chunks (memory_id, namespace, chunk_index, embedding)
+SELECT id, :namespace, place, embedding FROM chunk WHERE place > 0
+"""
+
+
+class Chunks:
+    """A namespace whose memories have the same number of chunks, and the vectors of the chunks."""
+
+    def __init__(self, database: MemoryDatabase, owner: Connection, namespace: str, count: int) -> None:
+        generator = np.random.default_rng(7)
+        vectors = generator.normal(size=(MEMORIES, count, FAKE_SPACE.dimension))
+        vectors = (vectors / np.linalg.norm(vectors, axis=2, keepdims=True)).astype(np.float16).astype(np.float32)
+        self.vectors = vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
+        self.store = PostgresMemories(database, namespace)
+        rows = [
+            {"n": count * MEMORIES + n, "place": place, "e": orjson.dumps(vector.tolist()).decode()}
+            for n, memory in enumerate(self.vectors)
+            for place, vector in enumerate(memory)
+        ]
+        owner.run(FILL, rows=orjson.dumps(rows).decode(), namespace=namespace)
+
+    def found(self, vector: Vector) -> list[int]:
+        """Return the numbers of the ten memories that a search by meaning finds."""
+        query = SearchQuery(query="x", mode=SearchMode.SEMANTIC, limit=10)
+        return [int(hit.id) % MEMORIES for hit in find(self.store, query, vector).hits]
+
+    def nearest(self, vector: Vector) -> set[int]:
+        """Return the numbers of the ten memories with the nearest chunks."""
+        return {*np.argsort(-(self.vectors @ vector).max(axis=1))[:10].tolist()}
+
+
+@pytest.fixture(scope="module", params=[4, 16], ids=["few chunks", "many chunks"])
+def chunks(
+    request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, filled_database: str
+) -> Iterator[Chunks]:
+    owner = connection_factory(cluster.url(postgres.OWNER, filled_database))()
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 1)
+    yield Chunks(MemoryDatabase(pool, FAKE_SPACE), owner, f"ns {request.param}", request.param)
+    pool.close()
+    owner.close()
+
+
+def test_a_memory_is_found_by_each_of_its_chunks(chunks: Chunks) -> None:
+    picks = np.random.default_rng(8).integers((MEMORIES, chunks.vectors.shape[1]), size=(QUERIES, 2))
+    assert [chunks.found(chunks.vectors[n, place])[0] for n, place in picks] == picks[:, 0].tolist()
+
+
+def test_the_memories_with_the_nearest_chunks_are_found(chunks: Chunks) -> None:
+    queries = np.random.default_rng(9).normal(size=(QUERIES, FAKE_SPACE.dimension)).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    shares = [len(chunks.nearest(query) & {*chunks.found(query)}) / 10 for query in queries]
+    assert np.mean(shares) >= 0.99
