@@ -121,8 +121,11 @@ def _print_answer(answer: dict[str, Any], timezone: str) -> None:
     for memory in answer["memories"]:
         labels = "".join(f"  {plain(label)}" for label in _labels(memory))
         say(f"{local_date(memory['timestamp'], timezone)}  {memory['id']}{labels}")
-        for line in memory["content"].splitlines():
+        passage = f"\n… {memory['snippet']} …" if memory.get("snippet") else ""
+        for line in f"{memory['content']}{passage}".splitlines():
             say(f"    {plain(line)}")
+        if memory.get("truncated"):
+            say("    (cut off here; get_memory and the console show the whole memory)")
         if memory.get("supersedes"):
             say(f"    (replaces {', '.join(memory['supersedes'])})")
         if memory.get("expires_at"):

@@ -94,3 +94,13 @@ def test_json_is_the_answer_of_the_tool(search: Search, services: FakeServices, 
     arguments = {"query": query, "limit": 5, "timezone": "UTC"}
     assert json.loads(result.stdout) == json.loads(json.dumps(answer_of(services, "memory_search", **arguments)))
     assert result.stderr == ""
+
+
+def test_a_long_memory_ends_with_the_matching_passage_and_a_note_that_it_is_cut_off(
+    search: Search, services: FakeServices
+) -> None:
+    store_content(services.memories, "Walls were painted. " * 4_000 + "The zebra key is under the pot.")
+    lines = search("zebra key").stdout.splitlines()
+    note = lines.index("    (cut off here; get_memory and the console show the whole memory)")
+    assert lines[note - 1].startswith("    … ")
+    assert "The zebra key is under the pot." in lines[note - 1]
