@@ -34,7 +34,7 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 def escape_unencodable() -> None:
-    """Make standard output and standard error write characters that their encoding lacks as code points.
+    """On standard output and standard error, replace each character that the encoding lacks by its code point.
 
     Without this, such a character would end the command with an error: an emoji, for example, in ISO 8859-1.
     """

@@ -102,8 +102,8 @@ def test_a_waiting_call_does_not_return_the_outcome_of_another_request_with_its_
         services.memories.delete(memory.id)
     state = "deleted" if deleted else "stored"
     assert error_of(services, "ingest_memory", **other, wait=5) == (
-        f"request_id must be another one, got {NAMED['request_id']}: another memory or deletion has it and is {state}; "
-        "nothing was stored"
+        f"request_id must be another one, got {NAMED['request_id']}: an earlier request has it, with the outcome "
+        f"{state}; nothing was stored"
     )
     assert services.queue.messages == []
 

@@ -188,7 +188,7 @@ $$;
 -- Return the memories nearest to a vector, in a namespace with many chunks. The vectors of all memories are compared. The
 -- nearest chunks come from the HNSW index, because knn_exact would look up the chunks of each memory, which costs
 -- several times as much as the comparison of its vector.
-CREATE OR REPLACE FUNCTION knn_exact_but_chunks(
+CREATE OR REPLACE FUNCTION knn_exact_and_chunk_index(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan

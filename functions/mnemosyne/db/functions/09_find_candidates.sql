@@ -141,7 +141,7 @@ BEGIN
             -- value 400, at the same cost.
             PERFORM set_config('hnsw.ef_search', '800', true);
             SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-            FROM knn_exact_but_chunks(p_namespace, filters, query_vector, p_candidates, p_limit) AS s;
+            FROM knn_exact_and_chunk_index(p_namespace, filters, query_vector, p_candidates, p_limit) AS s;
         ELSE
             SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
             FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;

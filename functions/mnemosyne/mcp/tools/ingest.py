@@ -105,8 +105,8 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
         return None
     if status.state in FINAL and not status.is_of(request):
         raise InvalidRequest(
-            f"request_id must be another one, got {request.request_id}: another memory or deletion has it and is "
-            f"{status.state}; nothing was stored"
+            f"request_id must be another one, got {request.request_id}: an earlier request has it, with the "
+            f"outcome {status.state}; nothing was stored"
         )
     return status.updated_at
 
