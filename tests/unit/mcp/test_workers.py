@@ -102,7 +102,7 @@ def test_files_are_closed_with_their_object() -> None:
     for _ in range(2):
         anyio.run(call)
         gc.collect()
-    assert len(list(Path("/dev/fd").iterdir())) == before
+    assert len(list(Path("/dev/fd").iterdir())) <= before
 
 
 def test_an_idle_thread_keeps_no_arguments_alive() -> None:
