@@ -1,6 +1,5 @@
 """Connections that cannot be opened, or that the server ends before they are open."""
 
-import os
 import socket
 import threading
 from collections import Counter
@@ -51,7 +50,7 @@ def _open_files() -> Counter[str]:
     files: Counter[str] = Counter()
     for descriptor in Path("/dev/fd").iterdir():
         with suppress(FileNotFoundError):  # the one that lists the directory
-            files[os.readlink(descriptor)] += 1
+            files[str(descriptor.readlink())] += 1
     return files
 
 
