@@ -27,6 +27,8 @@ from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.search import SearchMode
 
 LONG_CHARACTERS = 1_700
+PARAGRAPHS = 13
+"""Paragraphs for each long memory. It has fewer than twelve on average."""
 WARM_UP = 5
 EXACT = """
 SELECT id FROM (
@@ -95,8 +97,9 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=4_000, help="memories of each kind")
     parser.add_argument("--questions", type=int, default=60)
     options = parser.parse_args()
-    paragraphs = texts(6 * options.memories + options.questions)
+    paragraphs = texts(PARAGRAPHS * options.memories + options.questions)
     long = joined(paragraphs, options.memories)
+    assert len(long) == options.memories, f"{len(paragraphs)} paragraphs are enough for only {len(long)} long memories"
     query_texts = questions(paragraphs, options.questions + WARM_UP)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
