@@ -199,8 +199,10 @@ class Server:
         client.sendall(b"%d\n" % pid)
 
     def _kill(self, pid: int) -> None:
-        self._selector.unregister(self._clients[pid])
-        os.kill(pid, signal.SIGKILL)
+        """End the child of a client that has ended. Both may have ended at once, and _reap may have run first."""
+        if client := self._clients.get(pid):
+            self._selector.unregister(client)
+            os.kill(pid, signal.SIGKILL)
 
     def _reap(self) -> None:
         self._woken.recv(1000)
