@@ -36,6 +36,8 @@ def test_listing_tools_and_accepting_a_memory_import_neither_embedder_nor_databa
     body: object, tmp_path: Path
 ) -> None:
     heavy = [
+        "mcp.client",
+        "mcp.server.mcpserver",
         "google.genai",
         "google.cloud.sql.connector",
         "tokenizers",
@@ -88,3 +90,40 @@ def test_importing_main_connects_to_nothing_and_imports_no_adapter() -> None:
     code = f"import sys, main; print([name for name in {heavy.split()!r} if name in sys.modules])"
     printed = subprocess.run([sys.executable, "-c", code], cwd=FUNCTIONS, capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+DEFERRED = """
+import sys
+from mnemosyne.app.deferred_packages import defer
+defer("package", "package.part", "not_installed")
+{use}
+print(*sorted(name for name in sys.modules if name.startswith("package")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "imported"),
+    [
+        ("import package.part.leaf", "package package.part package.part.leaf"),
+        ("from package.part.leaf import VALUE; assert VALUE == 1", "package package.part package.part.leaf"),
+        ("from package import HEAVY; assert HEAVY == 2", "package package.heavy package.part"),
+        ("import package; assert package.part.leaf.VALUE == 1", "package package.heavy package.part package.part.leaf"),
+        ("import package; assert not hasattr(package, 'nothing')", "package package.heavy package.part"),
+    ],
+)
+def test_the_initialiser_of_a_deferred_package_runs_when_one_of_its_names_is_used(
+    use: str, imported: str, tmp_path: Path
+) -> None:
+    files = {
+        "__init__": "from package.heavy import HEAVY",
+        "heavy": "HEAVY = 2",
+        "part/__init__": "from package.part import leaf\nfrom package.heavy import HEAVY",
+        "part/leaf": "VALUE = 1",
+    }
+    for name, text in files.items():
+        file = tmp_path / "package" / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + DEFERRED.format(use=use)
+    completed = subprocess.run([sys.executable, "-c", program], cwd=FUNCTIONS, capture_output=True, text=True)
+    assert completed.stdout.strip() == imported, completed.stderr

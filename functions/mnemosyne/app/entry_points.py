@@ -5,6 +5,7 @@ from functools import lru_cache, partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.app.deferred_packages import defer
 from mnemosyne.domain.timeouts import STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog, configure_logging
@@ -139,6 +140,8 @@ def _hosted(build: Callable[[], Any], *, explains: bool = False) -> "Callable[[]
 @_hosted
 def mcp_app() -> Any:
     """Return the `mcp` function."""
+    # Importing the SDK's server would also import its client and MCPServer, a tenth of the time to the first response.
+    defer("mcp", "mcp.server")
     from mnemosyne.http.mcp.app import build_app
 
     services = configured_services(SEARCH_SECONDS)

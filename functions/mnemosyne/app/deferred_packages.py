@@ -1,0 +1,37 @@
+"""Import modules of a package without what the package's own `__init__` imports."""
+
+import importlib.util
+import sys
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+_RUNNING = RLock()
+
+
+class _Deferred(ModuleType):
+    """A package whose `__init__` runs at the first use of a name that only `__init__` defines."""
+
+    def __getattr__(self, name: str) -> Any:
+        package: Any = self
+        with _RUNNING:
+            before, package.__class__ = package.__class__, ModuleType
+            if before is _Deferred:
+                package.__spec__.loader.exec_module(package)
+        return getattr(package, name)
+
+
+def defer(*packages: str) -> None:
+    """Do not run the `__init__` of these packages before it is needed. A parent comes before its subpackages.
+
+    Packages that are already imported, and packages that are not installed, stay as they are.
+    """
+    for name in packages:
+        if name in sys.modules or not (spec := importlib.util.find_spec(name)):
+            continue
+        package = importlib.util.module_from_spec(spec)
+        package.__class__ = _Deferred
+        sys.modules[name] = package
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, package)
