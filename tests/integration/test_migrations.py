@@ -188,8 +188,9 @@ def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
     ]
 
 
+@pytest.mark.parametrize("words", [5, 60, 200, 2_000])
 def test_a_duplicate_updates_the_row_without_new_index_entries(
-    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str]
+    cluster: postgres.EmbeddedPostgres, migrated: Callable[[EmbeddingSpace], str], words: int
 ) -> None:
     name, embedder = migrated(CLOUD_SPACE), FakeEmbedder()
     embedder.dimension = CLOUD_SPACE.dimension
@@ -199,8 +200,11 @@ def test_a_duplicate_updates_the_row_without_new_index_entries(
         closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)) as pool,
     ):
         store = PostgresMemories(MemoryDatabase(pool, CLOUD_SPACE), "ns")
-        for number, words in enumerate((5, 60, 200, 2_000), 1):
-            contents = [f"{n} of {words} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
+
+        def updates(attempt: int) -> tuple[int, int]:
+            """Store four contents five times each, and count all updates, and those without index entries."""
+            before, hot_before = owner.run(counts)[0]
+            contents = [f"{attempt} {n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
             for content in contents * 5:
                 again = request(content)
                 with store.claim([again]) as claim:
@@ -208,11 +212,12 @@ def test_a_duplicate_updates_the_row_without_new_index_entries(
                         claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
             with pool.connection() as connection:  # otherwise an idle connection reports within ten seconds
                 connection.run("SELECT pg_stat_force_next_flush()")
-            updates = 16 * number
-            wait_until(
-                lambda updates=updates: owner.run(counts) == [[updates, updates]],  # type: ignore[misc]
-                f"the server has counted 16 updates of contents of {words} words, all of them HOT",
-            )
+            wait_until(lambda: owner.run(counts)[0]["n_tup_upd"] >= before + 16, "the server has counted 16 updates")
+            after, hot_after = owner.run(counts)[0]
+            return after - before, hot_after - hot_before
+
+        # While the server analyzes a table of this database, it keeps old rows, and a page may become full.
+        assert (16, 16) in map(updates, range(5))
 
 
 def test_the_migrate_command_needs_only_the_database_url(
