@@ -89,9 +89,9 @@ class Calendar:
 
         When clocks are set back, an hour occurs twice. The result is the occurrence that contains the instant.
         """
-        local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
-        floored = local.replace(minute=0) if unit == "hour" else local
-        start = floored.astimezone(UTC)
+        local = moment.astimezone(self.zone)
+        minutes = local.minute if unit == "hour" else 0
+        start = moment - timedelta(minutes=minutes, seconds=local.second, microseconds=local.microsecond)
         return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
 
     def back(self, unit: Unit, count: int) -> datetime:
