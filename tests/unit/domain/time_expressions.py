@@ -82,6 +82,9 @@ REFUSED = [
     # Times that do not exist
     "25:00 yesterday", "yesterday at 25:00", "yesterday at 14:60", "yesterday at 13pm", "2026-05-03T25:00",
     "2026-05-03 14:60", "2026-05-03T14:30:61Z", "2026-05-03T14:30:00+99:00", "noon o'clock", "half past ten",
+    # Times outside the part of the day
+    "last night at 12pm", "yesterday morning at 8pm", "yesterday evening at 8am", "yesterday morning 8pm-10pm",
+    "this morning at 13:00", "last night at 7am",
     # Two readings
     "03/04/2026", "01/02/2025", "12/11/2025", "10/11/2025", "yesterday at 5", "today from 7 to 8", "> 2 weeks ago",
     "< 30 days ago", "last night at 2", "5pm", "a decade ago",

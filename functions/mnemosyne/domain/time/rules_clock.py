@@ -11,6 +11,9 @@ RULES = Rules()
 _TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnight)"
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
+_HOURS = {"morning": (0, 12), "afternoon": (12, 24), "evening": (17, 24), "night": (17, 29)}
+"""Hours after midnight in which a time of a part of the day may be. Hours above 24 are on the next day."""
+_NIGHTS = ("tonight", "last night")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
 
 
@@ -20,15 +23,17 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
 
     If the text has no am or pm, use the part of the day that it names or, without one, the 24-hour clock.
     """
-    day, part = _day_and_half(grammar, match["text"])
-    hour, half = int(match["hour"]), (match["half"] or part).replace(".", "")
-    if match["text"] in ("tonight", "last night") and (hour == 12 or hour < 6) and not match["half"]:
+    day, part = _day_and_part(grammar, match["text"])
+    hour, half = int(match["hour"]), (match["half"] or "").replace(".", "")
+    if match["text"] in _NIGHTS and (hour == 12 or hour < 6) and not half:
         return None  # ambiguous: this day or the next
+    if part and not half and hour <= 12:
+        half = "am" if part == "morning" else "pm"
     if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
         return None
-    hour = hour % 12 + 12 * (half == "pm") if half else hour
-    start = hour + int(match["minute"] or 0) / 60
-    return grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
+    minutes = int(match["minute"] or 0) / 60
+    start = _in_part((hour % 12 + 12 * (half == "pm") if half else hour) + minutes, part)
+    return None if start is None else grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
 
 
 @RULES.reading(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
@@ -47,17 +52,21 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
 
     If only the end has am or pm, the start is the last possible time before the end: "11-1pm" begins at 11 a.m.
     """
-    day, half = _day_and_half(grammar, match["text"])
-    first, last = (_hour(match[end], half) for end in ("first", "last"))
+    day, part = _day_and_part(grammar, match["text"])
+    night = part if part == "night" else ""
+    first, last = (_in_part(_hour(match[end], part), night) for end in ("first", "last"))
     if day is None or last is None:
         return None
     if first is None:
         clock = _CLOCK.fullmatch(match["first"])
-        if clock is None or int(clock["hour"]) > 12:
+        if clock is None or clock["half"] or int(clock["hour"]) > 12:
             return None
         hour = int(clock["hour"]) % 12 + int(clock["minute"] or 0) / 60
-        first = hour + 12 if hour + 12 < last else hour
-    return grammar.calendar.hours(day, first, last) if first < last else None
+        possible = (start for start in (hour, hour + 12, hour + 24) if start < last and _in_part(start, night) == start)
+        first = max(possible, default=last)
+    if first >= last or (_in_part(first, part) is None and _in_part(last, part) is None):
+        return None
+    return grammar.calendar.hours(day, first, last)
 
 
 @RULES.reading(
@@ -88,19 +97,23 @@ def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, *((hour, 24) if match["side"] in ("after", "since") else (0, hour)))
 
 
-def _day_and_half(grammar: Grammar, text: str) -> tuple[date | None, str]:
-    """Return the day, and am or pm if the text names a part of the day."""
-    if text in ("tonight", "last night"):
-        return grammar.today - timedelta(days=text == "last night"), "pm"
+def _day_and_part(grammar: Grammar, text: str) -> tuple[date | None, str]:
+    """Return the day, and the part of the day if the text names one."""
+    if text in _NIGHTS:
+        return grammar.today - timedelta(days=text == "last night"), "night"
     match = _PART.fullmatch(text)
     if match is None:
         return grammar.day(text), ""
-    return grammar.day("today" if match["day"] == "this" else match["day"]), "am" if match[
-        "part"
-    ] == "morning" else "pm"
+    return grammar.day("today" if match["day"] == "this" else match["day"]), match["part"]
 
 
-def _hour(text: str, half_of_day: str = "") -> float | None:
+def _in_part(hour: float | None, part: str) -> float | None:
+    """Return the hour, or the same hour of the next day, if it is in the part of the day. None if neither is."""
+    first, last = _HOURS.get(part, (0, 24))
+    return None if hour is None else next((time for time in (hour, hour + 24) if first <= time <= last), None)
+
+
+def _hour(text: str, part: str = "") -> float | None:
     """Return the hours after midnight; None if it is unclear whether a.m. or p.m. is meant."""
     if text in ("noon", "midnight"):
         return 12 if text == "noon" else 24
@@ -108,7 +121,7 @@ def _hour(text: str, half_of_day: str = "") -> float | None:
     if match is None:
         return None
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
-    if half := match["half"] or half_of_day[:1]:
+    if half := match["half"] or (part and ("a" if part == "morning" else "p")):
         if 1 <= hour <= 12:
             return hour % 12 + 12 * (half == "p") + minute / 60
         if match["half"]:
