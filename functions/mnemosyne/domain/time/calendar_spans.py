@@ -15,11 +15,15 @@ SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day."""
+    """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day.
+
+    `is_hour` is true for the hour that begins at a time such as 3 p.m.
+    """
 
     start: datetime | None
     end: datetime | None
     day: date | None = None
+    is_hour: bool = False
 
 
 class Calendar:
@@ -53,6 +57,11 @@ class Calendar:
         """Return the span between two local times of a day, in hours after midnight."""
         midnight = datetime.combine(day, time.min)
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
+
+    def clock(self, day: date, hour: float, *, minute: bool = False) -> Span:
+        """Return the hour, or the minute, that begins at a local time of a day, in hours after midnight."""
+        span = self.hours(day, hour, hour + (1 / 60 if minute else 1))
+        return Span(start=span.start, end=span.end, is_hour=not minute)
 
     def week(self, day: date) -> Span:
         """Return the week that contains the day. Weeks begin on Monday."""

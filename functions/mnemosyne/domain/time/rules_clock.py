@@ -33,7 +33,7 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
         return None
     minutes = int(match["minute"] or 0) / 60
     start = _in_part((hour % 12 + 12 * (half == "pm") if half else hour) + minutes, part)
-    return None if start is None else grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
+    return None if start is None else grammar.calendar.clock(day, start, minute=match["minute"] is not None)
 
 
 @RULES.reading(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
@@ -82,7 +82,7 @@ def _around(grammar: Grammar, match: Match) -> Span | None:
 @RULES.reading(r"(?:at )?(?P<time>noon)(?: on)? (?P<text>.+)", r"(?P<text>.+?)(?: at)? (?P<time>noon)")
 def _at_noon(grammar: Grammar, match: Match) -> Span | None:
     day = grammar.day(match["text"])
-    return grammar.calendar.hours(day, 12, 13) if day is not None else None
+    return grammar.calendar.clock(day, 12) if day is not None else None
 
 
 @RULES.reading(

@@ -145,7 +145,7 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
         return span
     if span := _range(text.removeprefix("from "), grammar):
         return span
-    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _edge(match[2], grammar) or grammar.span(match[2])):
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _end(match[2], grammar)):
         return None
     match match[1]:
         case "from" if span.start and span.end and span.end - span.start >= _DAY:
@@ -157,6 +157,12 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
         case "after":
             return Span(start=span.end, end=None)
     return Span(start=None, end=span.end)
+
+
+def _end(text: str, grammar: Grammar) -> Span | None:
+    """Return a span that begins or ends another span. A time such as 3 p.m. is a point in time, and not an hour."""
+    span = _edge(text, grammar) or grammar.span(text)
+    return Span(start=span.start, end=span.start) if span and span.is_hour else span
 
 
 def _edge(text: str, grammar: Grammar) -> Span | None:
@@ -178,12 +184,12 @@ def _range(text: str, grammar: Grammar) -> Span | None:
     """
     for separator in SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
-        last = (_edge(start, grammar) or grammar.span(start)) and (_edge(end, grammar) or grammar.span(end))
+        last = _end(start, grammar) and _end(end, grammar)
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
         before = Grammar(_RULES, grammar.calendar, grammar.readings, horizon)
-        first = _edge(start, before) or before.span(start)
+        first = _end(start, before)
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)
     return None
