@@ -25,6 +25,8 @@ _YEAR = r"(?:1[5-9]|20|21)\d\d"
 _BETWEEN = r" ?(?:-|–|—|~|\bto\b|\band\b|\bthrough\b|\btill\b|\buntil\b) ?"
 _FROM = "(?:from |between |on |in )?"
 _OF_A_YEAR = rf"(?:(?: of|,)? ({_YEAR}))?"
+_ISO = r"\d{4}-\d\d(?:-\d\d(?:[t ]\d\d:[\d:.]+(?:z|[+-]\d\d:\d\d)?)?)?"
+"""Pattern of a month, a date or a time in ISO 8601, casefolded."""
 _CENTURIES = {"sixteen": 1600, "seventeen": 1700, "eighteen": 1800, "nineteen": 1900, "twenty": 2000}
 _TEN_OR_MORE = alternatives([word for word, number in NUMBERS.items() if number >= 10])
 
@@ -95,7 +97,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
         r"\1 to \2",
     ),
     (rf"{_FROM}({_YEAR}) ?[-–—~] ?({_YEAR})", r"\1 to \2"),
-    (r"(\d{4}-\d\d(?:-\d\d)?) ?(?:/|\.\.+) ?(\d{4}-\d\d(?:-\d\d)?)", r"\1 to \2"),
+    (rf"({_ISO}) ?(?:/|\.\.+) ?({_ISO})", r"\1 to \2"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
     # Synonyms of since, until, before and after.
     (r"(?:from |since )?(.+?),? (?:onwards?|(?:and|or) (?:later|after|newer|greater))", r"since \1"),
