@@ -58,14 +58,17 @@ def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.days(*((first, middle) if match["half"] in ("first", "1st") else (middle, past)))
 
 
-@RULES.reading(rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)")
+@RULES.reading(
+    rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)",
+    r"(?:the )?(?P<which>first|last)(?P<n>) (?P<unit>day|month) of (?P<text>.+)",
+)
 def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
-    days, count = _days(grammar, match["text"]), number_of(match["n"])
+    days, count = _days(grammar, match["text"]), number_of(match["n"]) if match["n"] else 1
     if days is None or not count:
         return None
     _, first, past = days
     is_first, calendar = match["which"] == "first", grammar.calendar
-    if match["unit"] == "days":
+    if match["unit"] in ("day", "days"):
         start, end = (first, first + timedelta(days=count)) if is_first else (past - timedelta(days=count), past)
         return calendar.days(start, end) if first <= start and end <= past else None
     months = (past.year - first.year) * 12 + past.month - first.month
