@@ -68,6 +68,22 @@ def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer) -> None:
     assert refused.returncode == 2 and "must be an IANA name" in refused.stderr
 
 
+def test_the_dates_of_a_forgetting_are_days_of_the_machine(dev: DevServer) -> None:
+    zone = "Asia/Kolkata"
+    for time in ("2019-03-09T23:59", "2019-03-10T00:00", "2019-03-10T23:59", "2019-03-11T00:00"):
+        arguments = {"content": f"At {time} in {zone}", "timestamp": time, "timezone": zone}
+        dev.outcome(dev.call("ingest_memory", arguments)["request_id"])
+    command: list[str | Path] = [COMMAND, "forget", "--after", "2019-03-10", "--before", "2019-03-10", "--dry-run"]
+    command += ["--data-dir", dev.directory / "data"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    listed = [line for line in output.splitlines() if line.endswith(f"in {zone}")]
+    assert [(line[:10], line.split("At ")[1][:16]) for line in listed] == [
+        ("2019-03-10", "2019-03-10T00:00"), ("2019-03-10", "2019-03-10T23:59"),
+    ]  # fmt: skip
+    named = subprocess.run([*command, "--timezone", "UTC"], capture_output=True, text=True, check=True).stdout
+    assert "2019-03-11T00:00" in named and "2019-03-10T00:00" not in named
+
+
 def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer) -> None:
     request_id = dev.ingest("Since when?")
     dev.outcome(request_id)

@@ -15,6 +15,7 @@ from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import counted
 
 SHOWN = 20
@@ -53,10 +54,10 @@ def forget(
             chosen = selection(**options)
             preview = system.run(PreviewForgetting(**chosen))
             if dry_run:
-                _list(system, chosen, preview)
+                _list(system, chosen, preview, options["timezone"])
                 return
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
-                _ask(preview)
+                _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
         forgotten = _run(system, namespace, continued)
         if receipt is not None:
@@ -77,21 +78,21 @@ def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
     return forgotten
 
 
-def _ask(preview: Mapping[str, Any]) -> None:
+def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     """Show the memories that would be forgotten, and ask whether to forget them."""
-    _show(preview["page"][:SHOWN])
+    _show(preview["page"][:SHOWN], timezone)
     if preview["memories"] > SHOWN:
         say(f"… and {preview['memories'] - SHOWN:,} more; --dry-run lists all.")
     count = counted(preview["memories"], "memory", "memories")
     click.confirm(f"Forget {count} for good, and what earlier messages would still store?", abort=True)
 
 
-def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any]) -> None:
+def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str) -> None:
     for hold in preview["holds"]:
         say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of these memories.")
     page = preview
     while True:
-        _show(page["page"])
+        _show(page["page"], timezone)
         if not page["cursor"]:
             break
         page = system.run(PreviewForgetting(**chosen, cursor=page["cursor"]))
@@ -99,6 +100,6 @@ def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any])
     say(f"The same command with --confirm {preview['token']} deletes them.")
 
 
-def _show(page: Sequence[Mapping[str, str]]) -> None:
+def _show(page: Sequence[Mapping[str, str]], timezone: str) -> None:
     for memory in page:
-        say(f"{memory['timestamp'][:10]}  {memory['id']}  {plain(memory['beginning'])}")
+        say(f"{local_date(memory['timestamp'], timezone)}  {memory['id']}  {plain(memory['beginning'])}")

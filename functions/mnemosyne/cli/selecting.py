@@ -8,6 +8,7 @@ from uuid import UUID
 import click
 
 from mnemosyne.cli.options import NAMESPACE, options
+from mnemosyne.cli.times import machine_zone, timezone_option
 from mnemosyne.domain.time.window import bounds
 from mnemosyne.errors import InvalidRequest
 
@@ -19,6 +20,7 @@ selection_options: Final = options(
     click.option("--session", help="Memories of this session."),
     click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD or RFC 3339."),
     click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),
+    timezone_option(machine_zone, help="Time zone of dates; an IANA name."),
     click.option("--metadata", multiple=True, metavar=_METADATA, help="Memories with this metadata; all must hold."),
     click.option("--all", "everything", is_flag=True, help="All memories of the namespace."),
 )
@@ -32,6 +34,7 @@ def selection(
     session: str | None,
     after: str | None,
     before: str | None,
+    timezone: str,
     metadata: Sequence[str],
     everything: bool,
 ) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def selection(
     """
     if sum((bool(ids), bool(tags or session or after or before or metadata), everything)) != 1:
         raise click.UsageError("give either --id, or --tag, --session, --after, --before and --metadata, or --all")
-    window = bounds(after, before, timezone="UTC") if after or before else None
+    window = bounds(after, before, timezone=timezone) if after or before else None
     arguments = {
         "namespace": namespace,
         "ids": list(map(str, ids)),
