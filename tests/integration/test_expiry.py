@@ -248,6 +248,19 @@ def test_an_expiry_can_be_changed_and_removed(services: FakeServices) -> None:
     assert expiry_of(services, memory_id) is None
 
 
+def test_a_date_of_expiry_is_a_day_in_the_callers_time_zone(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "oolong")
+    midnight = datetime.fromisoformat("2099-01-01T00:00+05:30")
+    arguments = {"expires_at": "2099-01-01", "timezone": "Asia/Kolkata"}
+    changed = answer_of(services, "update_memory", id=str(memory_id), **arguments)
+    assert datetime.fromisoformat(changed["expires_at"]) == midnight
+    answer_of(services, "update_memory", id=str(memory_id), expires_at="2099-01-01T00:00:00Z", timezone="Asia/Kolkata")
+    assert expiry_of(services, memory_id) == datetime(2099, 1, 1, tzinfo=UTC)
+    assert "IANA" in error_of(services, "update_memory", id=str(memory_id), title="tea", timezone="Mars")
+    for latest in ({"expires_at": "9999-12-31T23:00", "timezone": "America/New_York"}, {"timezone": "Asia/Kolkata"}):
+        assert error_of(services, "update_memory", id=str(memory_id), **latest)
+
+
 def test_an_expiry_in_the_past_is_refused(services: FakeServices) -> None:
     memory_id = store_content(services.memories, "oolong")
     assert "must be in the future" in error_of(services, "update_memory", id=str(memory_id), expires_at="2020-01-01")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import TAG_COUNT, unite_tags
-from mnemosyne.domain.event_time import event_time, in_zone
+from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
-from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Title, excerpt, uuid
+from mnemosyne.domain.parsing import Id, Ids, Input, JsonObject, Tag, Text, Title, excerpt, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
@@ -44,7 +44,7 @@ ADDED = {"add_tags", "remove_tags"}
 
 
 def _expiry(value: object) -> object:
-    return value if value == NO_EXPIRY else in_zone(event_time(value), UTC)
+    return value if value == NO_EXPIRY else event_time(value)
 
 
 def _visible(label: str) -> str:
@@ -83,8 +83,9 @@ class UpdateArguments(Input):
     expires_at: Annotated[
         datetime | Literal["none"] | None,
         BeforeValidator(_expiry, json_schema_input_type=str),
-        Field(description="When it is forgotten: RFC 3339 or a date in UTC; 'none' takes that back."),
+        Field(description="When it is forgotten: RFC 3339, or a date in `timezone`; 'none' takes that back."),
     ] = None
+    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     pinned: Annotated[bool | None, Field(description="Whether to keep it after the namespace's default lifetime.")] = (
         None
     )
@@ -104,7 +105,7 @@ class UpdateArguments(Input):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        names = self.model_fields_set - {"id", "ids"}
+        names = self.model_fields_set - {"id", "ids", "timezone"}
         if not names:
             raise ValueError("give at least one of title, tags, metadata, superseded_by, expires_at and pinned")
         if names & ADDED and names - ADDED:
@@ -145,7 +146,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
-        expires_at=_future(arguments.expires_at, services.clock()) if arguments.expires_at != NO_EXPIRY else None,
+        expires_at=_future(arguments, services.clock()),
         no_expiry=arguments.expires_at == NO_EXPIRY,
         pinned=arguments.pinned,
     )
@@ -155,10 +156,17 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
 
 
-def _future(moment: Any, now: datetime) -> datetime | None:
-    if moment is not None and moment <= now:
+def _future(arguments: UpdateArguments, now: datetime) -> datetime | None:
+    local = zone(arguments.timezone)
+    if not isinstance(arguments.expires_at, datetime):
+        return None
+    try:
+        moment = in_zone(arguments.expires_at, local)
+    except ValueError as exc:
+        raise InvalidRequest(f"expires_at {exc}") from exc
+    if moment <= now:
         raise InvalidRequest(f"expires_at must be in the future, got {rfc3339(moment)}; delete_memory deletes it now")
-    return moment  # type: ignore[no-any-return]
+    return moment
 
 
 def _echoed(memory: Memory) -> Result:
@@ -181,7 +189,7 @@ UPDATE_MEMORY = Tool(
     ),
     arguments=UpdateArguments,
     result=RecordOrIds,
-    unlisted=("expires_at", "pinned", "ids", "add_tags", "remove_tags"),
+    unlisted=("expires_at", "timezone", "pinned", "ids", "add_tags", "remove_tags"),
     units=rate_limit.cost_of_changes,
     returns_stored_text=True,
     run=_update_memory,
