@@ -1,7 +1,8 @@
 """Results of each search mode on real PostgreSQL, and the rights of the runtime role."""
 
+import unicodedata
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -46,6 +47,17 @@ def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(
     embedder = _store(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
     embedder.away = True
     assert _search(store, embedder, "greenhouse controller password", limit=1) == [long]
+
+
+@pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_text_of_composed_and_one_of_decomposed_letters_have_the_same_meaning(
+    store: PostgresMemories, stored: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]
+) -> None:
+    text = unicodedata.normalize(stored, "café Zürich")
+    embedder = _store(store, text, "coffee Zurich", title=text)
+    query = SearchQuery(query=unicodedata.normalize(asked, text), mode=SearchMode.SEMANTIC, limit=1)
+    (hit,) = search.search(query, memories=store, embedder=embedder).hits
+    assert hit.content == text and hit.relevance == pytest.approx(1.0, abs=0.01)
 
 
 @pytest.mark.own_database

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -41,7 +42,12 @@ def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
 
     The parts are joined with spaces, because a line break is a separate token for some embedding models.
     """
-    return " ".join([content, *tags] if title in one_line(content) else [title, content, *tags])
+    return composed(" ".join([content, *tags] if title in one_line(content) else [title, content, *tags]))
+
+
+def composed(text: str) -> str:
+    """Return the text in Unicode NFC. Embedding models split a letter and its combining accent into other tokens."""
+    return unicodedata.normalize("NFC", text)
 
 
 @dataclass(frozen=True)
