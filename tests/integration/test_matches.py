@@ -19,6 +19,8 @@ def _marked(services: FakeServices, query: str, content: str, **arguments: objec
         ("When do we deploy?", "Deploys are on Tuesdays; Ada deployed last week.", ["Deploys", "deployed"]),
         ("coffee", "tea/coffee, <b>coffee</b> & coffee-machine", ["coffee", "coffee", "coffee"]),
         ("naive cafe", "A naïve café owner.", ["naïve", "café"]),
+        ("munchen cafe", "Die Straße führt zum Café in München.", ["Café", "München"]),
+        ("brulee", "A ﬁne crème brûlée in a cafe\u0301.", ["brûlée"]),
         ("INC-4821", "See inc-4821 and INC 4822.", ["inc", "4821", "INC"]),
         ("parse_json", "call parse_json() twice", ["parse", "json"]),
         ("Wann werden die Häuser verkauft?", "Das Haus ist nicht verkauft und wird auch nicht verkauft werden.",

@@ -18,11 +18,24 @@ BEGIN
 END
 $$;
 
+-- Return p_text with each accented letter replaced by its letter without the accent. Unlike without_accents, the function
+-- replaces only single characters by single characters, so that each character keeps its position.
+CREATE OR REPLACE FUNCTION base_letters(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE (
+    SELECT translate(p_text, coalesce(string_agg(letter, ''), ''), coalesce(string_agg(base, ''), ''))
+    FROM (
+        SELECT letter, without_accents(letter) AS base
+        FROM (SELECT DISTINCT unnest(string_to_array(p_text, NULL)) AS letter) AS letters
+    ) AS pairs
+    WHERE char_length(base) = 1 AND base <> letter
+) END;
+
 -- Return the texts of several memories with the words of a query marked, as mark_words does. p_memories is a JSON array
 -- with one array of texts for each memory. The language is detected once for each memory, from all its texts.
 --
--- The result has one array for each text. The array contains the marked text and, if removing accents does not change
--- the length of the text, a marked copy without accents.
+-- The result has one array for each text. The array contains the marked text and, if the text has accented letters, a
+-- marked copy without accents.
 --
 -- The function reads no table. It has SECURITY DEFINER, because the roles of the services have no right to call the SQL
 -- functions that extract words.
@@ -45,10 +58,10 @@ BEGIN
         marked := marked || jsonb_build_array((
             SELECT jsonb_agg(CASE
                 WHEN plain = '' THEN '[]'
-                WHEN without_accents(text) = text OR char_length(without_accents(text)) <> char_length(text)
+                WHEN base_letters(text) = text
                     THEN jsonb_build_array(mark_words(accented, stemmer(memory_language), text))
                 ELSE jsonb_build_array(mark_words(accented, stemmer(memory_language), text),
-                    mark_words(plain, stemmer(memory_language), without_accents(text))) END ORDER BY place)
+                    mark_words(plain, stemmer(memory_language), base_letters(text))) END ORDER BY place)
             FROM jsonb_array_elements_text(memory) WITH ORDINALITY AS t (text, place)));
     END LOOP;
     RETURN marked;
