@@ -212,11 +212,18 @@ def test_a_speaker_with_an_accent_is_recognized_in_a_query_without_it(memories: 
     assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in hits} == {"Zoë": True, "Bob": False}
 
 
-def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(memories: PostgresMemories) -> None:
-    namespace = _store(memories, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
-    search_query = SearchQuery(query="creme", characters=1_000)
+@pytest.mark.parametrize(
+    ("beginning", "query", "word"),
+    [("å" * 20, "creme", "crème"), ("Die Straße", "creme", "crème"), ("Die Straße", "Größe", "Größe"),
+     ("ﬁne", "brulee", "brûlée")],
+)  # fmt: skip
+def test_a_shortened_content_shows_the_place_of_a_word_with_an_accent(
+    memories: PostgresMemories, beginning: str, query: str, word: str
+) -> None:
+    namespace = _store(memories, f"{beginning}{' filler' * 400} the crème brûlée of one Größe{' filler' * 400}")
+    search_query = SearchQuery(query=query, characters=1_000)
     (hit,) = find(store_of(memories, namespace), search_query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
-    assert "crème" in (hit.snippet or "")
+    assert word in (hit.snippet or "")
 
 
 LETTERS = (

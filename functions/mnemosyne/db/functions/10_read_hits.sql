@@ -8,15 +8,17 @@ RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 -- characters, which the caller shows anyway.
 --
 -- Each word of the content that begins with the stem of a query word is an occurrence of the query word. A final i of
--- the stem also matches y. Accents are ignored if removing them does not change the length of the content.
+-- the stem also matches y. Accents are ignored.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
     SELECT CASE WHEN f.place > p_shown THEN substr(p_content, f.place - 80, 240) END FROM (
-        SELECT w.lexeme, regexp_instr(
-            CASE WHEN char_length(c.plain) = char_length(p_content) THEN c.plain ELSE p_content END, '\m' || regexp_replace(regexp_replace(w.lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]'), 1, 1, 0, 'i'
-        ) AS place
-        FROM (SELECT without_accents(p_content)) AS c (plain), unnest(tsvector_to_array(words_of(p_query))) AS w (lexeme)
+        SELECT w.lexeme, coalesce(nullif(regexp_instr(c.plain, w.pattern, 1, 1, 0, 'i'), 0),
+            regexp_instr(p_content, w.pattern, 1, 1, 0, 'i')) AS place
+        FROM (SELECT base_letters(p_content)) AS c (plain), (
+            SELECT lexeme, '\m' || regexp_replace(regexp_replace(lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]') AS pattern
+            FROM unnest(tsvector_to_array(words_of(p_query))) AS lexeme
+        ) AS w
         ORDER BY length(w.lexeme) DESC, w.lexeme LIMIT 10
     ) AS f
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
