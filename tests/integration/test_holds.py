@@ -16,6 +16,7 @@ from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.retention import Lifetimes
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict
 from mnemosyne.ids import deletion_id
@@ -185,6 +186,20 @@ def test_operators_place_list_and_release_holds(services: FakeServices, shared_d
     system.run(ReleaseHold(namespace="ns", id=UUID(placed["id"])))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 1
     assert system.run(ListHolds())["holds"] == []
+
+
+def test_memories_under_another_hold_are_not_reported_to_expire(
+    services: FakeServices, hold_id: UUID, shared_database: SharedDatabase
+) -> None:
+    services.memories.update(hold_id, MemoryChange(expires_at=datetime.now(UTC) + timedelta(days=1)))
+    system = LocalSystem(OwnerStores(shared_database.connect_as_owner))
+    other = system.run(PlaceHold(namespace="ns", tags=["case 8"], reason=REASON))
+    system.run(ReleaseHold(namespace="ns", id=UUID(other["id"])))
+    assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 0
+    retention = PostgresRetention(shared_database.connect_as_owner)
+    assert retention.expired_by("ns", Lifetimes(default=0, maximum=0)) == 0
+    store_content(services.memories, "sencha")
+    assert retention.expired_by("ns", Lifetimes(default=0, maximum=0)) == 1
 
 
 def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(

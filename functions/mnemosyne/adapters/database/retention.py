@@ -46,7 +46,7 @@ WHERE m.namespace = :namespace AND is_unexpired(m.expires_at) AND least(
     coalesce(m.given_expiry, CASE WHEN NOT m.pinned
         THEN m.last_seen_at + make_interval(secs => CAST(:default AS double precision)) END),
     m.last_seen_at + make_interval(secs => CAST(:maximum AS double precision))
-) <= now()
+) <= now() AND NOT is_held(m)
 """
 _APPLY: Final = """
 SELECT last_id, changed FROM apply_retention(:namespace, CAST(:after AS uuid), CAST(:limit AS integer))
