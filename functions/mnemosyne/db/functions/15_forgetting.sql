@@ -99,15 +99,14 @@ $$;
 
 -- Add the numbers in p_counts, which maps tables to numbers of rows, to the column `counts` of a forgetting.
 CREATE OR REPLACE FUNCTION add_counts(p_namespace text, p_id uuid, p_counts jsonb) RETURNS void
-LANGUAGE sql
-BEGIN ATOMIC
+LANGUAGE sql SET search_path = public, pg_temp AS $$
     UPDATE forgettings f
     SET counts = f.counts || (
         SELECT coalesce(jsonb_object_agg(n.key, coalesce(CAST(f.counts ->> n.key AS bigint), 0) + CAST(n.value AS bigint)), '{}')
         FROM jsonb_each_text(p_counts) AS n WHERE n.value <> '0'
     )
     WHERE f.namespace = p_namespace AND f.id = p_id;
-END;
+$$;
 
 -- Clear the texts of requests: the error, the note and the beginning of the content. Change the state of each request
 -- that is not final to deleted. Return the number of requests.
