@@ -53,6 +53,14 @@ def test_after_earlier_consent_the_log_in_redirects_to_the_client(
         assert parse_qs(urlsplit(led).query).keys() == {"code", "state", "iss"}
 
 
+def test_a_client_on_the_ipv6_loopback_address_gets_the_redirect(
+    system: DevServer, issuer: str, light: Chromium
+) -> None:
+    """A Content-Security-Policy cannot name an IPv6 address, and Chromium would block the redirect."""
+    Person.at(system, light).allow(address(system, issuer, "http://[::1]:3000/callback"))
+    assert light.url.startswith("http://[::1]:3000/callback?code="), light.url
+
+
 def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
     system: DevServer, issuer: str, light: Chromium
 ) -> None:

@@ -29,10 +29,12 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
     """Security headers of every response. `redirect_uri` is the target to which the page's form may redirect.
 
     The target must be allowed, because Chromium also applies form-action to redirects:
-    https://github.com/w3c/webappsec-csp/issues/8.
+    https://github.com/w3c/webappsec-csp/issues/8. A policy cannot name an IPv6 address
+    (https://github.com/w3c/webappsec-csp/issues/224), so for such a target it allows the scheme.
     """
     parts = urlsplit(redirect_uri)
-    origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+    has_name = parts.scheme in ("http", "https") and not parts.netloc.startswith("[")
+    origin = f"{parts.scheme}://{parts.netloc}" if has_name else f"{parts.scheme}:"
     target = f" {origin}" if redirect_uri else ""
     policy = (
         f"default-src 'none'; style-src 'self'; form-action 'self'{target}; frame-ancestors 'none'; base-uri 'none'"
