@@ -58,6 +58,15 @@ def test_a_client_that_registers_logs_in_and_refreshes(
     _stays_in(server, registered["client_id"], redirect_uri, "read write")
 
 
+@pytest.mark.parametrize("field", ["client_name", "grant_types", "response_types", "token_endpoint_auth_method"])
+def test_a_null_field_of_a_registration_is_treated_as_absent(server: AuthServer, field: str) -> None:
+    """Libraries that map classes to JSON write null for a field without a value."""
+    registration = {"client_name": "A test", "redirect_uris": ["http://127.0.0.1:3333/callback"]}
+    answer = server.browser().post("/register", json=registration | {field: None})
+    assert (answer.status_code, answer.json().get("error")) == (201, None)
+    _stays_in(server, answer.json()["client_id"], "http://127.0.0.1:3333/callback", "read write")
+
+
 @pytest.mark.parametrize("scope", ["read write offline_access", "openid read write", None, ""])
 def test_unknown_scopes_that_clients_request_are_ignored(server: AuthServer, scope: str | None) -> None:
     """Claude Code requests offline_access, for example: https://code.claude.com/docs/en/mcp."""

@@ -174,6 +174,7 @@ def _client(metadata: Any, client_id: str) -> Client:
     """Build a client from its metadata. Raises InvalidRequest with the unsupported value."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
+    metadata = {name: value for name, value in metadata.items() if value is not None}
     uris = metadata.get("redirect_uris")
     if not isinstance(uris, list) or not 1 <= len(uris) <= REDIRECT_URIS:
         raise InvalidRequest(f"redirect_uris must be 1 to {REDIRECT_URIS} addresses")
