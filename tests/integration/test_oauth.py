@@ -125,6 +125,14 @@ def test_revoking_a_token_ends_its_grant(server: AuthServer, stands: Any) -> Non
         assert refresh(browser, client, tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
+def test_an_unknown_hint_about_the_type_of_a_revoked_token_is_ignored(server: AuthServer, stands: Any) -> None:
+    """RFC 7009, section 2.2."""
+    client, tokens = tokens_of(server)
+    form = {"client_id": client, "token": tokens["refresh_token"], "token_type_hint": "urn:example:token"}
+    assert server.browser().post("/revoke", data=form).status_code == 200
+    assert not stands(tokens)
+
+
 def test_a_client_can_neither_revoke_nor_refresh_a_token_of_another_client(server: AuthServer, stands: Any) -> None:
     other, browser = server.register(client_name="Another"), server.browser()
     client, tokens = tokens_of(server)

@@ -13,7 +13,7 @@ from mnemosyne.errors import InvalidRequest
 PARAMETERS = 30
 KNOWN = frozenset({
     "client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri",
-    "refresh_token", "resource", "response_type", "scope", "token", "token_type_hint",
+    "refresh_token", "resource", "response_type", "scope", "token",
 })  # fmt: skip
 # Characters that an error may contain: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1.
 _QUOTABLE = re.compile(r"[\x20-\x21\x23-\x5B\x5D-\x7E]*")
