@@ -357,7 +357,22 @@ def test_an_unavailable_client_document_is_not_fetched_again_at_once(server: Aut
         server.browser(f"10.0.{number}.1").get(authorization_path("https://a.example/m.json")).status_code
         for number in range(9)
     }
-    assert (statuses, len(asked_for)) == ({503}, 1)
+    assert (statuses, len(asked_for)) == ({400}, 1)
+
+
+def test_an_unreachable_client_document_is_reported_to_the_person_and_not_to_the_operator(
+    server: AuthServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise anybody could raise the operator's alert on 5xx answers, and the person would blame this server."""
+
+    async def away(client_id: str, address: str) -> bytes:
+        raise Unavailable(f"the document of {client_id} cannot be read (NXDOMAIN): try again in a minute")
+
+    server.documents.fetch = away  # type: ignore[method-assign]
+    page = server.browser().get(authorization_path("https://a.example/m.json"))
+    assert page.status_code == 400
+    assert "the document of https://a.example/m.json cannot be read (NXDOMAIN): try again in a minute" in page.text
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_concurrent_requests_for_one_client_document_share_one_fetch(server: AuthServer) -> None:

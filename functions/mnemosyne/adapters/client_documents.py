@@ -89,8 +89,8 @@ class WebDocuments:
                     return await self._fetch(client_id, host)
             except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
                 log.info("client_document_unreachable", client=client_id, error=repr(exc)[:200])
-                reason = type(exc).__name__
-                raise Unavailable(f"the document of the client {client_id} cannot be read: {reason}") from exc
+                problem = f"the document of {client_id} cannot be read ({type(exc).__name__}): try again in a minute"
+                raise Unavailable(problem) from exc
 
     async def addresses_of(self, host: str) -> list[str]:
         """Resolve a host name with the system's name servers, without a thread."""

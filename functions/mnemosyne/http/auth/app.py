@@ -23,6 +23,7 @@ from mnemosyne.oauth.server import Answer
 
 KEYS_SECONDS = 300
 WRONG_REQUEST = "The request of your application is not valid"
+UNREADABLE_CLIENT = "Your application cannot be identified"
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
@@ -107,6 +108,9 @@ class AuthHandlers:
     ) -> Response:
         if problem is not None:
             client = self._clients.find_stored(request.payload.client_id, DOCUMENT_SECONDS)
+            if client is None and isinstance(problem, Unavailable):
+                # Not a 5xx: the application's site is at fault, and the operator of this server cannot correct it.
+                return pages.message(self._issuer, UNREADABLE_CLIENT, str(problem))
             if client is None:
                 raise problem
         cookie, id_ = new_secret(), new_secret()
