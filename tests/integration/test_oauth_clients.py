@@ -67,6 +67,12 @@ def test_a_null_field_of_a_registration_is_treated_as_absent(server: AuthServer,
     _stays_in(server, answer.json()["client_id"], "http://127.0.0.1:3333/callback", "read write")
 
 
+def test_the_case_of_the_host_is_ignored(server: AuthServer) -> None:
+    """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
+    host = ISSUER.removeprefix("https://").title()
+    assert server.browser().get("/jwks.json", headers={"Host": host}).status_code == 200
+
+
 @pytest.mark.parametrize("scope", ["read write offline_access", "openid read write", None, ""])
 def test_unknown_scopes_that_clients_request_are_ignored(server: AuthServer, scope: str | None) -> None:
     """Claude Code requests offline_access, for example: https://code.claude.com/docs/en/mcp."""

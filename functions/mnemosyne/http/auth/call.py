@@ -178,7 +178,7 @@ class Gateway:
 
     async def _read(self, request: Request, limit: EndpointLimit) -> Call:
         host = request.headers.get("host", "")
-        if host != self.issuer.partition("://")[2].partition("/")[0]:
+        if host.lower() != self.issuer.partition("://")[2].partition("/")[0].lower():
             raise InvalidRequest(f"Host must be that of {self.issuer}")
         try:
             with anyio.fail_after(bodies.BODY_SECONDS):

@@ -67,7 +67,7 @@ class Access:
     ) -> None:
         self._authenticator = authenticator
         self.issuer = issuer
-        self._allowed_hosts = allowed_hosts
+        self._allowed_hosts = [host.lower() for host in allowed_hosts]
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
         self.concurrency = ConcurrencyLimits()
@@ -227,6 +227,7 @@ class Access:
 
     def serves(self, host: str) -> bool:
         """Whether the server serves this Host header; `*` allows any."""
+        host = host.lower()
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts

@@ -42,7 +42,7 @@ class Origins:
 
         The server's own origin has the host and port of the validated Host header.
         """
-        origin, host = headers.get("origin"), headers.get("host", "")
+        origin, host = headers.get("origin"), headers.get("host", "").lower()
         if origin is None or origin in (f"https://{host}", f"http://{host}") or self._allowed.fullmatch(origin):
             return None
         return error_response(

@@ -59,6 +59,12 @@ def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -
     assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
+def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
+    """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
+    assert post(client, LIST, Host="TestServer").status_code == 200
+    assert post(client, LIST, Host="TESTSERVER", Origin="http://testserver").status_code == 200
+
+
 REFUSED: list[tuple[str, dict[str, str], int, str]] = [
     ("/mcp", {"Host": "evil.example"}, 421, "MNEMOSYNE_ALLOWED_HOSTS, got 'evil.example'"),
     ("/mcp", {"Host": "testserver.evil.example:80"}, 421, "MNEMOSYNE_ALLOWED_HOSTS"),
