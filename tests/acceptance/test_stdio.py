@@ -125,7 +125,7 @@ def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_pat
 
 
 def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
-    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    info = {"protocolVersion": "2025-06-18"}  # initialize needs no more
     memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}
     messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": info},

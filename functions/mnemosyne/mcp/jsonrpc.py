@@ -3,9 +3,16 @@
 import json
 from typing import Any
 
-from mnemosyne.domain.parsing import check_values, surrogate
+from mnemosyne.domain.parsing import check_values, excerpt, surrogate
 from mnemosyne.errors import InvalidRequest
 
+_NAMED = {
+    "initialize": ("protocolVersion", "a protocol revision, such as 2025-11-25"),
+    "prompts/get": ("name", "the name of a prompt"),
+    "resources/read": ("uri", "the URI of a resource"),
+    "tools/call": ("name", "the name of a tool"),
+}
+"""The parameter, a string, that a method needs, with its description."""
 DEPTH = 30
 """Maximum number of levels of nesting in a message. Metadata may have 20 of these levels."""
 
@@ -71,11 +78,15 @@ def _depth(value: Any) -> int:
 def _params_problem(method: Any, params: Any) -> str | None:
     if not isinstance(params, dict):
         return "params must be an object"
-    if method == "tools/call":
-        if not isinstance(params.get("name"), str):
-            return "params.name must be the name of a tool"
-        if not isinstance(params.get("arguments") or {}, dict):
-            return "params.arguments must be an object, not JSON in a string"
+    name, description = _NAMED.get(method, ("", "")) if isinstance(method, str) else ("", "")
+    if name and not isinstance(params.get(name), str):
+        return f"params.{name} must be {description}"
+    if method in ("tools/call", "prompts/get") and (arguments := params.get("arguments")) is not None:
+        if not isinstance(arguments, dict):
+            return f"params.arguments must be an object, got {excerpt(arguments)}"
+        wrong = next((key for key, value in arguments.items() if not isinstance(value, str)), None)
+        if method == "prompts/get" and wrong is not None:
+            return f"params.arguments.{wrong[:100]} must be a string, got {excerpt(arguments[wrong])}"
     return None
 
 
@@ -89,6 +100,20 @@ def drop_null_params(posted: Any) -> bool:
     for message in nulls:
         del message["params"]
     return bool(nulls)
+
+
+def complete_initialize(posted: Any) -> bool:
+    """Add the parts of `initialize` that scripts often omit. Returns whether the request was changed."""
+    if not isinstance(posted, dict) or posted.get("method") != "initialize":
+        return False
+    params = posted["params"]
+    given = {name: value for name, value in params.items() if value is not None}
+    client = given.get("clientInfo", {})
+    if isinstance(client, dict):
+        named = {name: value for name, value in client.items() if value is not None}
+        given["clientInfo"] = {"name": "unknown", "version": "0", **named}
+    posted["params"] = {"capabilities": {}, **given}
+    return bool(posted["params"] != params)
 
 
 def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:

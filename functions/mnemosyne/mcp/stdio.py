@@ -83,7 +83,8 @@ class _Conversation:
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
                 continue
             self._note(posted)
-            yield json.dumps(posted) if jsonrpc.drop_null_params(posted) else line.decode()
+            changed = jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted)
+            yield json.dumps(posted) if changed else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._asked:
                 self._answered = anyio.Event()

@@ -130,7 +130,7 @@ class McpMiddleware:
             return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
             return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
-        if jsonrpc.drop_null_params(posted) | _complete_initialize(posted):
+        if jsonrpc.drop_null_params(posted) | jsonrpc.complete_initialize(posted):
             body = json.dumps(posted).encode()
         if (unsupported := _unsupported(headers, posted)) is not None:
             return unsupported
@@ -213,12 +213,3 @@ def _unsupported(headers: Headers, posted: Any) -> Response | None:
         id_=jsonrpc.id_of(posted),
         data={"supported": list(SUPPORTED_PROTOCOL_VERSIONS), "requested": revision[:40]},
     )
-
-
-def _complete_initialize(posted: Any) -> bool:
-    """Add the parts of `initialize` that scripts often omit. Returns whether the request was changed."""
-    if not isinstance(posted, dict) or posted.get("method") != "initialize":
-        return False
-    params = posted.get("params", {})
-    posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **params}
-    return bool(posted["params"] != params)

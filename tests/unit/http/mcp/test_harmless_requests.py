@@ -59,6 +59,41 @@ def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -
     assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
+UNNAMED: list[tuple[str, dict[str, object], str]] = [
+    ("resources/read", {}, "params.uri must be the URI of a resource"),
+    ("resources/read", {"uri": 5}, "params.uri must be the URI of a resource"),
+    ("prompts/get", {}, "params.name must be the name of a prompt"),
+    ("prompts/get", {"name": "recall", "arguments": []}, "params.arguments must be an object, got []"),
+    ("prompts/get", {"name": "review", "arguments": {"time": 2025}}, "params.arguments.time must be a string"),
+    ("tools/call", {"name": "who_am_i", "arguments": []}, "params.arguments must be an object, got []"),
+    ("tools/call", {"name": "who_am_i", "arguments": "{}"}, 'params.arguments must be an object, got "{}"'),
+    ("initialize", {}, "params.protocolVersion must be a protocol revision"),
+    ("initialize", {"protocolVersion": 1}, "params.protocolVersion must be a protocol revision"),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "message"), UNNAMED)
+def test_the_error_about_a_missing_or_wrong_parameter_names_it(
+    client: TestClient, method: str, params: dict[str, object], message: str
+) -> None:
+    response = post(client, LIST | {"method": method, "params": params})
+    assert (response.status_code, response.json()["id"]) == (400, "list-1")
+    assert message in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"capabilities": None, "clientInfo": None},
+        {"clientInfo": {"name": "a script"}},
+        {"clientInfo": {"name": "a script", "version": None}},
+    ],
+)
+def test_initialize_needs_no_complete_description_of_the_client(client: TestClient, params: dict[str, object]) -> None:
+    response = post(client, LIST | {"method": "initialize", "params": {"protocolVersion": "2025-06-18", **params}})
+    assert response.json()["result"]["protocolVersion"] == "2025-06-18"
+
+
 def test_the_case_of_the_host_is_ignored(client: TestClient) -> None:
     """A host name has no case (RFC 9110, section 4.2.3), and programs send it as their user has typed it."""
     assert post(client, LIST, Host="TestServer").status_code == 200
