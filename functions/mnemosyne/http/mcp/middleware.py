@@ -143,7 +143,9 @@ class McpMiddleware:
         with principal_context(principal), site_context(self._access.origin(scope, headers)):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", DEFAULT_REVISION)
-                return await self._batches.answer(scope, revision, posted, arrived.receive, reply.add)
+                # The answer to a batch is JSON, whatever the client accepts.
+                with_json = {**scope, "headers": request_headers.with_json(headers)}
+                return await self._batches.answer(with_json, revision, posted, arrived.receive, reply.add)
             return await self._pass_on(scope, headers, posted, bodies.replay(body, arrived.receive), reply)
 
     async def _pass_on(

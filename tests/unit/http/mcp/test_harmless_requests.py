@@ -59,6 +59,14 @@ def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -
     assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
+@pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream, text/html"])
+def test_a_batch_gets_json_even_if_its_client_accepts_only_an_event_stream(client: TestClient, accept: str) -> None:
+    """A batch is from a client of an older revision. The answers are one array."""
+    batch = [LIST, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    (answer,) = post(client, batch, Accept=accept).json()
+    assert (answer["id"], "result" in answer) == ("list-1", True)
+
+
 UNNAMED: list[tuple[str, dict[str, object], str]] = [
     ("resources/read", {}, "params.uri must be the URI of a resource"),
     ("resources/read", {"uri": 5}, "params.uri must be the URI of a resource"),
