@@ -222,3 +222,21 @@ def test_the_expiry_and_the_pin_of_a_memory_are_edited(site: str, browser: Chrom
         browser.open(f"{site}{path}")
         reads(browser, f"[data-id='{id_}'] .badge", "expires in 9 days")
     system.call("delete_memory", {"id": id_})
+
+
+@pytest.mark.parametrize("path", ["", "/edit"])
+def test_a_change_of_tags_keeps_tags_that_were_added_after_the_page_was_opened(
+    site: str, browser: Chromium, system: DevServer, path: str
+) -> None:
+    """The other tag comes from another tab of the console, or from an agent."""
+    id_ = system.outcome(system.ingest("A hive stands by the wall.", tags=["bees", "wall"]))["memory_id"]
+    browser.open(f"{site}/memories/{id_}{path}")
+    remove = find(browser, "[aria-label='Remove wall']")
+    system.call("update_memory", {"id": id_, "add_tags": ["garden"]})
+    remove.click()
+    if path:
+        press(browser, "Save")
+    wait_until(
+        lambda: sorted(system.call("get_memory", {"id": id_})["tags"]) == ["bees", "garden"], "one tag was removed"
+    )
+    system.call("delete_memory", {"id": id_})

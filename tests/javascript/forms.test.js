@@ -7,7 +7,7 @@ import * as add from "../../functions/mnemosyne/http/console/static/add.js";
 import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
 import { letterCount } from "../../functions/mnemosyne/http/console/static/dead_letters.js";
 import { deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
-import { changesOf, labelsOf } from "../../functions/mnemosyne/http/console/static/edit.js";
+import { changesOf, labelsOf, tagChangesOf } from "../../functions/mnemosyne/http/console/static/edit.js";
 import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
 import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
 import { challengeOf, readJson } from "../../functions/mnemosyne/http/console/static/log_in.js";
@@ -120,8 +120,6 @@ for (const [why, confidence, mode, text] of WHYS) {
 const MEMORY = { id: "1", title: "Tea", tags: ["a", "b, c"], metadata: { cups: 2 } };
 const CHANGES = [
   [{ title: "Coffee" }, { title: "Coffee" }],
-  [{ tags: ["a"] }, { tags: ["a"] }],
-  [{ tags: [] }, { tags: ["none"] }],
   [{ metadata: '{"cups": 3}' }, { metadata: { cups: 3 } }],
   [{ metadata: " " }, { metadata: {} }],
   [{ expiry: "2027-03-01" }, { expires_at: new Date(2027, 2, 1).toISOString() }],
@@ -130,6 +128,14 @@ const CHANGES = [
 for (const [fields, changes] of CHANGES) {
   test(`the form ${JSON.stringify(fields)} changes ${JSON.stringify(changes)}`, () => {
     assert.deepEqual(changesOf(MEMORY, { ...labelsOf(MEMORY), ...fields }), { id: "1", ...changes });
+  });
+}
+for (const [tags, changes] of [
+  [["a"], { remove_tags: ["b, c"] }], [[], { remove_tags: ["a", "b, c"] }],
+  [["a", "b, c", "d"], { add_tags: ["d"] }], [["d", "a"], { add_tags: ["d"], remove_tags: ["b, c"] }],
+]) {
+  test(`the tags ${JSON.stringify(tags)} in the form change only ${JSON.stringify(changes)}`, () => {
+    assert.deepEqual(tagChangesOf(MEMORY, { ...labelsOf(MEMORY), tags }), { id: "1", ...changes });
   });
 }
 test("a title that was cut from the text is not in the form, and is not changed", () => {
@@ -146,7 +152,10 @@ test("an expiry is shown as its local date, is removed if the field is empty, an
   assert.deepEqual(cleared, { id: "1", expires_at: "none", pinned: false });
 });
 
-test("a form without a change changes nothing", () => assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null));
+test("a form without a change changes nothing", () => {
+  assert.equal(changesOf(MEMORY, labelsOf(MEMORY)), null);
+  assert.equal(tagChangesOf(MEMORY, labelsOf(MEMORY)), null);
+});
 for (const metadata of [{}, { a: 1 }, { a: { b: ["ü", null] } }]) {
   test(`metadata ${JSON.stringify(metadata)} are parsed as they were formatted`, () => {
     assert.deepEqual(parseMetadata(formatMetadata(metadata)), metadata);

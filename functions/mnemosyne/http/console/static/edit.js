@@ -18,16 +18,24 @@ export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_
   pinned,
 });
 
-// Arguments of update_memory: the fields that differ in the form; null if none differs.
+// Arguments of update_memory: the fields that differ in the form, except the tags; null if none differs.
 export function changesOf(memory, form) {
   const before = labelsOf(memory);
   const changes = {};
   if (form.title !== before.title) changes.title = form.title;
-  if (JSON.stringify(form.tags) !== JSON.stringify(before.tags)) changes.tags = form.tags.length ? form.tags : ["none"];
   if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
   if (form.expiry !== before.expiry) changes.expires_at = form.expiry ? startOfDate(form.expiry) : "none";
   if (form.pinned !== before.pinned) changes.pinned = form.pinned;
   return Object.keys(changes).length ? { id: memory.id, ...changes } : null;
+}
+
+// Arguments of update_memory for the tags that were added and removed; null if there are none. Other tags stay as they
+// are, because they may have changed since the form was opened.
+export function tagChangesOf({ id, tags }, form) {
+  const added = form.tags.filter((tag) => !tags.includes(tag));
+  const removed = tags.filter((tag) => !form.tags.includes(tag));
+  if (!added.length && !removed.length) return null;
+  return { id, ...(added.length && { add_tags: added }), ...(removed.length && { remove_tags: removed }) };
 }
 
 export function Edit({ id, may }) {
@@ -42,9 +50,9 @@ function Form({ id, memory, may }) {
   const [form, setForm] = useState(labelsOf(memory));
   const address = `/memories/${id}`;
   const saving = useAction(async () => {
-    const changes = changesOf(memory, form);
-    if (changes) {
-      await call("update_memory", changes);
+    const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);
+    for (const change of changes) await call("update_memory", change);
+    if (changes.length) {
       forgetLists();
       showToast("Saved.");
     }

@@ -20,21 +20,20 @@ export function Side({ id, may, memory, history, load }) {
 function TagSection({ id, may, memory, load }) {
   const [isAdding, setIsAdding] = useState(false);
   const { tags } = memory;
-  const changing = useAction(async (next) => {
-    await call("update_memory", { id, tags: next.length ? next : ["none"] });
+  const changing = useAction(async (change) => {
+    await call("update_memory", { id, ...change }); // the other tags may have changed in the meantime
     forgetLists();
     setIsAdding(false);
     await load();
   });
   const mayChange = may.has("update_memory");
   if (!mayChange && !tags.length) return null;
-  const without = (tag) => tags.filter((other) => other !== tag);
   return html`<section><h2>Tags</h2><div class="tags tags-l">${tags.map((tag) => html`<span class="tag" key=${tag}>
       <a href=${tagAddress(tag)}>${tag}</a>${mayChange && html`<button aria-label=${`Remove ${tag}`}
-        onClick=${() => changing.run(without(tag))}><${Icon} name="x" small /></button>`}</span>`)}
+        onClick=${() => changing.run({ remove_tags: [tag] })}><${Icon} name="x" small /></button>`}</span>`)}
     ${mayChange && !isAdding && html`<button class="chip" onClick=${() => setIsAdding(true)}><${Icon}
       name="plus" />Tag</button>`}</div>
-    ${isAdding && html`<${NewTags} busy=${changing.busy} onSave=${(added) => changing.run([...tags, ...added])} />`}
+    ${isAdding && html`<${NewTags} busy=${changing.busy} onSave=${(added) => changing.run({ add_tags: added })} />`}
     <${Problem} error=${changing.error} /></section>`;
 }
 
