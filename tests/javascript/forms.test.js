@@ -6,7 +6,7 @@ import { groupImports } from "../../functions/mnemosyne/http/console/static/requ
 import * as add from "../../functions/mnemosyne/http/console/static/add.js";
 import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
 import { letterCount } from "../../functions/mnemosyne/http/console/static/dead_letters.js";
-import { deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
+import { deleteAll, deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
 import { changesOf, labelsOf, tagChangesOf } from "../../functions/mnemosyne/http/console/static/edit.js";
 import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
 import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
@@ -210,6 +210,18 @@ test("a change of tags is shown at once", () => {
 
 test("ids are sent a hundred at a time", () => {
   assert.deepEqual(partsOf(Array.from({ length: 250 })).map(({ length }) => length), [100, 100, 50]);
+});
+
+test("a deletion that fails names the memories that are left", async () => {
+  const ids = Array.from({ length: 250 }, (_, index) => String(index));
+  const counts = [];
+  const callTool = async (_, { ids: part }) => {
+    if (counts.length) throw new Error("a legal hold keeps one of them");
+    counts.push(part.length);
+  };
+  const { left, error } = await deleteAll(ids, callTool);
+  assert.deepEqual([counts, left, error.message], [[100], ids.slice(100), "a legal hold keeps one of them"]);
+  assert.deepEqual(await deleteAll(["1"], async () => {}), { left: [], error: null });
 });
 
 test("a deletion is named by whole words, and says what closing the tab does", () => {

@@ -3,6 +3,7 @@
 import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
+import { number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const MOST_IDS = 100; // of delete_memory
@@ -36,14 +37,25 @@ export function deleteLater(memories, { onUndo = () => {} } = {}) {
 }
 
 async function commit(ids, callTool) {
+  const { left, error } = await deleteAll(ids, callTool);
+  forgetLists();
+  if (!error) return;
+  keep(left);
+  const count = left.length < ids.length ? ` were ${number(left.length)} of ${number(ids.length)}` : "";
+  showToast(`Not deleted${count}: ${error.message}`);
+}
+
+// Delete memories, a hundred with each call. Returns the ids that are left, and the error that ended the work.
+export async function deleteAll(ids, callTool) {
+  const left = [...ids];
   try {
-    for (let start = 0; start < ids.length; start += MOST_IDS) {
-      await remove(ids.slice(start, start + MOST_IDS), callTool);
+    while (left.length) {
+      await remove(left.slice(0, MOST_IDS), callTool);
+      left.splice(0, MOST_IDS);
     }
-    forgetLists();
+    return { left, error: null };
   } catch (error) {
-    keep(ids);
-    showToast(`Not deleted: ${error.message}`);
+    return { left, error };
   }
 }
 
