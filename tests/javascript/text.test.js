@@ -67,6 +67,22 @@ for (const [text, most, expected] of [
   test(`${text} in ${most} characters is ${expected}`, () => assert.equal(shorten(text, most), expected));
 }
 
+for (const most of [99, 100]) {
+  test(`a text without spaces is shortened to ${most} characters without half of an emoji`, () => {
+    assert.ok(shorten(`${"記".repeat(99)}😀 は`, most).isWellFormed());
+  });
+}
+
+test("a passage of a text without spaces begins and ends with whole characters", () => {
+  for (const [lead, tail] of [[500, 500], [501, 501]]) {
+    const content = `${"😀".repeat(lead)}a${"😀".repeat(tail)}b`;
+    for (const start of [2 * lead, content.length - 1]) {
+      const text = passageOf(content, [[start, start + 1]]).map(({ text: part }) => part).join("");
+      assert.ok(text.isWellFormed(), text);
+    }
+  }
+});
+
 test("counts agree with their nouns", () => {
   assert.deepEqual([memories(1), memories(2318), counted(1, "tag"), counted(0, "tag")],
     ["1 memory", "2,318 memories", "1 tag", "0 tags"]);

@@ -53,7 +53,9 @@ function others(name, ids) {
   return note(`${name} `, ...ids.map(link));
 }
 
-const shorten = (text) => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text);
+// Half of a character of two UTF-16 units would be shown as �.
+const shorten = (text) =>
+  (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS).replace(/\p{Cs}$/u, "")}…` : text);
 
 function showList(results) {
   state.results = results;

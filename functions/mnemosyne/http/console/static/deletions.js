@@ -3,7 +3,7 @@
 import { forgetLists } from "./address.js";
 import { client } from "./mcp.js";
 import { observable } from "./observable.js";
-import { number } from "./text.js";
+import { beginning, number } from "./text.js";
 import { showToast } from "./toast.js";
 
 const MOST_IDS = 100; // of delete_memory
@@ -17,7 +17,7 @@ const without = (ids) => new Set([...deletedIds.get()].filter((id) => !ids.inclu
 // The message of a deletion.
 export function deletionText(memories) {
   if (memories.length > 1) return `${memories.length} memories deleted. Closing the tab keeps them.`;
-  const [title] = memories[0].title.match(/^.{0,40}(?=\s|$)/u) ?? [memories[0].title.slice(0, 40)];
+  const [title] = memories[0].title.match(/^.{0,40}(?=\s|$)/u) ?? [beginning(memories[0].title, 40)];
   const name = title.length < memories[0].title.length ? `${title}…` : title;
   return `“${name}” deleted. Closing the tab keeps it.`;
 }

@@ -73,12 +73,20 @@ export function markSegments(text, ranges, start = 0, end = text.length) {
   return segments;
 }
 
+// The place in a text, or the place before it if a character of two UTF-16 units would be divided.
+const wholePlace = (text, place) => (/[\uDC00-\uDFFF]/.test(text.charAt(place)) ? place - 1 : place);
+
+// The first characters of a text: at most `most` UTF-16 units. Half a character would be shown as �, and refused in a
+// request.
+export const beginning = (text, most) => text.slice(0, wholePlace(text, most));
+
 // The next place between two words from `place`, in the direction of `step`.
 function wordEdge(text, place, step) {
   for (let edge = place, count = 0; count < 40 && edge > 0 && edge < text.length; edge += step, count += 1) {
     if (/\s/u.test(text[edge - (step > 0 ? 0 : 1)])) return edge;
   }
-  return step > 0 && place + 40 >= text.length ? text.length : Math.max(0, Math.min(place, text.length));
+  if (step > 0 && place + 40 >= text.length) return text.length;
+  return wholePlace(text, Math.max(0, Math.min(place, text.length)));
 }
 
 // The passage of a content that a result shows: from its start, or from a little before the first match.
@@ -96,7 +104,7 @@ export function passageOf(content, ranges = []) {
 export function shorten(text, most) {
   if (text.length <= most) return text;
   const cut = text.slice(0, most + 1).replace(/\s+\S*$/u, "");
-  return `${cut.length > most ? text.slice(0, most) : cut}…`;
+  return `${cut.length > most ? beginning(text, most) : cut}…`;
 }
 
 const NUMBER = new Intl.NumberFormat();
