@@ -102,9 +102,12 @@ export function groupsOf(items, now = new Date()) {
   return groups;
 }
 
+// A time of a filter: a timestamp, or a date of a date field, which is local. JavaScript reads a date as one in UTC.
+const localTime = (time) => new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
+
 // Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".
 export function windowName({ after, before }) {
-  const [start, end] = [after, before].map((time) => time && new Date(time));
+  const [start, end] = [after, before].map((time) => time && localTime(time));
   if (!start && !end) return "Any time";
   if (!end) return `Since ${dayWithYear(start)}`;
   if (!start) return `Until ${dayWithYear(end)}`;
