@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import drop, find, open_page, press, shows, type_into
+from tests.console.person import drop, find, keys, open_page, press, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -170,6 +170,25 @@ def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarde
     _use(fresh, ben)
     shows(fresh, "No memories yet")
     assert "Of Ann" not in fresh.text
+
+
+def test_the_next_person_to_log_in_does_not_see_what_the_previous_one_added(
+    guarded: DevServer, fresh: Chromium
+) -> None:
+    amy, bea = (_key(guarded, "read", "write", namespace=name) for name in ("amy", "bea"))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/add")
+    _use(fresh, amy)
+    type_into(fresh, "content", "Amy's secret.")
+    press(fresh, "Add")
+    _store(fresh)
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    open_page(fresh, "Memories")
+    shows(fresh, "You have been logged out.")
+    _use(fresh, bea)
+    shows(fresh, "No memories yet")
+    keys(fresh, "a")
+    find(fresh, "#content")
+    assert "Amy's secret." not in fresh.text
 
 
 def test_after_a_wrong_key_another_one_can_be_typed(guarded: DevServer, fresh: Chromium) -> None:

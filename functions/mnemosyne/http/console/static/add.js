@@ -22,7 +22,7 @@ const LEAST_CHECKED = 12; // characters
 
 // The form and the latest memories are kept while another page is open.
 const draft = { current: EMPTY };
-const added = observable([]);
+export const added = observable([]);
 
 const isTimestamp = (text) => /^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?(Z|[+-]\d{2}:?\d{2})?$/u.test(text);
 

@@ -3,7 +3,7 @@ import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.j
 import { logOut, LogIn, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
-import { Add } from "./add.js";
+import { Add, added } from "./add.js";
 import { Audit } from "./audit.js";
 import { Connect } from "./connect.js";
 import { Edit } from "./edit.js";
@@ -88,6 +88,7 @@ function useAccount() {
       if (waiting.current.length) {
         forgetPerson(); // lists may be another person's
         deletedIds.set(new Set());
+        added.set([]);
       }
       setMay(names);
       setRefused(null);
