@@ -316,6 +316,11 @@ for (const [body, message] of [
   [{}, "The server answered 400."],
 ]) {
   test(`an answer ${JSON.stringify(body)} is the error "${message}"`, async () => {
-    await assert.rejects(readJson(Response.json(body, { status: 400 })), { message });
+    await assert.rejects(readJson(Response.json(body, { status: 400 })), { message, status: 400 });
   });
 }
+
+test("an answer that is not JSON is an error with its status", async () => {
+  const response = new Response("<h1>Bad gateway</h1>", { status: 502 });
+  await assert.rejects(readJson(response), { message: "The server answered 502.", status: 502 });
+});

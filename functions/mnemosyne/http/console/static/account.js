@@ -1,7 +1,7 @@
 // Log in and out: with an API key for this tab, or at the authorization server if there is one.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { authorizationServer, logIn, refresh, revoke } from "./log_in.js";
-import { client } from "./mcp.js";
+import { client, isRetryable } from "./mcp.js";
 import { Button, Heading, Icon, Note, Problem, useAction } from "./components.js";
 import { Logo } from "./icons.js";
 import { useValue } from "./observable.js";
@@ -13,7 +13,8 @@ const RETRY_SECONDS = 10;
 // A log-in at the authorization server: the server, its tokens and the timer of their renewal. Null without one.
 const session = { current: null, renewal: null };
 
-function start(server, tokens) {
+// Use the tokens of a log-in, and renew them before they expire.
+export function start(server, tokens) {
   clearTimeout(session.current?.timer);
   const seconds = Math.max(1, tokens.expires_in - EARLY_SECONDS);
   session.current = { server, tokens, timer: setTimeout(renew, seconds * 1000) };
@@ -24,7 +25,7 @@ function end() {
   session.current = null;
 }
 
-// Renew the access token and return whether it was renewed. If the server cannot be reached, the log-in is kept, and
+// Renew the access token and return whether it was renewed. If the server cannot do it now, the log-in is kept, and
 // renewal is tried again. Renewals never overlap, because a refresh token that is used twice revokes the grant.
 export function renew() {
   session.renewal ??= renewOnce().finally(() => { session.renewal = null; });
@@ -46,7 +47,9 @@ async function renewOnce() {
     return true;
   } catch (error) {
     if (!isCurrent()) return false;
-    if (error instanceof TypeError) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
+    // `fetch` throws a TypeError if the server cannot be reached.
+    const isTemporary = error instanceof TypeError || isRetryable(error);
+    if (isTemporary) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
     else end();
     return false;
   }

@@ -1,15 +1,17 @@
 // OAuth in a separate window (RFC 6749, 7636, 8707, 9207). Verifier and tokens are never stored, and are in no address
 // that the browser keeps.
+import { Refused } from "./mcp.js";
 
 export const base64url = (bytes) =>
   btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
-// Read a response as JSON. Throws the server's description of an error.
+// Read a response as JSON. Throws Refused with the server's description of an error.
 export async function readJson(response) {
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw new Error(answer.error_description ?? answer.error ?? `The server answered ${response.status}.`);
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer) return answer;
+  const message = answer?.error_description ?? answer?.error ?? `The server answered ${response.status}.`;
+  throw new Refused(message, response.status);
 }
 
 const fetchJson = async (address, options) => readJson(await fetch(address, options));
@@ -43,7 +45,10 @@ export async function logIn(server) {
   const opened = window.open("about:blank", "_blank", "popup,width=520,height=680");
   if (!opened) throw new Error("The browser blocked the log-in window: allow windows for this page.");
   const redirectUri = `${location.origin}/console/callback`;
-  const { client_id: clientId } = await register(server, redirectUri);
+  const { client_id: clientId } = await register(server, redirectUri).catch((error) => {
+    opened.close(); // it is empty, and hides the error
+    throw error;
+  });
   const [verifier, state] = [random(), random()];
   const answered = answerOf(state);
   opened.location = `${server.authorization_endpoint}?${new URLSearchParams({

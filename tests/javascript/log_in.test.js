@@ -1,0 +1,57 @@
+// Log-ins at the authorization server: the window, and the renewal of the access token.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { renew, start } from "../../functions/mnemosyne/http/console/static/account.js";
+import { logIn } from "../../functions/mnemosyne/http/console/static/log_in.js";
+import { client } from "../../functions/mnemosyne/http/console/static/mcp.js";
+
+const SERVER = { token_endpoint: "https://auth.example/token", registration_endpoint: "https://auth.example/register" };
+const tokens = (number) => ({ access_token: `access ${number}`, refresh_token: `refresh ${number}`, expires_in: 3600 });
+
+// Give `fetch` the answers one after another. An answer may be an error.
+function answer(context, ...answers) {
+  context.mock.method(globalThis, "fetch", async () => {
+    const next = answers.shift();
+    if (next instanceof Error) throw next;
+    return next;
+  });
+}
+
+const busy = () => Response.json({ error: "temporarily_unavailable" }, { status: 503 });
+const TEMPORARY = {
+  "is busy": busy,
+  "is behind a gateway that answers in HTML": () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
+  "limits the rate": () => Response.json({ error: "slow_down" }, { status: 429 }),
+  "cannot be reached": () => new TypeError("Failed to fetch"),
+};
+for (const [problem, make] of Object.entries(TEMPORARY)) {
+  test(`a log-in is kept while the authorization server ${problem}`, async (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    answer(context, make(), Response.json(tokens(2)));
+    client.logIn("access 1");
+    start(SERVER, tokens(1));
+    assert.equal(await renew(), false);
+    assert.equal(await renew(), true);
+    assert.equal(client.credential, "access 2");
+  });
+}
+
+test("a log-in ends when its refresh token is refused", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  answer(context, Response.json({ error: "invalid_grant" }, { status: 400 }), Response.json(tokens(2)));
+  start(SERVER, tokens(1));
+  assert.equal(await renew(), false);
+  assert.equal(await renew(), false);
+});
+
+test("the window of a log-in that cannot begin is closed, so that the error is seen", async (context) => {
+  const opened = { close: context.mock.fn() };
+  Object.assign(globalThis, { window: { open: () => opened }, location: { origin: "https://memory.example" } });
+  context.after(() => {
+    delete globalThis.window;
+    delete globalThis.location;
+  });
+  answer(context, Response.json({ error: "slow_down", error_description: "too many requests" }, { status: 429 }));
+  await assert.rejects(logIn(SERVER), { message: "too many requests" });
+  assert.equal(opened.close.mock.callCount(), 1);
+});
