@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatTime, ZONE } from "../../functions/mnemosyne/mcp/app/time.js";
+import { formatTime, ZONE, zoneOf } from "../../functions/mnemosyne/mcp/app/time.js";
 
 test("the zone is the local one", () => assert.equal(ZONE, process.env.TZ));
+
+test("a zone that the browser does not know is UTC, because the server refuses its name", () => {
+  assert.deepEqual(["Etc/Unknown", undefined, "Asia/Tokyo"].map(zoneOf), ["UTC", "UTC", "Asia/Tokyo"]);
+});
 
 const FORMATTED = [
   ["2026-05-02T00:00:00Z", /^May 2, 2026, 9:00\sAM$/],
