@@ -240,3 +240,42 @@ def test_a_change_of_tags_keeps_tags_that_were_added_after_the_page_was_opened(
         lambda: sorted(system.call("get_memory", {"id": id_})["tags"]) == ["bees", "garden"], "one tag was removed"
     )
     system.call("delete_memory", {"id": id_})
+
+
+# Whether the last letter of an element's text is to the left of its first one.
+RUNS_LEFT = """
+const [from, until] = [document.createRange(), document.createRange()];
+const texts = document.createTreeWalker(arguments[0], NodeFilter.SHOW_TEXT);
+const nodes = [];
+while (texts.nextNode()) nodes.push(texts.currentNode);
+from.setStart(nodes[0], 0);
+from.setEnd(nodes[0], 1);
+until.setStart(nodes.at(-1), nodes.at(-1).length - 1);
+until.setEnd(nodes.at(-1), nodes.at(-1).length);
+return until.getBoundingClientRect().right <= from.getBoundingClientRect().left;
+"""
+DOTS = "const { left, right } = getComputedStyle(arguments[0], '::after'); return parseFloat(left) < parseFloat(right);"
+
+
+def test_text_from_right_to_left_is_shown_and_typed_from_right_to_left(
+    site: str, browser: Chromium, system: DevServer
+) -> None:
+    hebrew = "האולונג נמצא על מדף 7. "
+    content = f"English first.\n\n{hebrew.strip()}\n\n- {hebrew.strip()}"
+    stored = [
+        system.outcome(system.ingest(text, timestamp="2024-02-05T00:00:00Z"))["memory_id"]
+        for text in (hebrew * 20, content)
+    ]
+    browser.open(f"{site}/?after=2024-02-05&before=2024-02-05")
+    line = find(browser, f"[data-id='{stored[0]}'] .line.cut")
+    assert browser.driver.execute_script(DOTS, line), "the dots are at the end of the line, on the left"
+    browser.open(f"{site}/memories/{stored[1]}")
+    find(browser, "article .read li")
+    for selector in ("p:nth-of-type(2)", "li"):
+        assert browser.driver.execute_script(RUNS_LEFT, find(browser, f"article .read {selector}")), selector
+    assert not browser.driver.execute_script(RUNS_LEFT, find(browser, "article .read p"))
+    browser.open(f"{site}/add")
+    for selector in ("#content", "#add-tags"):
+        bidi = find(browser, selector).value_of_css_property("unicode-bidi")
+        assert bidi == "plaintext", "each line is aligned by its first letter"
+    system.call("delete_memory", {"ids": stored})

@@ -4,20 +4,25 @@ import { useEffect, useRef } from "./vendor/htm-preact.js";
 // `visible` are the lines on the screen, `waiting` the lines to measure.
 const lines = { visible: new Set(), waiting: new Set(), observers: null };
 
-// How far the last word of a cut line ends before the edge, in pixels.
+// How far the last word of a cut line ends before the edge, in pixels: to the left, or to the right if the text runs
+// from right to left.
 function dotsOf(line) {
   const box = line.getBoundingClientRect();
+  const isRtl = getComputedStyle(line.firstElementChild).direction === "rtl";
   const size = parseFloat(getComputedStyle(line).fontSize);
   const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
-  let end = box.left;
+  let room = box.width; // between the last word and the edge
   while (texts.nextNode()) {
     range.selectNodeContents(texts.currentNode);
-    for (const { bottom, right } of range.getClientRects()) {
-      if (bottom < box.bottom + 3 && bottom > box.bottom - 9) end = Math.max(end, right);
+    for (const { bottom, left, right } of range.getClientRects()) {
+      if (bottom < box.bottom + 3 && bottom > box.bottom - 9) {
+        room = Math.min(room, isRtl ? left - box.left : box.right - right);
+      }
     }
   }
-  return Math.round(Math.min(0, end - box.right + size));
+  const dots = Math.round(Math.max(0, room - size));
+  return isRtl ? dots : -dots;
 }
 
 // Read all sizes before the first change, or the browser lays out the page once per line.

@@ -141,16 +141,18 @@ function parseParagraph(lines, index) {
   return { block: { tag: "p", children: parseInline(text) }, next };
 }
 
-// The tree as elements.
-export function render(node, key) {
+// Blocks as elements. Each has its own direction, because a text may mix languages.
+export const renderBlocks = (blocks) => blocks.map((block, key) => render(block, key, { dir: "auto" }));
+
+function render(node, key, rest = {}) {
   if (typeof node === "string") return node;
   const { tag, href, start, language, children } = node;
-  const inner = children.map(render);
+  const inner = children.map((child, index) => render(child, index));
   if (tag === "a") {
     return h("a", { key, href, title: href, rel: "noreferrer noopener", target: "_blank" }, ...inner);
   }
   if (tag === "pre") {
-    return h("pre", { key, tabIndex: 0, "aria-label": language ? `Code, ${language}` : "Code" }, ...inner);
+    return h("pre", { key, tabIndex: 0, "aria-label": language ? `Code, ${language}` : "Code", ...rest }, ...inner);
   }
-  return h(tag, { key, ...(start && { start }) }, ...inner);
+  return h(tag, { key, ...(start && { start }), ...rest }, ...inner);
 }

@@ -5,7 +5,7 @@ import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAct
 import { copy } from "./copy.js";
 import { deletedIds, deleteLater } from "./deletions.js";
 import { useKeys } from "./keys.js";
-import { MOST_CHARACTERS, parseMarkdown, render } from "./markdown.js";
+import { MOST_CHARACTERS, parseMarkdown, renderBlocks } from "./markdown.js";
 import { call } from "./mcp.js";
 import { useValue } from "./observable.js";
 import { Rate, useRatings } from "./rating.js";
@@ -163,7 +163,7 @@ function Content({ memory, isSource }) {
     return html`<pre class="read source" tabindex="0" aria-label="Source" dir="auto" ref=${place}>
       ${memory.content}</pre>`;
   }
-  return html`<div class="read" dir="auto" ref=${place}>${parseMarkdown(bodyOf(memory.content)).map(render)}</div>`;
+  return html`<div class="read" ref=${place}>${renderBlocks(parseMarkdown(bodyOf(memory.content)))}</div>`;
 }
 
 function View({ isSource, onChange }) {
