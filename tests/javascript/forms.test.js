@@ -6,11 +6,9 @@ import { groupImports } from "../../functions/mnemosyne/http/console/static/requ
 import * as add from "../../functions/mnemosyne/http/console/static/add.js";
 import { partsOf, tagsOf } from "../../functions/mnemosyne/http/console/static/bulk.js";
 import { letterCount } from "../../functions/mnemosyne/http/console/static/dead_letters.js";
-import { deleteAll, deletionText } from "../../functions/mnemosyne/http/console/static/deletions.js";
 import { changesOf, labelsOf, tagChangesOf } from "../../functions/mnemosyne/http/console/static/edit.js";
 import * as hit from "../../functions/mnemosyne/http/console/static/hit.js";
 import { countsOf, isFailure, timeLeft } from "../../functions/mnemosyne/http/console/static/imports.js";
-import { challengeOf, readJson } from "../../functions/mnemosyne/http/console/static/log_in.js";
 import { timesText } from "../../functions/mnemosyne/http/console/static/memory.js";
 import { withTags } from "../../functions/mnemosyne/http/console/static/memories.js";
 import { formatMetadata, parseMetadata } from "../../functions/mnemosyne/http/console/static/metadata.js";
@@ -212,25 +210,6 @@ test("ids are sent a hundred at a time", () => {
   assert.deepEqual(partsOf(Array.from({ length: 250 })).map(({ length }) => length), [100, 100, 50]);
 });
 
-test("a deletion that fails names the memories that are left", async () => {
-  const ids = Array.from({ length: 250 }, (_, index) => String(index));
-  const counts = [];
-  const callTool = async (_, { ids: part }) => {
-    if (counts.length) throw new Error("a legal hold keeps one of them");
-    counts.push(part.length);
-  };
-  const { left, error } = await deleteAll(ids, callTool);
-  assert.deepEqual([counts, left, error.message], [[100], ids.slice(100), "a legal hold keeps one of them"]);
-  assert.deepEqual(await deleteAll(["1"], async () => {}), { left: [], error: null });
-});
-
-test("a deletion is named by whole words, and says what closing the tab does", () => {
-  assert.equal(deletionText([{ title: "Label printer" }]), "“Label printer” deleted. Closing the tab keeps it.");
-  const long = [{ title: "Mara wants commit messages in the imperative" }];
-  assert.match(deletionText(long), /^“Mara wants .* in the…” deleted/);
-  assert.match(deletionText([{ title: "a" }, { title: "b" }]), /^2 memories deleted\. Closing the tab keeps them\.$/);
-});
-
 test("an import's requests that follow each other are one group", () => {
   const requests = [{ import_name: null }, { import_name: "a" }, { import_name: "a" }, { import_name: "b" },
     { import_name: null }];
@@ -304,23 +283,3 @@ for (const key of ["mnk_MwKq…", "mnk ab", "mnk_ü", "mnk_\u200b"]) {
   test(`the key ${JSON.stringify(key)} is refused`, () => assert.throws(() => checkKey(key), /copy the whole key/));
 }
 test("a key of printable ASCII is taken", () => assert.equal(checkKey("mnk_a-B~9"), "mnk_a-B~9"));
-
-test("the code challenge is that of RFC 7636, appendix B", async () => {
-  const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-  assert.equal(await challengeOf(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-});
-
-for (const [body, message] of [
-  [{ error: "invalid_grant", error_description: "the code has expired" }, "the code has expired"],
-  [{ error: "invalid_grant" }, "invalid_grant"],
-  [{}, "The server answered 400."],
-]) {
-  test(`an answer ${JSON.stringify(body)} is the error "${message}"`, async () => {
-    await assert.rejects(readJson(Response.json(body, { status: 400 })), { message, status: 400 });
-  });
-}
-
-test("an answer that is not JSON is an error with its status", async () => {
-  const response = new Response("<h1>Bad gateway</h1>", { status: 502 });
-  await assert.rejects(readJson(response), { message: "The server answered 502.", status: 502 });
-});

@@ -1,8 +1,8 @@
-// Log-ins at the authorization server: the window, and the renewal of the access token.
+// Log-ins at the authorization server: the window, its answers, and the renewal of the access token.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { renew, start } from "../../functions/mnemosyne/http/console/static/account.js";
-import { logIn } from "../../functions/mnemosyne/http/console/static/log_in.js";
+import { challengeOf, logIn, readJson } from "../../functions/mnemosyne/http/console/static/log_in.js";
 import { client } from "../../functions/mnemosyne/http/console/static/mcp.js";
 
 const SERVER = { token_endpoint: "https://auth.example/token", registration_endpoint: "https://auth.example/register" };
@@ -54,4 +54,24 @@ test("the window of a log-in that cannot begin is closed, so that the error is s
   answer(context, Response.json({ error: "slow_down", error_description: "too many requests" }, { status: 429 }));
   await assert.rejects(logIn(SERVER), { message: "too many requests" });
   assert.equal(opened.close.mock.callCount(), 1);
+});
+
+test("the code challenge is that of RFC 7636, appendix B", async () => {
+  const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+  assert.equal(await challengeOf(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+});
+
+for (const [body, message] of [
+  [{ error: "invalid_grant", error_description: "the code has expired" }, "the code has expired"],
+  [{ error: "invalid_grant" }, "invalid_grant"],
+  [{}, "The server answered 400."],
+]) {
+  test(`an answer ${JSON.stringify(body)} is the error "${message}"`, async () => {
+    await assert.rejects(readJson(Response.json(body, { status: 400 })), { message, status: 400 });
+  });
+}
+
+test("an answer that is not JSON is an error with its status", async () => {
+  const response = new Response("<h1>Bad gateway</h1>", { status: 502 });
+  await assert.rejects(readJson(response), { message: "The server answered 502.", status: 502 });
 });
