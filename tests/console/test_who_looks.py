@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import drop, find, keys, open_page, press, shows, type_into
+from tests.console.person import drop, find, follow, keys, open_page, press, reads, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -133,6 +133,31 @@ def test_a_person_who_was_logged_out_can_log_in_again_and_continue_on_the_same_p
     assert "Added just now" not in fresh.text, "another person may have logged in"
     press(fresh, "Add")
     _store(fresh)
+
+
+def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (_key(guarded, "read", "write", namespace="fay") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    id_ = guarded.outcome(guarded.ingest("TITLE: Of Fay\nHers."))["memory_id"]
+    address = f"http://127.0.0.1:{guarded.port}/memories/{id_}/edit"
+    fresh.open(address)
+    _use(fresh, first)
+    type_into(fresh, "title", "Typed for an hour")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    press(fresh, "Save")
+    shows(fresh, "What you typed is kept.")
+    _use(fresh, second)
+    assert find(fresh, "#title").get_property("value") == "Typed for an hour"
+    press(fresh, "Save")
+    shows(fresh, "Saved.")
+    assert guarded.call("get_memory", {"id": id_})["title"] == "Typed for an hour"
+    reads(fresh, "h1", "Typed for an hour")
+    keys(fresh, "e")
+    find(fresh, "input#title").send_keys(", not saved")
+    follow(fresh, "Cancel")
+    reads(fresh, "h1", "Typed for an hour")
+    keys(fresh, "e")
+    assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
 
 
 def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:

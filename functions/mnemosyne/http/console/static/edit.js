@@ -4,10 +4,28 @@ import { forgetLists, go } from "./address.js";
 import { Button, Heading, Icon, Loading, Note, Problem, useAction } from "./components.js";
 import { localDate, startOfDate } from "./dates.js";
 import { useKeys } from "./keys.js";
-import { call } from "./mcp.js";
+import { call, client } from "./mcp.js";
 import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
+
+// What was typed, and the memory as it was before. A log-in makes the page anew, and must not lose what was typed.
+const draft = { current: null };
+
+// The form's state: `memory` and `form`. It is forgotten when the page is left, except by a log-in.
+function useDraft(id, memory) {
+  const kept = draft.current?.id === id ? draft.current : null;
+  const [state, setState] = useState(kept ?? { id, memory, form: labelsOf(memory) });
+  useEffect(() => {
+    const { logIns } = client;
+    return () => { if (client.logIns === logIns) draft.current = null; };
+  }, []);
+  const change = (name, value) => {
+    draft.current = { ...state, form: { ...state.form, [name]: value } };
+    setState(draft.current);
+  };
+  return { ...state, change };
+}
 
 // The form of a memory's labels. A title that was cut from the text is not shown.
 export const labelsOf = ({ title, title_given: isGiven, tags, metadata, expires_at: expiresAt, pinned = false }) => ({
@@ -41,17 +59,17 @@ export function tagChangesOf({ id, tags }, form) {
 export function Edit({ id, may }) {
   const reading = useAction(() => call("get_memory", { id, neighbours: true }));
   useEffect(() => void reading.run(), []);
-  if (reading.done) return html`<${Form} id=${id} memory=${reading.done} may=${may} />`;
+  if (reading.done) return html`<${Form} id=${id} current=${reading.done} may=${may} />`;
   return html`<div class="stack"><${Heading}>Edit</><${Problem} error=${reading.error} />
     ${reading.busy && html`<${Loading} rows=${3} />`}</div>`;
 }
 
-function Form({ id, memory, may }) {
-  const [form, setForm] = useState(labelsOf(memory));
+function Form({ id, current, may }) {
+  const { memory, form, change } = useDraft(id, current);
   const address = `/memories/${id}`;
   const saving = useAction(async () => {
     const changes = [changesOf(memory, form), tagChangesOf(memory, form)].filter(Boolean);
-    for (const change of changes) await call("update_memory", change);
+    for (const fields of changes) await call("update_memory", fields);
     if (changes.length) {
       forgetLists();
       showToast("Saved.");
@@ -63,7 +81,6 @@ function Form({ id, memory, may }) {
     if (!saving.busy) saving.run();
   };
   useKeys({ "Ctrl+Enter": submit, Escape: () => go(address, { isReplaced: true }) });
-  const change = (name, value) => setForm({ ...form, [name]: value });
   return html`<div class="bar-top"><div class="grow"><a class="btn quiet" href=${address}>
       <${Icon} name="left" small />Cancel</a></div><span class="wide help"><kbd>Ctrl</kbd><kbd>Enter</kbd></span>
       <${Button} class="btn main" busy=${saving.busy} onClick=${submit}>Save</></div>
