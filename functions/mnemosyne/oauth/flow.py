@@ -37,7 +37,8 @@ UNKNOWN_CLIENT = (
     "this server does not know the application: remove this server from the application, or clear the log-in that it "
     "keeps, and connect again, so that it registers again"
 )
-START_OVER = "this log-in has ended or is another browser's: start over from your application"
+AGAIN = "start over from your application, or at /account"
+START_OVER = f"this log-in has ended or is another browser's: {AGAIN}"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Flow:
                     hash_secret(_normalized(parameters.get("code", ""))), pending.log_in_hash
                 )
                 if pending.attempts >= ATTEMPTS:
-                    raise Conflict("too many wrong codes: start over from your application")
+                    raise Conflict(f"too many wrong codes: {AGAIN}")
             if wrong:
                 rows.count_attempt(hash_secret(key))
             else:
