@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ import psutil
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memory_database import read_embedding_space
+from mnemosyne.cli.local import lock_files
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.traversal import let_pass
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -62,7 +62,6 @@ $$
 """
 # A local system has no quotas.
 _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
-LEAVE_SECONDS = 10.0
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
 # `fsync` is not turned off, so that acknowledged memories are on disk. The sizes suit a laptop.
@@ -134,7 +133,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)
         _configure(directory.postgres)
-        _remove_locks_of_killed_server(directory.postgres)
+        lock_files.settle(directory.postgres)
         _remove_killed_users(server)
         server.start()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
@@ -148,8 +147,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
     """Restart a server that has died. It gets the same socket, so that clients can reconnect."""
-    _remove_locks_of_killed_server(directory.postgres)
     try:
+        lock_files.settle(directory.postgres)
         with postgres.server._lock:
             postgres.server.ensure_postgres_running()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
@@ -255,36 +254,6 @@ def _plain_locale() -> Iterator[None]:
         os.environ.pop("LC_ALL")
         if before is not None:
             os.environ["LC_ALL"] = before
-
-
-def _remove_locks_of_killed_server(cluster: Path) -> None:
-    """Remove the lock files of a server that was killed and is a zombie.
-
-    In a container whose first process does not reap orphans, a killed server stays a zombie, and PostgreSQL takes it
-    for a running server. The workers of the server exit without help. The files are removed after the last worker has
-    exited.
-    """
-    pid_file = cluster / "postmaster.pid"
-    if not pid_file.exists():
-        return
-    try:
-        killed = psutil.Process(int(pid_file.read_text().split("\n", 1)[0])).status() == psutil.STATUS_ZOMBIE
-    except (ValueError, psutil.Error):
-        return
-    deadline = time.monotonic() + LEAVE_SECONDS
-    while killed and time.monotonic() < deadline:
-        if not any(_works_in(process, cluster) for process in psutil.process_iter()):
-            for file in (pid_file, cluster / ".s.PGSQL.5432.lock"):
-                file.unlink(missing_ok=True)
-            return
-        time.sleep(0.05)
-
-
-def _works_in(process: psutil.Process, cluster: Path) -> bool:
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(cluster.resolve()))
-    except psutil.Error:
-        return False
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:

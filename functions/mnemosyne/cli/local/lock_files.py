@@ -1,0 +1,60 @@
+"""Lock files of PostgreSQL, which a killed server leaves behind."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from mnemosyne.cli.local.data_dir import is_root
+from mnemosyne.errors import Misconfigured
+
+PATIENCE_SECONDS = 60.0
+"""Seconds to wait for a server that is starting or stopping, as long as `pg_ctl` waits."""
+
+
+def settle(cluster: Path) -> None:
+    """Wait until the cluster's server is ready or has ended, and remove the lock files of a killed server.
+
+    After a crash, the process id in the lock file may belong to another program or to a zombie, and PostgreSQL and its
+    package take that process for the running server. A container whose first process does not reap orphans keeps a
+    killed server as a zombie. The workers of a killed server exit without help; the files are removed after the last
+    worker has exited.
+
+    Raises Misconfigured if the server is still starting or stopping after PATIENCE_SECONDS.
+    """
+    pid_file = cluster / "postmaster.pid"
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            lines = [line.strip() for line in pid_file.read_text().splitlines()]
+        except FileNotFoundError:
+            return
+        servers = {str(process.pid) for process in psutil.process_iter() if _is_server(process, cluster)}
+        if not servers:
+            # The socket has its own lock file. The fifth line names its directory, which may not be the cluster.
+            for directory in filter(None, (*lines[4:5], str(cluster))):
+                Path(directory, ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+            pid_file.unlink(missing_ok=True)
+            return
+        if lines[-1:] == ["ready"] and lines[0] in servers:
+            return
+        if time.monotonic() > deadline:
+            raise Misconfigured(
+                f"PostgreSQL is still starting or stopping after {PATIENCE_SECONDS:.0f} s: try again when it is done "
+                f"(its log: {cluster / 'log'})"
+            )
+        time.sleep(0.05)
+
+
+def _is_server(process: psutil.Process, cluster: Path) -> bool:
+    """Whether the process is a server of the cluster, or one of its workers."""
+    with suppress(psutil.NoSuchProcess, FileNotFoundError):
+        if process.name() != "postgres" or process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        try:
+            return cluster.samefile(process.cwd())
+        except psutil.AccessDenied:
+            # The server of a user runs as this user, who has the right to find out. In a container, root may lack it.
+            return is_root()
+    return False

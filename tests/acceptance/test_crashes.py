@@ -1,0 +1,92 @@
+"""`mnemosyne dev` and commands start after a crash, whatever its lock files say, and while PostgreSQL still stops."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import fasteners
+import psutil
+import pytest
+
+from mnemosyne.cli.local.data_dir import DataDir, acquire_now
+from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def other_program() -> Iterator[subprocess.Popen[bytes]]:
+    """A program that has nothing to do with Mnemosyne. It ends with its standard input."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.communicate()
+
+
+@pytest.mark.parametrize("folder", ["plain", "with spaces"])
+def test_a_process_id_that_another_program_got_after_a_crash_is_not_taken_for_the_server(
+    own_dev: DevServer, other_program: subprocess.Popen[bytes], folder: str
+) -> None:
+    own_dev.directory /= folder
+    own_dev.directory.mkdir()
+    own_dev.start()
+    memory_id = own_dev.outcome(own_dev.ingest("stored before the crash"))["memory_id"]
+    pid_file, socket_lock = lock_files(own_dev)
+    locks = {pid_file: pid_file.read_text(), socket_lock: socket_lock.read_text()}
+    own_dev.kill_everything()
+    for file, text in locks.items():
+        file.write_text("\n".join([str(other_program.pid), *text.split("\n")[1:]]))
+    own_dev.start()
+    assert own_dev.call("get_memory", {"id": memory_id})["content"] == "stored before the crash"
+    own_dev.stop()
+    assert other_program.poll() is None
+
+
+@pytest.mark.parametrize("lines", [0, 5])
+def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_start(
+    own_dev: DevServer, lines: int
+) -> None:
+    own_dev.start()
+    pid_file, _ = lock_files(own_dev)
+    text = pid_file.read_text()
+    own_dev.kill_everything()
+    with subprocess.Popen(["true"]) as ended:  # its process id is free: the killed server may be a zombie
+        ended.wait()
+    written = [str(ended.pid), *text.split("\n")[1:]]
+    pid_file.write_text("\n".join([*written[:lines], ""]) if lines else "")
+    own_dev.start()
+
+
+def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServer) -> None:
+    own_dev.start()
+    pid_file, _ = lock_files(own_dev)
+    server = psutil.Process(int(pid_file.read_text().split()[0]))
+    checkpointer = next(worker for worker in server.children() if "checkpointer" in worker.cmdline()[0])
+    checkpointer.suspend()
+    assert own_dev.process
+    own_dev.process.kill()
+    own_dev.process.wait()
+    os.kill(server.pid, signal.SIGINT)
+    wait_until(lambda: pid_file.read_text().endswith("stopping\n"), "the database is stopping")
+    data = own_dev.directory / "data"
+    starting = fasteners.InterProcessLock(DataDir(data).starting)
+    command = subprocess.Popen(
+        [COMMAND, "keys", "list", "--data-dir", data, "--json"], stdout=subprocess.PIPE, text=True
+    )
+
+    def is_starting() -> bool:
+        if acquire_now(starting):
+            starting.release()
+            return False
+        return True
+
+    wait_until(is_starting, "the command starts the database")
+    checkpointer.resume()
+    assert command.communicate(timeout=60)[0] == "[]\n"
+
+
+def lock_files(server: DevServer) -> tuple[Path, Path]:
+    """Return the lock files of PostgreSQL and of its socket."""
+    pid_file = server.directory / "data" / "postgres" / "postmaster.pid"
+    return pid_file, Path(pid_file.read_text().splitlines()[4], ".s.PGSQL.5432.lock")
