@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -156,6 +157,22 @@ def test_a_used_port_is_reported_in_one_line(dev: DevServer) -> None:
     assert ended.stderr == (
         f"mnemosyne: port {dev.port} on 127.0.0.1, for the MCP endpoint, is taken by another program: choose another "
         "with --port\n"
+    )
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "two..dots"])
+def test_a_host_that_is_not_of_this_machine_is_reported_with_its_option(host: str, tmp_path: Path) -> None:
+    ended = _run("dev", "--host", host, "--auth-mode", "api_key", "--data-dir", str(tmp_path / "data"))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"mnemosyne: --host must be a name or address of this machine, got {host} (")
+
+
+def test_the_highest_port_is_refused_with_log_in_which_needs_the_next_port_too(tmp_path: Path) -> None:
+    ended = _run("dev", "--port", "65535", "--auth-mode", "oauth", "--data-dir", str(tmp_path / "data"))
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "mnemosyne: port 65536 on 127.0.0.1, for the authorization server, one above --port, does not exist: choose "
+        "another with --port\n"
     )
 
 

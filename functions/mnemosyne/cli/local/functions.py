@@ -61,15 +61,21 @@ def keep_port(host: str, port: int) -> None:
 
 
 def require_free(host: str, port: int, purpose: str) -> None:
-    """Raise Misconfigured if no server can listen on the port. The error names the purpose of the port."""
+    """Raise Misconfigured if no server can listen on the port. The error names the option to change."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as exc:
-            reason = "is taken by another program" if exc.errno == errno.EADDRINUSE else f"({exc.strerror})"
-            raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port") from exc
+            return
+        except OverflowError:
+            reason = "does not exist"
+        except (OSError, UnicodeError) as exc:
+            cause = getattr(exc, "strerror", None) or exc
+            if isinstance(exc, socket.gaierror | UnicodeError) or exc.errno == errno.EADDRNOTAVAIL:
+                raise Misconfigured(f"--host must be a name or address of this machine, got {host} ({cause})") from exc
+            reason = "is taken by another program" if exc.errno == errno.EADDRINUSE else f"({cause})"
+    raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port")
 
 
 def url(host: str, port: int) -> str:
