@@ -255,6 +255,7 @@ LISTED = {
     ("--grant", GRANT): 1,
     ("--namespace", "ns"): 3,
     ("--namespace", "ns", "--since", "1d"): 3,
+    ("--namespace", "ns", "--since", "999999d"): 3,
     ("--namespace", "ns", "--action", "delete_memory"): 1,
 }
 """Options of `mnemosyne access`, and the number of events that it lists in addition to its own."""

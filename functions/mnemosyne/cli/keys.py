@@ -13,6 +13,7 @@ from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import minute
+from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.principal import Scope
 from mnemosyne.service import api_keys
 
@@ -43,7 +44,10 @@ def _check_name(context: click.Context, parameter: click.Parameter, value: str) 
     "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
 @click.option(
-    "--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until the key expires [default: never]."
+    "--expires-in",
+    metavar="DAYS",
+    type=click.IntRange(1, LONGEST.days),
+    help="Days until the key expires [default: never].",
 )
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

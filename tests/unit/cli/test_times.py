@@ -6,7 +6,9 @@ from zoneinfo import ZoneInfo
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.times import age, local_date, machine_zone
 
 ZONES = ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"]
@@ -60,3 +62,9 @@ def test_a_future_or_unknown_time_is_refused_with_its_value(words: str) -> None:
     with pytest.raises(click.BadParameter) as refused:
         age(words, "UTC")
     assert repr(words) in str(refused.value)
+
+
+def test_the_expiry_of_a_key_is_at_most_a_hundred_years_away() -> None:
+    ended = CliRunner().invoke(cli, ["keys", "create", "--name", "agent", "--expires-in", "9999999"])
+    assert ended.exit_code == 2
+    assert "9999999 is not in the range 1<=x<=36500" in ended.output

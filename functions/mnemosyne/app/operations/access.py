@@ -1,7 +1,8 @@
 """Operations on grants of OAuth clients, on lock-outs, on quotas and on the audit trail."""
 
+import time
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -191,7 +192,7 @@ class ListAudit(Operation):
             grant=self.grant,
             namespace=self.namespace,
             action=self.of_action,
-            since=None if self.since is None else datetime.now(UTC) - timedelta(seconds=self.since),
+            since=None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC),
         )
         after = (instant(self.after[0]), int(self.after[1])) if self.after else None
         page = operator.audit.page(chosen, PAGE, after)
