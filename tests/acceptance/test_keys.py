@@ -53,6 +53,17 @@ def test_a_key_gives_access_to_its_own_namespace_only(guarded: DevServer) -> Non
     assert guarded.call("memory_stats", {})["memories"] == 0
 
 
+def test_the_guide_stores_exactly_the_key_of_the_smoke_test(guarded: DevServer) -> None:
+    guide = Path("docs/deployment.md").read_text()
+    (line,) = (line for line in guide.splitlines() if "gcloud secrets versions add mnemosyne-smoke-key" in line)
+    _, extract, _ = line.split(" | ")
+    printed = "Installing 60 packages into .venv …\n" + _keys(guarded, "create", "--name", "smoke")
+    secret = subprocess.run(["bash", "-c", extract], input=printed, capture_output=True, text=True, check=True).stdout
+    assert secret.count("\n") == 1
+    guarded.client.headers["Authorization"] = f"Bearer {secret.strip()}"
+    assert guarded.post(LIST).status_code == 200
+
+
 def test_dev_prints_how_to_create_a_key_before_the_commands_that_need_one(guarded: DevServer) -> None:
     printed = guarded.printed()
     assert 0 < printed.index("keys create --name NAME") < printed.index("MNEMOSYNE_TOKEN=mnk_…")
