@@ -44,6 +44,7 @@ NOT_RUN = {
     r"npx -y @modelcontextprotocol/inspector ": "needs the npm registry; tests/conformance/clients drives it",
     r"git clone |cd mnemosyne$": "needs GitHub",
     r"export MNEMOSYNE_URL=": "for `claude`",
+    r"export MNEMOSYNE_": "names a deployment; tests/terraform/test_guide.py reads the settings",
     r"pip install \./infra/adk$": "needs PyPI; tests/conformance/test_adk.py installs it",
     r"mnemosyne .*--project ": "works on Google Cloud; tests/integration/test_deployment_commands.py runs such",
     r"mnemosyne outcomes .*--follow": "has no end; tests/integration/test_outcomes.py follows outcomes",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mnemosyne.settings import Settings
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.terraform.conftest import TERRAFORM
 from tests.terraform.workspace import ROOT
@@ -89,6 +90,21 @@ def test_each_variable_that_the_guide_sets_exists() -> None:
     named = set(re.findall(r"^([a-z_]+) += ", code, re.MULTILINE)) - {"organization", "name"}  # HCP Terraform's own
     assert len(named) > 8
     assert named <= variables | {"scopes", "namespace"}
+
+
+def test_the_settings_for_a_machine_in_the_network_are_complete_and_name_the_instance() -> None:
+    exports = re.findall(r"^    export (MNEMOSYNE_.*)$", PAGES["operations.md"], re.MULTILINE)
+    documented = dict(
+        word.split("=", 1) for line in exports for word in re.findall(r'MNEMOSYNE_\w+=(?:"[^"]*"|\S+)', line)
+    )
+    values = {
+        "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",
+        "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+        "MNEMOSYNE_DB_PASSWORD": "secret",
+    }
+    settings = Settings.from_environment(documented | values)
+    assert settings.instance_connection_name == "p:r:i"
+    assert documented.keys() >= values.keys()
 
 
 def test_each_link_points_to_an_existing_page_and_section() -> None:
