@@ -176,6 +176,23 @@ def test_the_highest_port_is_refused_with_log_in_which_needs_the_next_port_too(t
     )
 
 
+def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "access.json").symlink_to("/dev/full")
+    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(tmp_path))
+    assert ended.returncode == 1
+    assert ended.stderr == "mnemosyne: No space left on device: free some space, then run the command again\n"
+
+
+def test_a_database_that_does_not_start_is_reported_with_the_cause_in_its_log(tmp_path: Path) -> None:
+    data = ("--data-dir", str(tmp_path / "data"))
+    assert _run("keys", "create", "--name", "agent", *data).returncode == 0
+    with (tmp_path / "data" / "postgres" / "postgresql.auto.conf").open("a") as settings:
+        settings.write("shared_preload_libraries = 'nowhere'\n")
+    ended = _run("keys", "list", *data)
+    assert ended.returncode == 1
+    assert 'FATAL:  could not access file "nowhere": No such file or directory (its log: ' in ended.stderr
+
+
 def test_a_directory_in_use_is_reported_in_one_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(dev.directory / "data"))
     assert ended.returncode == 1

@@ -1,5 +1,6 @@
 """`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
+import errno
 import sys
 from types import FrameType
 
@@ -79,6 +80,12 @@ def main() -> None:
             say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
         say(f"Error: {exc.format_message()}", err=True)
         sys.exit(exc.exit_code)
+    except OSError as exc:
+        if exc.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = f" for {exc.filename}" if exc.filename else ""
+        say(f"mnemosyne: {exc.strerror}{where}: free some space, then run the command again", err=True)
+        sys.exit(1)
     except click.Abort:
         say("Aborted!", err=True)
         sys.exit(1)

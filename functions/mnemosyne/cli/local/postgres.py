@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
@@ -197,21 +198,28 @@ def make_server_user(name: str) -> None:
 
 
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
-    """Run a command of PostgreSQL. Raises RuntimeError with its output if it fails.
+    """Run a command of PostgreSQL. Raises RuntimeError with the cause if it fails.
 
     The package's timeout of ten seconds for a start is removed; `pg_ctl` itself waits for a minute. The output goes to
-    files, because a server would inherit a pipe and keep it open as long as it runs.
+    files, because a server would inherit a pipe and keep it open as long as it runs. A server that does not start
+    writes the cause to its log, which `args` names.
     """
     options |= {"timeout": None}
     with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
+        logs = [Path(log) for option, log in pairwise(args) if option == "-l"]
+        before = {log: log.stat().st_size for log in logs if log.exists()}
         result = subprocess.run(
             [bin_path / command, *args], stdout=output, stderr=errors, text=True, check=False, **options
         )
         output.seek(0)
         errors.seek(0)
         if result.returncode:
-            messages = [line.strip() for line in (*output, *errors) if line.strip()]
-            raise RuntimeError(f"{command} ended with {result.returncode}: {' / '.join(messages[-3:])[:600]}")
+            lines = [*output, *errors]
+            for log in filter(Path.exists, logs):
+                lines += log.read_bytes()[before.get(log, 0) :].decode(errors="replace").splitlines()
+            messages = [line.strip() for line in lines if line.strip()]
+            causes = [message for message in messages if "FATAL: " in message or "PANIC: " in message] or messages
+            raise RuntimeError(f"{command} ended with {result.returncode}: {' / '.join(causes[-3:])[:600]}")
         return output.read()
 
 
