@@ -176,6 +176,15 @@ def test_the_highest_port_is_refused_with_log_in_which_needs_the_next_port_too(t
     )
 
 
+@pytest.mark.parametrize("character", ['"', "$", "`", "\\", "\n"])
+def test_a_directory_that_a_shell_would_misread_is_refused_and_not_created(character: str, tmp_path: Path) -> None:
+    directory = tmp_path / f"data{character}HOME"
+    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(directory))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"mnemosyne: the path of the data directory must not contain {character!r}, got ")
+    assert not directory.exists()
+
+
 def test_a_full_disk_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "access.json").symlink_to("/dev/full")
     ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(tmp_path))

@@ -61,9 +61,15 @@ class DataDir:
     def at(cls, chosen: str | None) -> "DataDir":
         """Return the chosen directory or, without a choice, the user's data directory. A missing directory is created.
 
-        Raises Misconfigured if it cannot be created or written.
+        Raises Misconfigured if it cannot be created or written, or if `pg_ctl`, which passes the path to a shell in
+        double quotes, would misread it.
         """
         path = _path(chosen)
+        if misread := set('"$`\\\n') & set(str(path.resolve())):
+            raise Misconfigured(
+                f"the path of the data directory must not contain {' or '.join(map(repr, sorted(misread)))}, got "
+                f"{path}: choose another with --data-dir"
+            )
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
