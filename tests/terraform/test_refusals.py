@@ -7,6 +7,12 @@ import pytest
 
 from tests.terraform.workspace import Workspace, workspace
 
+
+def people(**rule: object) -> dict[str, object]:
+    """The variables of a deployment with one log-in rule."""
+    return {"auth_mode": "oauth", "oauth_client_id": "client", "oauth_people": [rule]}
+
+
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
 LONG_PROJECT = "a-project-id-of-thirty-letters"
 ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
@@ -47,6 +53,10 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("open_by", "allUsers", "open_by must be all_users or no_invoker_check"),
     ("vpc_egress", "all", "must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC, got all"),
     ("message_storage_regions", ["eu"], "must contain regions, such as europe-west1"),
+    ("rate_limit_per_minute", 0.5, "a whole number of at least 0, got 0.5"),
+    ("pool_size", {"mcp": 2.5, "ingest": 4, "dead_letter": 2}, "whole numbers between 1 and 50"),
+    ("max_instances", {"mcp": 5, "ingest": 5, "dead_letter": 1.5}, "whole numbers between 1 and 100"),
+    ("max_connections", 99.5, "a whole number between 25 and 1000, got 99.5"),
     ("final_backup_days", 400, "between 0 and 365, got 400"),
 ]
 """Values that are refused whatever the other variables are. One plan names the bad values of all variables."""
@@ -77,6 +87,7 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
     [
         ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
         ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
+        ({"mcp_min_instances": 6}, "between 0 and max_instances.mcp (5), got 6"),
         ({"max_connections": 60}, "can hold 73 connections, and max_connections is 60"),
         (DOMAIN, "has no address yet"),
         ({"domain_only": True}, "domain_only needs domain"),
@@ -89,6 +100,9 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
         ({"project": LONG_PROJECT, "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
         ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
+        (people(who="*", scopes=[]), "one or more of read, write and operate"),
+        (people(who="*", scopes=["read", "read"]), "each once"),
+        (people(who="*", namespace="user:1077"), "not begin with user:"),
         ({"embedding_location": "eu", "gemini_api_key_secret": "key"}, "set one of them"),
     ],
     ids=lambda values: ",".join(values) if isinstance(values, dict) else "",

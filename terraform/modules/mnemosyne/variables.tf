@@ -164,8 +164,8 @@ variable "max_instances" {
   }
 
   validation {
-    condition     = alltrue([for count in values(var.max_instances) : count >= 1 && count <= 100])
-    error_message = "max_instances must be between 1 and 100 each."
+    condition     = alltrue([for count in values(var.max_instances) : count >= 1 && count <= 100 && floor(count) == count])
+    error_message = "max_instances must be whole numbers between 1 and 100."
   }
 }
 
@@ -175,7 +175,7 @@ variable "mcp_min_instances" {
   default     = 0
 
   validation {
-    condition     = var.mcp_min_instances >= 0
-    error_message = "mcp_min_instances must not be negative."
+    condition     = var.mcp_min_instances >= 0 && var.mcp_min_instances <= var.max_instances.mcp && floor(var.mcp_min_instances) == var.mcp_min_instances
+    error_message = "mcp_min_instances must be a whole number between 0 and max_instances.mcp (${var.max_instances.mcp}), got ${var.mcp_min_instances}."
   }
 }

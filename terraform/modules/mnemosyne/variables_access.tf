@@ -98,7 +98,7 @@ variable "rate_limit_per_minute" {
   default     = 600
 
   validation {
-    condition     = var.rate_limit_per_minute >= 0
-    error_message = "rate_limit_per_minute must not be negative."
+    condition     = var.rate_limit_per_minute >= 0 && floor(var.rate_limit_per_minute) == var.rate_limit_per_minute
+    error_message = "rate_limit_per_minute must be a whole number of at least 0, got ${var.rate_limit_per_minute}."
   }
 }

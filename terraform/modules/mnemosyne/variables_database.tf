@@ -60,8 +60,8 @@ variable "max_connections" {
   default     = 100
 
   validation {
-    condition     = var.max_connections >= 25 && var.max_connections <= 1000
-    error_message = "max_connections must be between 25 and 1000."
+    condition     = var.max_connections >= 25 && var.max_connections <= 1000 && floor(var.max_connections) == var.max_connections
+    error_message = "max_connections must be a whole number between 25 and 1000, got ${var.max_connections}."
   }
 }
 
@@ -90,8 +90,8 @@ variable "pool_size" {
   }
 
   validation {
-    condition     = alltrue([for size in values(var.pool_size) : size >= 1 && size <= 50])
-    error_message = "pool_size must be between 1 and 50 each."
+    condition     = alltrue([for size in values(var.pool_size) : size >= 1 && size <= 50 && floor(size) == size])
+    error_message = "pool_size must be whole numbers between 1 and 50."
   }
 }
 

@@ -57,8 +57,12 @@ variable "oauth_people" {
     error_message = "Each who of oauth_people must be an address, @domain, claim:value or *."
   }
   validation {
-    condition     = alltrue([for rule in var.oauth_people : rule.scopes == null || length(setsubtract(coalesce(rule.scopes, []), ["read", "write", "operate"])) == 0])
-    error_message = "scopes of oauth_people must be from read, write and operate."
+    condition     = alltrue([for rule in var.oauth_people : rule.scopes == null || try(contains([1, 2, 3], length(rule.scopes)) && length(setintersection(rule.scopes, ["read", "write", "operate"])) == length(rule.scopes), false)])
+    error_message = "scopes of oauth_people must be one or more of read, write and operate, each once: leave scopes out for read and write."
+  }
+  validation {
+    condition     = alltrue([for rule in var.oauth_people : rule.namespace == null || try(length(rule.namespace) <= 200 && !startswith(rule.namespace, "user:"), false)])
+    error_message = "namespace of oauth_people must have at most 200 characters and not begin with user:, the beginning of the namespaces of single people."
   }
 }
 
