@@ -247,7 +247,9 @@ def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(movin
     assert isinstance(refused.exception, Conflict)
     assert "a move to gemini-embedding-2 at dimension 96 is under way" in str(refused.exception)
     assert moving.reembed("--abandon").exit_code == 0
-    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "128").exit_code == 0
+    assert isinstance(moving.reembed("--abandon").exception, Conflict)
+    moved = moving.reembed("--model", "gemini-embedding-2", "--dimension", "128")
+    assert "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to gemini-embedding-2" in moved.stdout
 
 
 def test_a_move_to_the_present_space_is_refused(moving: Moving) -> None:

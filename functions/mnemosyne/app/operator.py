@@ -164,7 +164,7 @@ class SystemOperator(OwnerStores, MemoryStores):
             yield Reembedding(connection, self._services.embedder_of(target), target)
 
     def abandon_move(self) -> None:
-        """Drop the new embeddings of a move."""
+        """Drop the new embeddings of a move. Raises Conflict if there is no move."""
         with closing(self._connect_for_long()) as connection:
             abandon(connection)
 

@@ -138,4 +138,7 @@ def _report(report: dict[str, Any], space: dict[str, Any], *, as_json: bool) -> 
         texts = counted(report["sampled"], "memory", "memories")
         recalls = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
         say(f"Recall@10 of {texts} by words from their middle: {recalls}.")
-    say(f"Now set MNEMOSYNE_EMBEDDING_MODEL={space['model']} and MNEMOSYNE_EMBEDDING_DIMENSION={space['dimension']}.")
+    say(
+        f"Now set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {space['model']} and embedding_dimension "
+        f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {space['dimension']}, and run `make deploy`."
+    )

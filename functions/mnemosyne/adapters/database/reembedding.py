@@ -237,8 +237,10 @@ class Reembedding:
 
 
 def abandon(connection: Connection) -> None:
-    """Abandon a move: drop the new embeddings, and keep the old embeddings."""
+    """Abandon a move: drop the new embeddings, and keep the old embeddings. Raises Conflict if there is no move."""
     with connection.transaction():
+        if connection.one(_UNDER_WAY)["next_model"] is None:
+            raise Conflict("no move is under way: there is nothing to abandon")
         connection.script(_ABANDON)
 
 

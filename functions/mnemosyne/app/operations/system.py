@@ -136,7 +136,7 @@ class AbandonMove(Operation):
     as_owner = True
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
-        """Drop the new embeddings."""
+        """Drop the new embeddings. Raises Conflict if there is no move."""
         operator.abandon_move()
         return {}
 
