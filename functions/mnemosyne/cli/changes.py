@@ -12,6 +12,7 @@ import click
 from mnemosyne.app.operations.change_feed import ListChanges, ListFeeds, SetFeed
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.following import Row, following_options, passes, print_rows, seconds_since
+from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import System, memory_system, owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -79,7 +80,7 @@ def list_(as_json: bool, **place: Any) -> None:
 
 
 @change_feed.command()
-@click.option("--namespace", default="", help="The namespace [default: all without a setting of their own].")
+@namespace_or_all(help="The namespace [default: all without a setting of their own].")
 @click.option("--contents", is_flag=True, help="Events have the content, title, tags and metadata of the memory.")
 @target(DATA_DIR, PROJECT)
 def on(namespace: str, contents: bool, **place: Any) -> None:
@@ -88,7 +89,7 @@ def on(namespace: str, contents: bool, **place: Any) -> None:
 
 
 @change_feed.command()
-@click.option("--namespace", default="", help="The namespace [default: all without a setting of their own].")
+@namespace_or_all(help="The namespace [default: all without a setting of their own].")
 @target(DATA_DIR, PROJECT)
 def off(namespace: str, **place: Any) -> None:
     """Record no further changes. Recorded ones are still published and listed."""

@@ -12,6 +12,17 @@ Decorator = Callable[[Command], Command]
 NAMESPACE = click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
 
 
+def _not_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value == "":  # probably a shell variable that is not set
+        raise click.BadParameter("must not be empty: leave the option out for all namespaces")
+    return value or ""
+
+
+def namespace_or_all(*, help: str) -> Decorator:  # noqa: A002 - as click's own
+    """Return a decorator that adds --namespace. Without the option, the value is empty and means all namespaces."""
+    return click.option("--namespace", callback=_not_empty, help=help)
+
+
 def options(*decorators: Decorator) -> Decorator:
     """Return a decorator that adds all these options. `--help` shows them in this order."""
 

@@ -7,6 +7,7 @@ import click
 
 from mnemosyne.app.operations.access import Limit, ListQuotas, SetQuota
 from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -55,13 +56,13 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
 
 
 @quota.command(name="set")
-@click.option("--namespace", help="The namespace [default: all without limits of their own].")
+@namespace_or_all(help="The namespace [default: all without limits of their own].")
 @click.option("--memories", type=_Limit(), help="Most memories.")
 @click.option("--bytes", type=_Limit(), help="Most bytes of contents, titles, tags and metadata.")
 @click.option("--texts-a-day", type=_Limit(), help="Most texts embedded in a day (UTC).")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def set_(namespace: str | None, as_json: bool, **options: Any) -> None:
+def set_(namespace: str, as_json: bool, **options: Any) -> None:
     """Set limits. Others do not change. `any` means no limit, `default` the default of all namespaces."""
     values = {name: options.pop(name) for name in LIMITS}
     limits = {name: None if limit == DEFAULT else limit for name, limit in values.items() if limit is not None}
@@ -70,7 +71,7 @@ def set_(namespace: str | None, as_json: bool, **options: Any) -> None:
     with owners_system(**options) as system:
         system.run(SetQuota(namespace=namespace or EVERYBODY, limits=limits))
     subject = f"namespace {plain(namespace)}" if namespace else "all namespaces without limits of their own"
-    say(json.dumps({"namespace": namespace, **limits}) if as_json else f"Set for {subject}, within a minute.")
+    say(json.dumps({"namespace": namespace or None, **limits}) if as_json else f"Set for {subject}, within a minute.")
 
 
 def _format_limit(limit: int | None) -> str:

@@ -14,6 +14,7 @@ from mnemosyne.app.operations.retention import (
     SetRetention,
 )
 from mnemosyne.cli.command_group import FullHelpGroup
+from mnemosyne.cli.options import namespace_or_all
 from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -47,7 +48,7 @@ def list_(as_json: bool, **place: Any) -> None:
 
 
 @retention.command(name="set")
-@click.option("--namespace", default="", help="The namespace [default: all without lifetimes of their own].")
+@namespace_or_all(help="The namespace [default: all without lifetimes of their own].")
 @click.option("--default", type=duration, metavar="90d", help="Lifetime of memories without an expiry, unless pinned.")
 @click.option("--maximum", type=duration, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
@@ -70,7 +71,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
 
 
 @retention.command()
-@click.option("--namespace", default="", help="The namespace [default: the lifetimes of all without their own].")
+@namespace_or_all(help="The namespace [default: the lifetimes of all without their own].")
 @target(DATA_DIR, PROJECT)
 def clear(namespace: str, **place: Any) -> None:
     """Remove the lifetimes, also of stored memories. Those of all namespaces apply then, if there are any."""
