@@ -60,14 +60,12 @@ def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_star
 
 def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServer) -> None:
     own_dev.start()
-    pid_file, _ = lock_files(own_dev)
-    server = psutil.Process(int(pid_file.read_text().split()[0]))
-    checkpointer = next(worker for worker in server.children() if "checkpointer" in worker.cmdline()[0])
-    checkpointer.suspend()
+    server, checkpointer = suspended(own_dev)
     assert own_dev.process
     own_dev.process.kill()
     own_dev.process.wait()
     os.kill(server.pid, signal.SIGINT)
+    pid_file, _ = lock_files(own_dev)
     wait_until(lambda: pid_file.read_text().endswith("stopping\n"), "the database is stopping")
     data = own_dev.directory / "data"
     starting = fasteners.InterProcessLock(DataDir(data).starting)
@@ -84,6 +82,27 @@ def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServe
     wait_until(is_starting, "the command starts the database")
     checkpointer.resume()
     assert command.communicate(timeout=60)[0] == "[]\n"
+
+
+def test_a_database_that_stops_slowly_is_no_error_of_the_command(own_dev: DevServer) -> None:
+    own_dev.environment["PGCTLTIMEOUT"] = "10"
+    own_dev.start()
+    _, checkpointer = suspended(own_dev)
+    own_dev.stop()
+    checkpointer.resume()
+    assert own_dev.process and own_dev.process.returncode == 0
+    assert "Note: PostgreSQL has not stopped yet: " in own_dev.printed()
+    assert "Traceback" not in own_dev.printed()
+    wait_until(lambda: not own_dev.processes(), "the database has stopped")
+
+
+def suspended(dev: DevServer) -> tuple[psutil.Process, psutil.Process]:
+    """Suspend the worker without which the database cannot stop. Return the server and this worker."""
+    pid_file, _ = lock_files(dev)
+    server = psutil.Process(int(pid_file.read_text().split()[0]))
+    checkpointer = next(worker for worker in server.children() if "checkpointer" in worker.cmdline()[0])
+    checkpointer.suspend()
+    return server, checkpointer
 
 
 def lock_files(server: DevServer) -> tuple[Path, Path]:

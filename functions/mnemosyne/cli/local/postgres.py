@@ -29,6 +29,7 @@ from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.cli.local import lock_files
 from mnemosyne.cli.local.data_dir import DataDir, is_root
 from mnemosyne.cli.local.traversal import let_pass
+from mnemosyne.cli.terminal import say
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 
@@ -96,9 +97,16 @@ class EmbeddedPostgres:
             return False
 
     def stop(self) -> None:
-        """Stop the server, unless another process still uses it."""
-        with suppress(psutil.NoSuchProcess):  # the process has already ended
-            self.server.cleanup()
+        """Stop the server, unless another process still uses it.
+
+        If the server takes longer than `pg_ctl` waits, print a note: the work of the command is done, and the server
+        stops later.
+        """
+        try:
+            with suppress(psutil.NoSuchProcess):  # the process has already ended
+                self.server.cleanup()
+        except RuntimeError as exc:
+            say(f"Note: PostgreSQL has not stopped yet: {_summary(exc)} (its log: {self.server.log})", err=True)
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
