@@ -61,8 +61,10 @@ def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_star
 def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServer) -> None:
     own_dev.start()
     server, checkpointer = suspended(own_dev)
+    for process in map(psutil.Process, own_dev.processes()):
+        if process.name() != "postgres":
+            process.kill()
     assert own_dev.process
-    own_dev.process.kill()
     own_dev.process.wait()
     os.kill(server.pid, signal.SIGINT)
     pid_file, _ = lock_files(own_dev)
