@@ -9,7 +9,7 @@ import click
 
 from mnemosyne.app import doctor as examination
 from mnemosyne.app.operations.system import Examine
-from mnemosyne.cli.open_services import open_services
+from mnemosyne.cli.open_services import open_services, settings_of_a_system
 from mnemosyne.cli.system import memory_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
@@ -67,4 +67,7 @@ def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
             yield examination.check_settings()
             yield from examination.examine(services)
     except Misconfigured as exc:
-        yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
+        if settings_of_a_system() and place["data_dir"] is None:
+            yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
+        else:  # a local system has no settings to change
+            yield Check("local system", str(exc), "correct this, then run `mnemosyne doctor` again")
