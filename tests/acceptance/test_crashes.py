@@ -24,7 +24,7 @@ def other_program() -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("folder", ["plain", "with spaces"])
+@pytest.mark.parametrize("folder", [pytest.param("plain", marks=pytest.mark.nightly), "with spaces"])
 def test_a_process_id_that_another_program_got_after_a_crash_is_not_taken_for_the_server(
     own_dev: DevServer, other_program: subprocess.Popen[bytes], folder: str
 ) -> None:
