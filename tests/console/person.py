@@ -50,6 +50,16 @@ def find(browser: Chromium, selector: str) -> WebElement:
     return elements[0]
 
 
+def click(browser: Chromium, selector: str) -> None:
+    """Click the first visible element of a CSS selector, also if the page replaces the element meanwhile."""
+
+    def is_clicked() -> bool:
+        find(browser, selector).click()
+        return True
+
+    wait_until(lambda: _settled(is_clicked), f"{selector} is clicked", seconds=30)
+
+
 def reads(browser: Chromium, selector: str, text: str) -> None:
     """Wait until the first visible element of a CSS selector has a text."""
     message = f"{selector} reads {text!r}"

@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import DROP, find, press, shows
+from tests.console.person import DROP, click, find, press, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -86,7 +86,7 @@ def test_a_dropped_file_is_imported_and_the_typed_text_is_kept(system: DevServer
     field.send_keys("Half a thought")
     add.driver.execute_script(DROP, field, "jo.md", "# Jo\n\nJo keeps bees.")
     shows(add, "Importing 1 file …")
-    find(add, ".toast button").click()
+    click(add, ".toast button")
     shows(add, "1 stored")
     memories = system.call("memory_search", {"query": "Jo keeps bees.", "mode": "exact"})["memories"]
     assert len(memories) == 1

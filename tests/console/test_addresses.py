@@ -1,7 +1,7 @@
 """Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
 from tests.chromium import Chromium
-from tests.console.person import click_row, find, open_page, press, shows, titles, type_into, wait_for_titles
+from tests.console.person import click, click_row, find, open_page, press, shows, titles, type_into, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -73,7 +73,7 @@ def test_returning_to_a_long_list_restores_the_scroll_position(site: str, system
     address, before = browser.driver.execute_script(SCROLL_TO_ROW, 80)
     click_row(browser, 80)
     shows(browser, "81 of 100")
-    find(browser, "[aria-label='Next result (j)']").click()
+    click(browser, "[aria-label='Next result (j)']")
     shows(browser, "82 of 100")
     browser.driver.back()
     wait_until(lambda: len(titles(browser)) == 100, "both pages are there again")
@@ -86,9 +86,9 @@ def test_a_restored_list_does_not_show_deleted_memories(system: DevServer, site:
     system.outcome(system.ingest("TITLE: Soon gone\nDeleted at once.", timestamp="2024-04-01T00:00:00Z"))
     browser.open(f"{site}/?after=2024-04-01&before=2024-04-01")
     wait_for_titles(browser, "Soon gone")
-    find(browser, ".row-link").click()
-    find(browser, "[aria-label=More]").click()
-    find(browser, ".menu-list .danger").click()
+    click(browser, ".row-link")
+    click(browser, "[aria-label=More]")
+    click(browser, ".menu-list .danger")
     shows(browser, "No memories match")
 
 
@@ -103,7 +103,7 @@ def test_the_link_to_the_shown_page_loads_it_again(system: DevServer, site: str,
 def test_the_window_s_title_is_that_of_the_shown_memory_or_page(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?q=shelf+7&mode=exact")
     wait_for_titles(browser, "Note 2")
-    find(browser, ".row-link").click()
+    click(browser, ".row-link")
     wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window has the title of the memory")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
     open_page(browser, "Overview")
@@ -128,5 +128,5 @@ def test_a_time_in_the_address_is_marked_on_the_timeline(site: str, browser: Chr
     browser.driver.set_window_size(1100, 900)
     wait_until(lambda: browser.driver.execute_script(width) < before, "the mark goes with the width")
     browser.driver.set_window_size(1280, 900)
-    find(browser, ".chip.on").click()
+    click(browser, ".chip.on")
     wait_until(lambda: browser.driver.execute_script(width) == 0, "the mark is gone")

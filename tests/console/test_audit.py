@@ -3,7 +3,7 @@
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, follow, press, reads, shows, type_into
+from tests.console.person import click, follow, press, reads, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -39,13 +39,13 @@ def test_an_id_leads_to_its_memory(system: DevServer, site: str, browser: Chromi
     (memory, *_) = system.call("list_memories", {})["memories"]
     system.call("rate_memory", {"id": memory["id"], "rating": 1})
     browser.open(f"{site}/audit?action=rate_memory")
-    find(browser, "main td a[href^='/memories/']").click()
+    click(browser, "main td a[href^='/memories/']")
     reads(browser, "main h1", memory["title"])
 
 
 def test_a_name_filters_by_person_and_a_person_without_events_has_none(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/audit?action=ingest_memory")
-    find(browser, "main tbody td a").click()
+    click(browser, "main tbody td a")
     wait_until(lambda: "person=local" in browser.url, "the name is a filter")
     shows(browser, "ingest_memory")
     type_into(browser, "audit-person", "mallory@example.com")

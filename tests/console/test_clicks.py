@@ -12,7 +12,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.person import find, keys, open_page, press, shows, titles, type_into
+from tests.console.person import click, find, keys, open_page, press, shows, titles, type_into
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -39,7 +39,7 @@ def _clicks(browser: Chromium) -> int:
 
 
 def test_a_fact_is_found_with_one_click(newcomer: Chromium) -> None:
-    find(newcomer, "#query").click()
+    click(newcomer, "#query")
     keys(newcomer, *"oolong shelf")
     shows(newcomer, "The oolong is on shelf 7.")
     wait_until(lambda: titles(newcomer)[0] == "Note 2", "it is the first result")
@@ -51,7 +51,7 @@ def test_a_fact_is_corrected_with_three_clicks_on_its_page(system: DevServer, ne
     newcomer.open(newcomer.url.split("?")[0] + f"memories/{old}")
     shows(newcomer, "The badge is red.")
     newcomer.driver.execute_script(COUNT)
-    find(newcomer, "[aria-label=More]").click()
+    click(newcomer, "[aria-label=More]")
     press(newcomer, "Write a correction")
     type_into(newcomer, "content", "The new badge for visitors of the harbour is green.")
     press(newcomer, "Add")
@@ -83,7 +83,7 @@ def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer
             letter, waiting, contents={ingest_request.request_id: ingest_request.content_hash}
         )
     open_page(newcomer, "Activity")
-    find(newcomer, "[aria-label='Retry Retried with two clicks.']").click()
+    click(newcomer, "[aria-label='Retry Retried with two clicks.']")
     shows(newcomer, "1 request is tried again.")
     assert _clicks(newcomer) == 2
     system.call("delete_memory", {"id": system.outcome(str(ingest_request.request_id))["memory_id"]})

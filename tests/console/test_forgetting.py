@@ -6,7 +6,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, follow, keys, press, shows
+from tests.console.person import click, find, follow, keys, press, shows
 from tests.dev import COMMAND, DevServer
 from tests.waiting import wait_until
 
@@ -30,7 +30,7 @@ def test_a_person_sees_the_memories_of_a_tag_before_forgetting_them(
     press(browser, "Cancel")
     assert system.call("memory_stats", {})["memories"] == 3
     press(browser, "Forget 2 memories")
-    find(browser, "dialog .btn.danger").click()
+    click(browser, "dialog .btn.danger")
     shows(browser, "2 memories forgotten. The receipt: mnemosyne receipt show --namespace default ")
     assert system.call("memory_stats", {})["memories"] == 1
 
@@ -45,7 +45,7 @@ def test_nothing_is_forgotten_if_a_memory_was_added_after_the_list(
     shows(browser, "1 memory would be forgotten")
     system.outcome(system.ingest("Bob rows on Mondays.", session="rowing"))
     press(browser, "Forget 1 memory")
-    find(browser, "dialog .btn.danger").click()
+    click(browser, "dialog .btn.danger")
     shows(browser, "dry run")
     assert system.call("memory_stats", {})["memories"] == 3
 
@@ -57,7 +57,7 @@ def test_the_page_of_a_held_memory_shows_the_reason_and_no_deletion(
     _hold(system, "place", "--tag", "case 7", "--reason", "<b>case 7</b> is before the court")
     browser.open(f"{site}/memories/{id_}")
     shows(browser, "A legal hold keeps this memory, so it cannot be deleted: <b>case 7</b> is before the court")
-    find(browser, "[aria-label=More]").click()
+    click(browser, "[aria-label=More]")
     shows(browser, "Export as Markdown")
     assert not browser.driver.find_elements(By.CSS_SELECTOR, ".menu-list .danger")
     keys(browser, Keys.ESCAPE, Keys.DELETE)

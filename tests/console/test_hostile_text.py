@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from mnemosyne.cli.open_services import open_services
 from mnemosyne.domain.dead_letter import DeadLetter
 from tests.chromium import Chromium
-from tests.console.person import find, press, shows
+from tests.console.person import click, find, press, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -117,11 +117,11 @@ def test_markup_is_shown_as_text_in_the_list_of_memories_to_forget(
 def test_markup_in_a_tag_is_shown_as_text_in_dialogs(site: str, browser: Chromium, marked: str) -> None:
     browser.console()
     browser.open(f"{site}/tags")
-    find(browser, f'[aria-label="Delete the tag {MARKUP}"]').click()
+    click(browser, f'[aria-label="Delete the tag {MARKUP}"]')
     shows(browser, "The memories stay.")
     _shows_markup_as_text(browser, 2)
     press(browser, "Cancel")
-    find(browser, f'[aria-label="Rename {MARKUP}"]').click()
+    click(browser, f'[aria-label="Rename {MARKUP}"]')
     shows(browser, "A name that another tag has merges the two.")
     _shows_markup_as_text(browser, 3)
     press(browser, "Cancel")

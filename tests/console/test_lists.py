@@ -11,7 +11,19 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, keys, open_page, press, reads, shows, titles, type_into, wait_for_titles
+from tests.console.person import (
+    click,
+    find,
+    focused,
+    keys,
+    open_page,
+    press,
+    reads,
+    shows,
+    titles,
+    type_into,
+    wait_for_titles,
+)
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -171,7 +183,7 @@ def test_selected_tags_are_merged_into_the_chosen_one(
 ) -> None:
     browser.open(f"{site}/tags")
     for name in ("how-to", "howto"):
-        find(browser, f"[aria-label='Pick {name}']").click()
+        click(browser, f"[aria-label='Pick {name}']")
     press(browser, "Merge …")
     browser.driver.find_element(By.XPATH, "//dialog//label[normalize-space()='howto']").click()
     press(browser, "Merge")
@@ -183,13 +195,13 @@ def test_a_tag_is_found_renamed_and_deleted(system: DevServer, site: str, browse
     browser.open(f"{site}/tags")
     find(browser, "[aria-label='Find a tag']").send_keys("HOWT")
     wait_until(lambda: "how-to" not in browser.text, "one tag is left")
-    find(browser, "[aria-label='Rename howto']").click()
+    click(browser, "[aria-label='Rename howto']")
     type_into(browser, "name", "guide" + Keys.ENTER)
     shows(browser, "1 memory now has the tag guide.")
     field = find(browser, "[aria-label='Find a tag']")
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys("guide")
-    find(browser, "[aria-label='Delete the tag guide']").click()
+    click(browser, "[aria-label='Delete the tag guide']")
     shows(browser, "1 memory loses this tag. The memories stay.")
     press(browser, "Delete the tag")
     shows(browser, "Tag guide removed from 1 memory.")
@@ -213,7 +225,7 @@ def test_the_expiry_and_the_pin_of_a_memory_are_edited(site: str, browser: Chrom
     browser.open(f"{site}/memories/{id_}/edit")
     day = datetime.now().astimezone().date() + timedelta(days=9)
     find(browser, "#expiry").send_keys(f"{day:%m%d%Y}")
-    find(browser, "form .check input").click()
+    click(browser, "form .check input")
     press(browser, "Save")
     shows(browser, "pinned")
     memory = system.call("get_memory", {"id": id_})

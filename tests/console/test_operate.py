@@ -15,7 +15,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import store_notes
-from tests.console.person import drop, find, open_page, press, shows, wait_for_titles
+from tests.console.person import click, drop, find, open_page, press, shows, wait_for_titles
 from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -56,17 +56,17 @@ def test_a_time_selected_on_the_timeline_filters_the_list(site: str, browser: Ch
     actions.click_and_hold().move_by_offset(strip.size["width"] // 5, 0).release().perform()
     wait_for_titles(browser, "Note 2")
     assert "after=2026-05-02" in browser.url
-    find(browser, ".chip.on").click()
+    click(browser, ".chip.on")
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
     picture(browser, "home")
 
 
 def test_tags_in_the_side_bar_filter_the_list(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
-    find(browser, ".rail .facet a").click()
+    click(browser, ".rail .facet a")
     wait_for_titles(browser, "Note 2", "Note 1")
     assert find(browser, ".rail .facet a").get_attribute("aria-current") == "true"
-    find(browser, ".rail .facet a").click()
+    click(browser, ".rail .facet a")
     wait_for_titles(browser, "Note 3", "Note 2", "Note 1")
 
 
@@ -84,7 +84,7 @@ def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, d
     press(browser, "Save failures")
     (failure,) = map(json.loads, _downloaded(downloads, "facts.jsonl.failures.jsonl").splitlines())
     assert failure["source"] == "facts.jsonl:4"
-    find(browser, "main details summary").click()
+    click(browser, "main details summary")
     press(browser, "Save all lines")
     outcomes = [json.loads(line) for line in _downloaded(downloads, "facts.jsonl.outcomes.jsonl").splitlines()]
     assert sorted(outcome["line"] for outcome in outcomes) == [1, 2, 3, 4, 5]
@@ -101,7 +101,7 @@ def test_an_import_continues_while_other_pages_are_shown_and_can_be_stopped(
     open_page(browser, "Overview")
     shows(browser, "Most used tags")
     assert find(browser, ".import-progress").text.startswith("long.jsonl"), "each page shows its progress"
-    find(browser, ".import-progress").click()
+    click(browser, ".import-progress")
     shows(browser, "Import & export")
     assert browser.driver.execute_script(CLOSE) is True, "closing the tab asks for a confirmation"
     press(browser, "Stop")
@@ -205,12 +205,12 @@ def test_a_dead_letter_is_shown_with_its_cause_and_redriven(
     id_ = outcome["memory_id"]
     wait_until(lambda: not system.call("list_dead_letters", {})["dead_letters"], "the letter is deleted")
     browser.open(f"{site}/activity")
-    find(browser, ".tabs [href='/activity?state=stored']").click()
+    click(browser, ".tabs [href='/activity?state=stored']")
     wait_until(
         lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, f"[href$='{id_}']")), "it is listed as stored"
     )
     system.call("delete_memory", {"id": id_})
-    find(browser, ".tabs [href='/activity?state=deleted']").click()
+    click(browser, ".tabs [href='/activity?state=deleted']")
     shows(browser, "its memory was deleted later")
 
 
@@ -230,7 +230,7 @@ def test_the_dead_letters_of_a_cause_are_deleted_together(
             services.memories_of("default").store_dead_letter(letter)
         browser.open(f"{site}/activity")
         shows(browser, "2 dead letters, 0 in flight")
-        find(browser, "[aria-label='Delete all of the cause a quota of #']").click()
+        click(browser, "[aria-label='Delete all of the cause a quota of #']")
         assert find(browser, "dialog h2").text == "Delete 2 dead letters?"
         press(browser, "Delete permanently")
         shows(browser, "Deleted 2 dead letters.")

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, press, shows, wait_for_titles
+from tests.console.person import click, find, press, shows, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -40,7 +40,7 @@ def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Ch
     shows(browser, "Memories by month")
     _is_offline(browser, True)
     try:
-        find(browser, ".nav [href='/tags']").click()
+        click(browser, ".nav [href='/tags']")
         shows(browser, NOTE)
     finally:
         _is_offline(browser, False)

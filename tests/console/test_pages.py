@@ -8,7 +8,19 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, focused, follow, keys, press, reads, shows, titles, type_into, wait_for_titles
+from tests.console.person import (
+    click,
+    find,
+    focused,
+    follow,
+    keys,
+    press,
+    reads,
+    shows,
+    titles,
+    type_into,
+    wait_for_titles,
+)
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -84,9 +96,9 @@ def test_time_expressions_and_tags_filter_the_list(site: str, browser: Chromium)
     type_into(browser, "time", "on 2 May 2026" + Keys.ENTER)
     wait_for_titles(browser, "Note 2")
     assert find(browser, ".chip.on").text.startswith("May 2"), "the label of the filter has the recognized date"
-    find(browser, ".chip.on").click()
+    click(browser, ".chip.on")
     press(browser, "Any tag")
-    find(browser, ".choices button").click()
+    click(browser, ".choices button")
     wait_for_titles(browser, "Note 2", "Note 1")
     assert find(browser, ".chip.on").text.startswith("tea")
     press(browser, "Clear all")
@@ -131,8 +143,8 @@ def test_a_memory_is_added_read_edited_rated_and_deleted(
     assert system.call("get_memory", {"id": id_})["metadata"] == {"hives": 3}
     _rates(browser, system, id_)
     picture(browser, "memory")
-    find(browser, "[aria-label=More]").click()
-    find(browser, ".menu-list .danger").click()
+    click(browser, "[aria-label=More]")
+    click(browser, ".menu-list .danger")
     shows(browser, "deleted. Closing the tab keeps it.")
     press(browser, "Undo")
     assert system.call("get_memory", {"id": id_})["title"] == "Bees"
@@ -154,7 +166,7 @@ def _edits(browser: Chromium) -> None:
     """Change title, tags and metadata on the page of a memory."""
     keys(browser, "e")
     type_into(browser, "title", "Bees")
-    find(browser, "[aria-label='Remove cy']").click()
+    click(browser, "[aria-label='Remove cy']")
     type_into(browser, "metadata", '{"since": 2026-01-01}')
     press(browser, "Save")
     shows(browser, 'Line 1: a date needs quotes, as in "2026-01-01".')
@@ -205,7 +217,7 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     keys(browser, "r")
     find(browser, "dialog input[type=search]").send_keys("At eleven now.")
     reads(browser, ".option", "Third")
-    find(browser, ".option").click()
+    click(browser, ".option")
     shows(browser, "Current from now on")
     picture(browser, "replace")
     press(browser, "Replace it")
@@ -214,7 +226,7 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     browser.open(f"{site}/?after=2026-04-01&before=2026-04-03")
     wait_for_titles(browser, "Third")
     press(browser, "More filters")
-    find(browser, "dialog input[type=checkbox]").click()
+    click(browser, "dialog input[type=checkbox]")
     press(browser, "Apply")
     wait_for_titles(browser, "Third", "Second", "First")
     assert browser.driver.find_element(By.CSS_SELECTOR, ".row .badge").text == "replaced"
@@ -226,7 +238,7 @@ def test_a_correction_replaces_the_memory_that_it_corrects(system: DevServer, si
         "memory_id"
     ]
     browser.open(f"{site}/memories/{old}")
-    find(browser, "[aria-label=More]").click()
+    click(browser, "[aria-label=More]")
     press(browser, "Write a correction")
     shows(browser, "It replaces this memory.")
     type_into(browser, "content", "The spare key hangs in the kitchen cupboard now.")
@@ -281,7 +293,7 @@ def _current(system: DevServer) -> dict[str, str]:
 def test_an_error_keeps_the_typed_text(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/add")
     type_into(browser, "content", "Fay sails.")
-    find(browser, "details.fold summary").click()
+    click(browser, "details.fold summary")
     type_into(browser, "add-title", "t" * 501)
     press(browser, "Add")
     shows(browser, "title must have at most 500 characters")
@@ -311,7 +323,7 @@ def test_help_and_appearance_are_in_the_account_menu(site: str, browser: Chromiu
     shows(browser, "Single letters do nothing while you type.")
     keys(browser, Keys.ESCAPE)
     wait_until(lambda: not browser.driver.find_elements(By.TAG_NAME, "dialog"), "the dialog is closed")
-    find(browser, "[aria-label='Account and appearance']").click()
+    click(browser, "[aria-label='Account and appearance']")
     press(browser, "Appearance: as the system")
     assert browser.driver.execute_script("return document.documentElement.dataset.theme") == "light"
     browser.open(f"{site}/overview")
@@ -320,9 +332,9 @@ def test_help_and_appearance_are_in_the_account_menu(site: str, browser: Chromiu
     )
     shows(browser, "Memories by month")
     for label in ("Appearance: light", "Appearance: dark"):
-        find(browser, "[aria-label='Account and appearance']").click()
+        click(browser, "[aria-label='Account and appearance']")
         press(browser, label)
-    find(browser, "[aria-label='Account and appearance']").click()
+    click(browser, "[aria-label='Account and appearance']")
     press(browser, "Single-key shortcuts: on")
     keys(browser, "?")
     assert not browser.driver.find_elements(By.TAG_NAME, "dialog")

@@ -12,7 +12,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.person import find, press, shows
+from tests.console.person import click, find, press, shows
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -76,7 +76,7 @@ def _box(browser: Chromium, words: str) -> None:
 
 def _pick(browser: Chromium, *numbers: int) -> None:
     for n in numbers:
-        find(browser, f"[aria-label='Pick: Picked request {n}.']").click()
+        click(browser, f"[aria-label='Pick: Picked request {n}.']")
     shows(browser, f"{len(numbers)} picked")
 
 
@@ -89,7 +89,7 @@ def test_selected_requests_are_retried_together(
     system: DevServer, browser: Chromium, given_up: list[IngestRequest]
 ) -> None:
     _pick(browser, 0, 2)
-    find(browser, ".bulk button").click()
+    click(browser, ".bulk button")
     shows(browser, "2 requests are tried again.")
     expected = ["stored", "dead_lettered", "stored"]
     wait_until(lambda: _states(system, given_up) == expected, "two are stored, and the third is left")
@@ -100,12 +100,12 @@ def test_selected_requests_are_deleted_after_a_confirmation(
     system: DevServer, browser: Chromium, given_up: list[IngestRequest]
 ) -> None:
     _pick(browser, 0, 1)
-    find(browser, ".bulk button:nth-of-type(2)").click()
+    click(browser, ".bulk button:nth-of-type(2)")
     shows(browser, "Delete 2 dead letters?")
     press(browser, "Cancel")
     assert len(system.call("list_dead_letters", {})["dead_letters"]) == 3
     shows(browser, "2 picked")
-    find(browser, ".bulk button:nth-of-type(2)").click()
+    click(browser, ".bulk button:nth-of-type(2)")
     press(browser, "Delete permanently")
     shows(browser, "2 dead letters deleted.")
     (letter,) = system.call("list_dead_letters", {})["dead_letters"]
@@ -120,7 +120,7 @@ def test_a_late_answer_to_the_refresh_of_another_tab_changes_nothing(
     wait_until(lambda: {"state stored", "state failed"} <= {*_shown_states(browser)}, "all requests are listed")
     browser.driver.execute_script(ASK_AND_HOLD)
     wait_until(lambda: bool(browser.driver.execute_script("return Boolean(window.release)")), "the page asks")
-    find(browser, ".tabs [href='/activity?state=dead_lettered']").click()
+    click(browser, ".tabs [href='/activity?state=dead_lettered']")
     wait_until(lambda: {*_shown_states(browser)} == {"state failed"}, "the others are left out")
     id_ = system.outcome(system.ingest("Stored meanwhile."))["memory_id"]
     browser.driver.execute_async_script(RELEASE)

@@ -6,7 +6,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.chromium import Chromium
-from tests.console.person import find, keys, shows
+from tests.console.person import click, keys, shows
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -48,7 +48,7 @@ def many(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
     browser.open(f"{site}/?after={DAY}&before={DAY}")
     for row_count in range(50, ROWS, 50):
         _wait_for(browser, row_count)
-        find(browser, ".list-end button").click()
+        click(browser, ".list-end button")
     _wait_for(browser, ROWS)
     yield browser
     for start in range(0, ROWS, 100):

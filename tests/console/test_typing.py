@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import Chromium
-from tests.console.person import find, keys, shows, titles, wait_for_titles
+from tests.console.person import click, keys, shows, titles, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -87,7 +87,7 @@ def test_after_a_refused_search_typing_does_not_search_for_a_while_but_enter_doe
 def test_clearing_the_text_shows_the_list_again(home: Chromium) -> None:
     keys(home, "o", "o", "l")
     shows(home, "found by words")
-    find(home, "[aria-label=Clear]").click()
+    click(home, "[aria-label=Clear]")
     wait_for_titles(home, "Note 3", "Note 2", "Note 1")
 
 
@@ -99,7 +99,7 @@ def test_for_words_in_no_memory_the_page_offers_the_search_by_meaning(home: Chro
 def test_going_back_from_a_memory_shows_the_complete_search(home: Chromium) -> None:
     keys(home, *"rows")
     shows(home, "1 memory found by words")
-    find(home, ".hit a").click()
+    click(home, ".hit a")
     shows(home, "Bob rows.")
     home.driver.back()
     wait_until(lambda: "q=rows" in home.url, "the search is in the address")

@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, page_elsewhere
-from tests.console.person import drop, find, follow, keys, open_page, press, reads, shows, type_into
+from tests.console.person import click, drop, find, follow, keys, open_page, press, reads, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -98,7 +98,7 @@ def test_people_log_in_in_a_separate_window_and_no_token_is_stored(guarded: DevS
     _store(fresh)
     stored_key = _stored_by_browser(fresh)
     assert "eyJ" not in stored_key and "code=" not in stored_key
-    find(fresh, "[aria-label='Account and appearance']").click()
+    click(fresh, "[aria-label='Account and appearance']")
     press(fresh, "Log out")
     shows(fresh, "API key")
     command: list[str | Path] = [COMMAND, "grants", "list", "--json", "--data-dir", guarded.directory / "data"]
@@ -187,7 +187,7 @@ def test_the_next_person_to_log_in_does_not_see_lists_of_the_previous_one(guarde
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, ann)
     shows(fresh, "Of Ann")
-    find(fresh, ".row-link").click()
+    click(fresh, ".row-link")
     shows(fresh, "Did it help?")
     fresh.driver.execute_script(REFUSE_ONE_TOKEN)
     fresh.driver.back()
