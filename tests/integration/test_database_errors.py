@@ -138,3 +138,11 @@ def test_a_connection_that_is_read_only_is_not_used_again(pool: Pool) -> None:
             connection.script("CREATE TABLE x ()")
     with pool.connection() as connection:
         assert connection.script("SHOW default_transaction_read_only") == [["off"]]
+
+
+def test_a_connection_that_is_opened_after_its_pool_was_closed_is_closed_too(pool: Pool) -> None:
+    pool.close()
+    with pool.connection() as connection:
+        connection.run("SELECT 1")
+    with pytest.raises(Unavailable):
+        connection.run("SELECT 1")

@@ -29,6 +29,7 @@ class Pool:
         self._free = threading.BoundedSemaphore(size)
         self._lock = threading.Lock()
         self._distrust_before = 0.0
+        self._closed = False
         self.size = size
 
     @contextmanager
@@ -46,9 +47,9 @@ class Pool:
             self._free.release()
 
     def close(self) -> None:
-        """Close the idle connections. A connection in use is closed when it is returned."""
+        """Close the idle connections. Others, also those that are opened later, are closed when they are returned."""
         with self._lock:
-            self._distrust_before = time.monotonic()
+            self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
@@ -69,7 +70,7 @@ class Pool:
         with self._lock:
             if connection.broken:
                 self._distrust_before = time.monotonic()
-            keep = not connection.broken and connection.opened_at > self._distrust_before
+            keep = not (connection.broken or self._closed) and connection.opened_at > self._distrust_before
             if keep:
                 connection.used_at = time.monotonic()
                 self._idle.append(connection)
