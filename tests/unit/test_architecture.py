@@ -35,6 +35,7 @@ ALLOWED = {
     "adapters": {"db", "extras", "settings", "ports", "domain"},
     "app.container": {"settings", "adapters", "ports", "domain"},
     "app.doctor": {"app.container", "settings", "adapters", "ports", "domain"},
+    "app.deferred_packages": set(),
     "app.migrate": {"app.container", "settings", "adapters", "domain"},
     "app.recall": {"adapters", "service", "ports", "domain"},
     "app.signing": {"settings", "adapters", "ports"},
@@ -45,8 +46,8 @@ ALLOWED = {
     "app.operations": {"app.operator", "service", "settings", "adapters", "formats", "ports", "domain"},
     "app.authorization": {"app.signing", "oauth", "ports.identity", "settings", "adapters"},
     "app.entry_points": {
-        "app.authorization", "app.container", "app.doctor", "app.migrate", "app.operations", "app.operator",
-        "settings", "http", "mcp", "adapters", "service", "ports", "domain",
+        "app.authorization", "app.container", "app.deferred_packages", "app.doctor", "app.migrate", "app.operations",
+        "app.operator", "settings", "http", "mcp", "adapters", "service", "ports", "domain",
     },
     "app.functions": {"app.entry_points", "http.common"},
     "cli": {"app", "adapters", "service", "formats", "settings", "extras", "ports", "domain"},

@@ -4,7 +4,6 @@ The import opens no connection, because the framework imports this module before
 """
 
 import gc
-import os
 
 import functions_framework.aio
 from starlette.requests import Request
@@ -13,8 +12,6 @@ from starlette.responses import Response
 # Turn off garbage collection during imports. They leave no garbage, and collections would take a thirtieth of the time
 # to the first response.
 gc.disable()
-# Pydantic would look for plugins in the metadata of every installed package, for another twentieth. There are none.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 from mnemosyne.app import entry_points  # noqa: E402
 from mnemosyne.http.common.upgrades import ignore_offers_of_http2  # noqa: E402
 
