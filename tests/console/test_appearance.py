@@ -80,6 +80,7 @@ def test_axe_reports_no_problem_in_the_dark_theme(
     assert browser.driver.execute_async_script(AXE) == []
 
 
+@BY_NIGHT_IN_DARK
 @pytest.mark.parametrize("path", DIALOGS)
 @pytest.mark.usefixtures("second_tag")
 def test_axe_reports_no_problem_in_dialogs(
@@ -182,6 +183,7 @@ def test_on_a_phone_the_chart_of_the_overview_names_its_last_month(
     assert find(browser, ".chart-x span:last-child").text == "May"
 
 
+@BY_NIGHT_IN_DARK
 def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, themed: tuple[Chromium, str]) -> None:
     browser, _ = themed
     set_width(browser, 375)

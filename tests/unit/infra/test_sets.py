@@ -14,6 +14,8 @@ from infra.benchmarks.sets.documents import documents
 from infra.benchmarks.sets.passages import files
 from infra.benchmarks.sets.short_facts import short_facts
 
+pytestmark = pytest.mark.nightly  # generating the sets takes half a minute of CPU time
+
 MAKERS = [assistant_logs, short_requests, documents, short_facts]
 _WORD = re.compile(r"[a-z]{4,}")
 
