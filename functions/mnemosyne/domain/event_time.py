@@ -18,6 +18,8 @@ _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
 """Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
+# Files that an operating system keeps beside the zones. PostgreSQL does not know them.
+_NO_ZONE = re.compile(r"localtime|posixrules|Factory|(posix|right)/.*")
 
 FIRST_SECOND: Final = 315_532_800
 """1980-01-01, in seconds since 1970. In every unit below, the range from FIRST_SECOND to END_SECOND excludes all
@@ -54,6 +56,8 @@ def event_time(value: object) -> datetime:
 def zone(name: str) -> tzinfo:
     """Return the time zone with this IANA name. Raises InvalidRequest if it does not exist."""
     try:
+        if _NO_ZONE.fullmatch(name):
+            raise ZoneInfoNotFoundError(name)
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
         raise InvalidRequest(f"timezone must be an IANA name such as UTC or Europe/Berlin, got {name[:60]!r}") from exc

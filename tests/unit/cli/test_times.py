@@ -22,11 +22,13 @@ def test_the_machine_s_time_zone_comes_from_tz_the_localtime_link_or_its_name(
     for name in (zone, f":{zone}", f"/usr/share/zoneinfo/{zone}"):
         monkeypatch.setenv("TZ", name)
         assert machine_zone(nothing, nothing) == zone
-    monkeypatch.delenv("TZ")
     file = tmp_path / "zoneinfo" / zone
     file.parent.mkdir(parents=True)
     file.touch()
     (tmp_path / "localtime").symlink_to(file)
+    monkeypatch.setenv("TZ", f":{tmp_path}/localtime")
+    assert machine_zone(nothing, nothing) == zone
+    monkeypatch.delenv("TZ")
     assert machine_zone(tmp_path / "localtime", nothing) == zone
     (tmp_path / "timezone").write_text(f"{zone}\n")
     assert machine_zone(nothing, tmp_path / "timezone") == zone
