@@ -11,6 +11,8 @@ const NAMES = [
   [{ key: "K", ctrlKey: true }, "Ctrl+k"], [{ key: "Enter", metaKey: true }, "Ctrl+Enter"], [{ key: "Delete" },
   "Delete"],
   [{ key: "+", shiftKey: true }, "+"], [{ key: "a", altKey: true }, "Alt+a"],
+  [{ key: "л", code: "KeyK", ctrlKey: true }, "Ctrl+k"], [{ key: "Ч", code: "KeyX", shiftKey: true }, "Shift+x"],
+  [{ key: "ح", code: "KeyP" }, "p"], [{ key: "a", code: "KeyQ" }, "a"], [{ key: "ö", code: "Semicolon" }, "ö"],
 ];
 for (const [event, name] of NAMES) {
   test(`the keys ${JSON.stringify(event)} are ${name}`, () => assert.equal(keyName(event), name));

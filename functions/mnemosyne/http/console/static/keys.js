@@ -7,8 +7,12 @@ const TYPING = "input:not([type=checkbox], [type=radio], [type=file]), textarea,
 // Bindings of the mounted components; later ones come first.
 const layers = [];
 
+// A keyboard with Cyrillic, Greek, Hebrew or Arabic letters also has Latin ones, which `code` names.
+const latin = (key, code) => (/^[^\0-\x7f]$/u.test(key) && /^Key(.)$/.exec(code)?.[1].toLowerCase()) || key;
+
 // Name of a pressed key: "j", "Shift+x", "Ctrl+k", "?", "Delete".
-export function keyName({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+export function keyName({ key: pressed, code, ctrlKey, metaKey, altKey, shiftKey }) {
+  const key = latin(pressed, code);
   const isLetter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
   const name = isLetter ? key.toLowerCase() : key;
   if (altKey) return `Alt+${name}`;
