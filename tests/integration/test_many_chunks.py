@@ -1,6 +1,7 @@
 """Searches among memories of many chunks find the memories with the nearest chunks."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import orjson
@@ -64,11 +65,12 @@ class Chunks:
 def chunks(
     request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, filled_database: str
 ) -> Iterator[Chunks]:
-    owner = connection_factory(cluster.url(postgres.OWNER, filled_database))()
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 1)
-    yield Chunks(MemoryDatabase(pool, FAKE_SPACE), owner, f"ns {request.param}", request.param)
-    pool.close()
-    owner.close()
+    connect = connection_factory(cluster.url(postgres.OWNER, filled_database), socket_timeout=None, statement_seconds=0)
+    with (
+        closing(connect()) as owner,
+        closing(Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, filled_database)), 1)) as pool,
+    ):
+        yield Chunks(MemoryDatabase(pool, FAKE_SPACE), owner, f"ns {request.param}", request.param)
 
 
 def test_a_memory_is_found_by_each_of_its_chunks(chunks: Chunks) -> None:
