@@ -1,5 +1,6 @@
 """Outcomes of ingest requests and dead-lettered messages, and their encoding as CloudEvents. Pure."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -80,11 +81,14 @@ class Outcome:
     def encode(self) -> tuple[bytes, dict[str, str]]:
         """Encode the outcome as a CloudEvent in binary mode, and return the message's data and attributes.
 
-        If an outcome is published twice, both messages have the same `ce-id`.
+        If an outcome is published twice, both messages have the same `ce-id`. Different outcomes have different ids:
+        the digest distinguishes equal requests of two namespaces, and two errors of a request.
         """
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
         external_id = status.external_id if status else None
+        error = status.error if status else dead_letter.cause if dead_letter else None
+        digest = hashlib.sha256(f"{self.namespace}\0{error or ''}".encode()).hexdigest()[:16]
         data = {
             "namespace": self.namespace,
             "state": self.state.value,
@@ -93,13 +97,13 @@ class Outcome:
             "message_id": self.message_id,
             "source": external_id.source if external_id else None,
             "key": external_id.key if external_id else None,
-            "error": status.error if status else dead_letter.cause if dead_letter else None,
+            "error": error,
             "note": status.note if status else None,
             "updated_at": at,
         }
         attributes = {
             "ce-specversion": "1.0",
-            "ce-id": f"{status.request_id if status else self.message_id}/{self.state}",
+            "ce-id": f"{status.request_id if status else self.message_id}/{self.state}/{digest}",
             "ce-source": "//mnemosyne",
             "ce-type": EVENT_TYPE,
             "ce-time": at,

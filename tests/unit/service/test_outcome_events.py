@@ -1,0 +1,56 @@
+"""Consumers tell outcome events apart by their ids, and recognise repeated events by equal ids."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.ids import new_id
+from mnemosyne.service.deliveries import Push, store
+from tests.fakes import FakeOutcomes, FakeServices
+
+
+@pytest.fixture
+def topic(services: FakeServices) -> FakeOutcomes:
+    services.outcome_topic = FakeOutcomes()
+    return services.outcome_topic
+
+
+def _deliver(
+    services: FakeServices, memory: Mapping[str, Any], *, namespace: str = "ns", message_id: str = "1"
+) -> None:
+    message = Published(message_id=message_id, data=orjson.dumps(memory), attributes={"namespace": namespace})
+    store(Push(message, 1), services)
+
+
+def _ids(topic: FakeOutcomes) -> list[str]:
+    return [outcome.encode()[1]["ce-id"] for outcome in topic.told]
+
+
+def test_the_same_record_in_two_namespaces_has_two_event_ids(services: FakeServices, topic: FakeOutcomes) -> None:
+    memory = {"content": "Ada prefers tea.", "timestamp": "2026-05-20T14:30:00Z", "source": "crm", "key": "4711"}
+    for namespace in ("support", "sales"):
+        _deliver(services, memory, namespace=namespace)
+    first, second = topic.told
+    assert first.status and second.status and first.status.request_id == second.status.request_id
+    assert len(set(_ids(topic))) == 2
+
+
+def test_a_later_failure_with_another_error_has_another_event_id(services: FakeServices, topic: FakeOutcomes) -> None:
+    request_id = str(new_id())
+    for number, content in enumerate(["", " "]):
+        _deliver(services, {"request_id": request_id, "content": content}, message_id=str(number))
+    assert len({outcome.status.error for outcome in topic.told if outcome.status}) == 2
+    assert len(set(_ids(topic))) == 2
+
+
+def test_an_event_that_is_published_again_has_the_same_id(
+    services: FakeServices, topic: FakeOutcomes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(services.memories), "mark_announced", lambda self, announced: None)
+    for _ in range(2):
+        _deliver(services, {"request_id": "0192f3a4-643f-7f9f-8bdd-01b104fff04f", "content": ""})
+    assert len(_ids(topic)) == 2
+    assert len(set(_ids(topic))) == 1
