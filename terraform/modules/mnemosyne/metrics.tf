@@ -29,10 +29,12 @@ locals {
     reason = { extractor = "REGEXP_EXTRACT(jsonPayload.reason, \"^(rate|concurrency|database)$\")", description = "Limit that refused a call of audit." }
   }
 
-  # The distributions of a field of a log event. The buckets double from `scale` on.
+  # The distributions of a field of a log event. The buckets double from `scale` on. `only` restricts the functions whose
+  # events count: a push of import-object stores no memory, and lasts until the whole object is imported.
   distributions = {
     lag = {
       event       = "push_handled", field = "lag_ms", unit = "ms", scale = 50, label = "function"
+      only        = " AND resource.labels.service_name=(\"${var.name}-ingest\" OR \"${var.name}-dead-letter\")"
       extractor   = "EXTRACT(resource.labels.service_name)"
       description = "Time from publish to stored: the age of a message when its delivery has succeeded."
     }
@@ -88,7 +90,7 @@ resource "google_logging_metric" "distributions" {
   project          = var.project
   name             = "${var.name}/${each.key}"
   description      = each.value.description
-  filter           = "${local.of_functions} AND jsonPayload.event=\"${each.value.event}\""
+  filter           = "${local.of_functions}${lookup(each.value, "only", "")} AND jsonPayload.event=\"${each.value.event}\""
   value_extractor  = "EXTRACT(jsonPayload.${each.value.field})"
   label_extractors = { (each.value.label) = each.value.extractor }
 

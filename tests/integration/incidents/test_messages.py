@@ -15,6 +15,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.pubsub_message import check_attributes
 from mnemosyne.service import ingest
 from mnemosyne.service.callers import check_push
+from mnemosyne.service.deliveries import Push
 from tests.fakes import FakeQueue, request
 from tests.incidents import World
 from tests.terraform.monitoring import Monitoring
@@ -145,3 +146,13 @@ def test_a_bulk_import_makes_a_backlog(world: World, check: Check) -> None:
 def test_a_message_that_is_stored_at_once_fires_no_alert(world: World, monitoring: Monitoring) -> None:
     assert world.deliver() == 204
     assert monitoring.alerts(world.entries, world.points) == set()
+
+
+def test_the_import_of_a_large_object_is_no_late_memory(idle: World, monitoring: Monitoring) -> None:
+    def imported(push: Push, services: object) -> None:
+        """The object has been imported."""
+
+    age = timedelta(minutes=5)
+    assert idle.deliver("import-object", handler=imported, age=age, path="/objects/archive") == 204
+    assert "push_handled" in idle.events
+    assert monitoring.alerts(idle.entries, idle.points) == set()
