@@ -60,6 +60,14 @@ def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitorin
     assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
 
 
+def test_the_runbook_names_the_subscriptions_of_the_dead_letter_function(monitoring: Monitoring) -> None:
+    assert "A name that ends in `-dead-letter`" in MANUAL
+    for subscription in monitoring.of("google_pubsub_subscription"):
+        called = subscription["push_config"][0]["oidc_token"][0]["audience"]
+        if "import-object" not in called:
+            assert ("mem-dead-letter" in called) == subscription["name"].endswith("-dead-letter")
+
+
 def test_alerts_on_the_database_and_on_mcp_have_their_full_names(monitoring: Monitoring) -> None:
     (database,) = monitoring.of("google_sql_database_instance")
     for condition in monitoring.thresholds:
