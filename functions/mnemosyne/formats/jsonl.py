@@ -8,9 +8,14 @@ from mnemosyne.domain.parsing import excerpt, read_json
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 
+_EXTRAS = EXTRAS.encode()
+
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
-    """Yield one item per line that is not blank, after the first `skip`. A line over the limit becomes an error."""
+    """Yield one item per line that is not blank, after the first `skip` items. A line over the limit becomes an error.
+
+    Lines of an export that are only for `--restore` are no items.
+    """
     number = 0
     while line := stream.readline(ITEM_BYTES):
         number += 1
@@ -19,14 +24,21 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
         if is_long:
             while (rest := stream.readline(ITEM_BYTES)) and not rest.endswith(b"\n"):
                 pass
-        if skip and (is_long or line.strip()):
+        if not is_long and not line.strip():
+            continue
+        if skip and (is_long or _EXTRAS not in line):
             skip -= 1
-        elif is_long:
+            continue
+        if is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
-        elif line.strip():
-            item = _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
-            if item.fields is None or item.fields.keys() != {EXTRAS}:  # other lines of an export are for --restore
-                yield item
+            continue
+        item = _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)
+        if item.fields is not None and item.fields.keys() == {EXTRAS}:  # a line of an export for --restore
+            continue
+        if skip:
+            skip -= 1
+        else:
+            yield item
 
 
 def _item(line: bytes, source: str, number: int) -> Item:

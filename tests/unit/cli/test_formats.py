@@ -441,7 +441,8 @@ def test_reading_of_a_gzip_file_stops_at_the_limit_of_unpacked_bytes(
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
 def test_entries_that_an_earlier_run_has_read_are_skipped(tmp_path: Path, name: str) -> None:
-    text = {"x.jsonl": '{"content": "c", "timestamp": "2026-05-20"}\n\n', "x.txt": CHRONICLE * 2 + "\n"}
+    memory, outcome = '{"content": "c", "timestamp": "2026-05-20"}\n\n', '{"mnemosyne_export": {"request": {}}}\n'
+    text = {"x.jsonl": memory + outcome + f"{'x' * 3_000_000}\n", "x.txt": CHRONICLE * 2 + "\n"}
     (tmp_path / name).write_text(text[name] * 4)
     items = _read(tmp_path / name, guess(tmp_path / name))
     with (tmp_path / name).open("rb") as stream:
