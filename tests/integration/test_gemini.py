@@ -72,6 +72,7 @@ FAULTS = [
     ((200, {"embeddings": [{"values": [1.0] * 63}]}), Misconfigured, "dimension 63, not 64", "embedding_dimension"),
     ((200, {"embeddings": [{"values": [float("nan")] * 64}]}), Unavailable, "not finite or zero", ""),
     ((200, {"embeddings": [{"values": [0.0] * 64}]}), Unavailable, "not finite or zero", ""),
+    ((200, {"embeddings": [{"values": []}]}), Unavailable, "answered a vector that is empty", ""),
 ]
 
 
@@ -99,8 +100,14 @@ def test_a_fault_of_the_service_is_classified_with_its_cause_and_the_next_step(
 
 @pytest.mark.parametrize(
     "fault",
-    [error(500, "boom"), (200, {"embeddings": []}), (200, {"embeddings": [{"values": [0.0] * 64}]}), (200, "no JSON")],
-    ids=["500", "no vector", "zero", "no JSON"],
+    [
+        error(500, "boom"),
+        (200, {"embeddings": []}),
+        (200, {"embeddings": [{}]}),
+        (200, {"embeddings": [{"values": [0.0] * 64}]}),
+        (200, "no JSON"),
+    ],
+    ids=["500", "no vector", "no values", "zero", "no JSON"],
 )
 @pytest.mark.parametrize("texts", [["poison"], ["tea", "poison"]], ids=["alone", "among others"])
 def test_a_fault_for_a_single_text_is_reported_for_this_text(

@@ -285,11 +285,11 @@ class GeminiEmbedder:
             raise self._unusable(f"{len(embeddings)} vectors for {count} texts")
         vectors = [np.asarray(embedding.values or [], dtype=np.float32) for embedding in embeddings]
         for vector in vectors:
+            if not np.isfinite(vector).all() or not vector.any():
+                raise self._unusable("a vector that is empty, not finite or zero")
             if vector.shape != (self.dimension,):
                 message = f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
                 raise self._explanations.error(service_errors.DIMENSION, message)
-            if not np.isfinite(vector).all() or not vector.any():
-                raise self._unusable("a vector that is not finite or zero")
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
         return [_normalised(vector) for vector in vectors]  # the API normalises only vectors of the full dimension
