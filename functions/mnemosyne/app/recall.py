@@ -15,8 +15,12 @@ from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.errors import MnemosyneError
+from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder
 from mnemosyne.service import search
+
+log = EventLog(__name__)
 
 SAMPLE = 50
 SAMPLE_WORDS = 8
@@ -53,15 +57,23 @@ def probes(connection: Connection, stored_by: datetime) -> Sequence[Probe]:
 def recall(
     sample: Sequence[Probe], connection_factory: Callable[[], Connection], space: EmbeddingSpace, embedder: Embedder
 ) -> float | None:
-    """Return the share of probes whose memory is among the ten hits of a semantic search; None without probes."""
+    """Return the share of probes whose memory is among the ten hits of a semantic search.
+
+    Returns None without probes, and if the embedder fails: a move away from a model that the service no longer offers
+    must not depend on this model.
+    """
+    try:
+        vectors = [embedder.embed_query(probe.query) for probe in sample]
+    except MnemosyneError as exc:
+        log.info("recall_not_measured", model=space.model, error=str(exc))
+        return None
     if not sample:
         return None
     pool = Pool(connection_factory, 1)
     database = MemoryDatabase(pool, space)
     hits = 0
-    for probe in sample:
+    for probe, vector in zip(sample, vectors, strict=True):
         query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
-        vector = embedder.embed_query(probe.query)
         ranked, _ = search.rank(
             query,
             vector,

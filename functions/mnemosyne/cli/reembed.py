@@ -138,6 +138,8 @@ def _report(report: dict[str, Any], space: dict[str, Any], *, as_json: bool) -> 
         texts = counted(report["sampled"], "memory", "memories")
         recalls = f"{report['recall_before']:.2f} before, {report['recall_after']:.2f} after"
         say(f"Recall@10 of {texts} by words from their middle: {recalls}.")
+    elif report["sampled"]:
+        say("Recall@10 was not measured, because the embedding service did not embed the queries.")
     say(
         f"Now set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to {space['model']} and embedding_dimension "
         f"(MNEMOSYNE_EMBEDDING_DIMENSION) to {space['dimension']}, and run `make deploy`."
