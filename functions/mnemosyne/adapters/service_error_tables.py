@@ -5,7 +5,7 @@ docs/service-errors.md has the same tables, and a test compares the two.
 
 from typing import Final
 
-from mnemosyne.adapters.service_errors import CREDENTIALS, DIMENSION, UNREACHABLE, UNUSABLE, Kind, Rule
+from mnemosyne.adapters.service_errors import CREDENTIALS, DIMENSION, PRECONDITION, UNREACHABLE, UNUSABLE, Kind, Rule
 from mnemosyne.errors import StatementTimeout
 
 _I, _T, _P, _M = Kind.ITEM, Kind.TEMPORARY, Kind.PERMANENT, Kind.MISCONFIGURED
@@ -123,6 +123,13 @@ TOPIC: Final = (
         "run `make deploy`, which grants roles/pubsub.publisher",
     ),
     Rule("404", _M, "the topic {topic} does not exist", "run `make deploy`, which creates it and its subscription"),
+    Rule(
+        PRECONDITION,
+        _P,
+        "Pub/Sub cannot use the topic {topic}",
+        "link the project to an open billing account; with kms_key, enable the key and run `make deploy`, which grants "
+        "its use",
+    ),
     Rule("429", _T, "Pub/Sub's quota is exhausted", "request more throughput for publishers in this region"),
     Rule("400", _I, "the topic {topic} refused a message"),
     Rule(".*", _T, "the topic {topic} did not accept a message"),

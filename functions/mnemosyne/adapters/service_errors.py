@@ -18,6 +18,8 @@ CREDENTIALS: Final = "credentials"
 """Code of a permanent error of google-auth."""
 UNUSABLE: Final = "unusable"
 """Code of an invalid response."""
+PRECONDITION: Final = "precondition"
+"""Code of FAILED_PRECONDITION, which has the same HTTP status as an invalid request."""
 DIMENSION: Final = "dimension"
 """Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")

@@ -28,7 +28,7 @@ ALERT_EACH = 21
 class Refusing(FakeQueue):
     """A topic that refuses each message with an error from Pub/Sub."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int | str) -> None:
         super().__init__()
         self._status = status
 
@@ -38,9 +38,13 @@ class Refusing(FakeQueue):
 
 @pytest.mark.parametrize(
     ("incident", "status", "cause"),
-    [("mcp may not publish", 403, "may not publish to the topic"), ("The topic is missing", 404, "does not exist")],
+    [
+        ("mcp may not publish", 403, "may not publish to the topic"),
+        ("mcp may not publish", service_errors.PRECONDITION, "Pub/Sub cannot use the topic"),
+        ("The topic is missing", 404, "does not exist"),
+    ],
 )
-def test_mcp_cannot_publish(idle: World, check: Check, incident: str, status: int, cause: str) -> None:
+def test_mcp_cannot_publish(idle: World, check: Check, incident: str, status: int | str, cause: str) -> None:
     idle.services.queue = Refusing(status)
     assert idle.ingest().is_error
     check(incident, idle, "operator_needed", cause)

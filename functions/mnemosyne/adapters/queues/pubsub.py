@@ -68,6 +68,13 @@ class _Topic:
             raise self._error(exc) from exc
 
     def _error(self, exc: Exception) -> MnemosyneError:
+        from google.api_core.exceptions import FailedPrecondition
+
+        if isinstance(
+            exc, FailedPrecondition
+        ):  # the billing or the key: https://cloud.google.com/pubsub/docs/error-codes
+            code, message = service_errors.PRECONDITION, str(exc.message)
+            return service_errors.error(service_error_tables.TOPIC, code, message, topic=self._topic)
         return service_errors.google_error(service_error_tables.TOPIC, exc, topic=self._topic)
 
 
