@@ -11,13 +11,13 @@ from dataclasses import asdict
 from typing import Final
 from uuid import UUID
 
-from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, vector_text
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import embedded_text
-from mnemosyne.errors import Conflict, InvalidRequest
+from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Vector
 
@@ -64,7 +64,8 @@ _INDEX_MISSING: Final = (
 )
 _MISSING: Final = "SELECT count(*) AS missing FROM memories WHERE embedding_next IS NULL"
 _BATCH: Final = """
-SELECT id, title, tags, content FROM memories WHERE embedding_next IS NULL ORDER BY id LIMIT CAST(:limit AS integer)
+SELECT id, namespace, title, tags, content FROM memories
+WHERE embedding_next IS NULL ORDER BY id LIMIT CAST(:limit AS integer)
 """
 _FILL: Final = """
 WITH filled AS (
@@ -175,14 +176,12 @@ class Reembedding:
     def fill(self, limit: int) -> int:
         """Embed up to `limit` memories, commit the embeddings, and return the number of memories.
 
-        Raises Unavailable if the embedder cannot be reached, and Conflict if the embedder refuses a memory.
+        Raises Unavailable if the embedder fails, and Conflict if it refuses a memory. If only one memory is the cause,
+        the error names this memory.
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
-            vectors = self._embed(
-                [(row["id"], embedded_text(row["title"], row["tags"], row["content"])) for row in batch]
-            )
-            self._connection.run(_FILL, model=self._target.model, vectors=json_text(vectors))
+            self._connection.run(_FILL, model=self._target.model, vectors=json_text(self._embed(batch)))
         return len(batch)
 
     def index(self) -> None:
@@ -221,17 +220,21 @@ class Reembedding:
             log.info("reembedded", model=self._target.model, dimension=self._target.dimension)
         return missing <= STRAGGLERS
 
-    def _embed(self, texts: Sequence[tuple[UUID, str]]) -> list[dict[str, object]]:
-        contents = [text for _, text in texts]
+    def _embed(self, batch: Sequence[Row]) -> list[dict[str, object]]:
+        contents = [embedded_text(row["title"], row["tags"], row["content"]) for row in batch]
         try:
             embedded = embed_whole(contents, self._embedder.chunk_limit, self._embedder.embed_documents)
-        except InvalidRequest as exc:
-            if len(texts) == 1:
-                raise Conflict(f"{self._target.model} refuses memory {texts[0][0]}: {exc}; delete it first") from exc
-            return [row for text in texts for row in self._embed([text])]
+        except (InvalidRequest, ItemUnavailable) as exc:
+            if len(batch) > 1:
+                return [vector_row for row in batch for vector_row in self._embed([row])]
+            memory = f"memory {batch[0]['id']} of namespace {batch[0]['namespace']!r}"
+            if isinstance(exc, ItemUnavailable):
+                problem = f"{self._target.model} fails for {memory}, but not for another text"
+                raise ItemUnavailable(problem, next_step="if this lasts, delete it first", detail=str(exc)) from exc
+            raise Conflict(f"{self._target.model} refuses {memory}: {exc}; delete it first") from exc
         return [
-            _row(memory_id, index, vector)
-            for (memory_id, _), vectors in zip(texts, embedded, strict=True)
+            _row(row["id"], index, vector)
+            for row, vectors in zip(batch, embedded, strict=True)
             for index, vector in enumerate(vectors)
         ]
 

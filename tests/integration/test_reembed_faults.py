@@ -1,4 +1,4 @@
-"""`mnemosyne reembed` moves memories away from a model that the embedding service no longer has."""
+"""`mnemosyne reembed` while the old or the new model fails, for all texts or for one."""
 
 import json
 
@@ -33,3 +33,17 @@ def test_a_finished_move_is_reported_if_the_new_model_then_fails(
     assert read_embedding_space(moving.owner) == NEW
     assert f"Moved from {OLD} to {NEW}." in result.stdout
     assert "Recall@10 was not measured" in result.stdout
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_memory_that_the_new_model_does_not_embed_is_named(
+    moving: Moving, gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("mnemosyne.cli.reembed.ATTEMPTS", 1)
+    moving.store("the poison")
+    ((memory_id,),) = moving.owner.run("SELECT id FROM memories WHERE content = 'the poison'")
+    gemini.fault = lambda server: error(status, "blocked") if "the poison" in str(server.body) else None
+    result = moving.reembed(*MOVE)
+    assert result.exit_code == 1
+    assert f"memory {memory_id} of namespace 'default'" in str(result.exception)
+    assert "delete it first" in str(result.exception)
