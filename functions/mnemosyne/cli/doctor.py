@@ -70,4 +70,4 @@ def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
         if settings_of_a_system() and place["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
         else:  # a local system has no settings to change
-            yield Check("local system", str(exc), "correct this, then run `mnemosyne doctor` again")
+            yield Check("local system", str(exc), "correct this, then run the command again")
