@@ -70,9 +70,8 @@ class _Topic:
     def _error(self, exc: Exception) -> MnemosyneError:
         from google.api_core.exceptions import FailedPrecondition
 
-        if isinstance(
-            exc, FailedPrecondition
-        ):  # the billing or the key: https://cloud.google.com/pubsub/docs/error-codes
+        # The cause is the billing or the key: https://cloud.google.com/pubsub/docs/error-codes.
+        if isinstance(exc, FailedPrecondition):
             code, message = service_errors.PRECONDITION, str(exc.message)
             return service_errors.error(service_error_tables.TOPIC, code, message, topic=self._topic)
         return service_errors.google_error(service_error_tables.TOPIC, exc, topic=self._topic)
