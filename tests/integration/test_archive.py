@@ -251,6 +251,20 @@ def test_a_content_that_is_stored_under_another_id_is_refused(archive: Archives,
     assert archive.export() == unchanged
 
 
+def test_a_memory_of_another_namespace_is_refused(archive: Archives) -> None:
+    store_content(archive.store, "tea")
+    with pytest.raises(Conflict, match="import the file without --restore"):
+        archive.system.run(RestoreLines(namespace="other", lines=[json.loads(line) for line in archive.export()]))
+
+
+def test_a_memory_that_two_exports_have_is_restored_once(archive: Archives, empty: Callable[[], None]) -> None:
+    store_content(archive.store, "tea")
+    exported = archive.export()
+    empty()
+    archive.bring_back(exported * 2)
+    assert archive.export() == exported
+
+
 def test_a_memory_that_has_expired_since_the_export_is_left_out(archive: Archives, empty: Callable[[], None]) -> None:
     store_content(archive.store, "tea", expires_at=datetime.now(UTC) + timedelta(days=1))
     store_content(archive.store, "coffee")

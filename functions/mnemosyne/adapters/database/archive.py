@@ -56,8 +56,8 @@ ORDER BY s.key_id
 LIMIT CAST(:limit AS integer)
 """
 _PRESENT: Final = """
-SELECT id, content_hash FROM memories
-WHERE namespace = :namespace AND (content_hash = ANY (CAST(:hashes AS text[])) OR id = ANY (CAST(:ids AS uuid[])))
+SELECT id, content_hash, namespace = :namespace AS is_here FROM memories
+WHERE (namespace = :namespace AND content_hash = ANY (CAST(:hashes AS text[]))) OR id = ANY (CAST(:ids AS uuid[]))
 """
 _RESTORE_EXTRAS: Final = """
 WITH given AS (
@@ -118,7 +118,7 @@ class PostgresArchive(NamespaceRows):
 
         Three kinds of memories are left out: memories that are stored already, memories that have expired since the
         export, and memories that were forgotten since the export. Raises Conflict if a content is already stored under
-        another id, or if an id already belongs to another content.
+        another id, or if an id already belongs to another content or namespace.
         """
         with self._connection() as connection:
             space = read_embedding_space(connection)
@@ -156,15 +156,22 @@ class PostgresArchive(NamespaceRows):
             hashes=text_array([memory.request.content_hash for memory in memories]),
             ids=uuid_array([memory.id for memory in memories]),
         )
-        present = {(row["id"], row["content_hash"]) for row in rows}
-        ids, hashes = {id_ for id_, _ in present}, {hash_ for _, hash_ in present}
-        new = [memory for memory in memories if (memory.id, memory.request.content_hash) not in present]
-        for memory in new:
-            if memory.id in ids or memory.request.content_hash in hashes:
+        present = {(row["id"], row["content_hash"]) for row in rows if row["is_here"]}
+        ids, hashes = {row["id"] for row in rows}, {row["content_hash"] for row in rows}
+        new: list[ArchivedMemory] = []
+        for memory in memories:
+            id_, hash_ = memory.id, memory.request.content_hash
+            if (id_, hash_) in present:
+                continue
+            if id_ in ids or hash_ in hashes:
                 raise Conflict(
-                    f"memory {memory.id} of the export is in namespace {self.namespace!r} with another id or content: "
-                    "restore into an empty namespace"
+                    f"memory {id_} of the export is stored with another id, content or namespace: restore into an "
+                    "empty namespace of another system, or import the file without --restore"
                 )
+            new.append(memory)
+            present.add((id_, hash_))  # several exports may have the same memory
+            ids.add(id_)
+            hashes.add(hash_)
         return new
 
 
