@@ -42,7 +42,7 @@ def read_files(listing: Listing) -> Iterator[Item]:
 def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
     with file.open("rb") as stream:
         if format_ == JSON_LIST:
-            yield from _mcp_memory_service(lambda: _text(stream, str(file)), str(file))
+            yield from _mcp_memory_service(lambda: utf_8_text(stream, str(file)), str(file))
             return
         modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
         has_items = False
@@ -53,7 +53,7 @@ def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[It
             listing.skip(file, EMPTY)
 
 
-def _text(stream: BinaryIO, name: str) -> BinaryIO:
+def utf_8_text(stream: BinaryIO, name: str) -> BinaryIO:
     """Return the text of a file from its beginning: decompressed, in UTF-8, without a byte order mark."""
     stream.seek(0)
     text = as_utf_8(reading.unpacked(stream, name))

@@ -244,7 +244,7 @@ def _lines(files: Sequence[Path]) -> Iterator[tuple[dict[str, Any], int]]:
         if not path.is_file():
             raise InvalidRequest(f"{path} is no file: --restore reads a file that `mnemosyne export` has written")
         with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(formats.utf_8_text(stream, str(path)), 1):
                 if not line.strip():
                     continue
                 fields = read_json(line, of=f"{path}:{number}")
