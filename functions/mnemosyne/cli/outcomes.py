@@ -1,6 +1,6 @@
 """`mnemosyne outcomes`: print the outcomes of ingest requests, once or continuously."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.decoding import as_utf_8
 
 
 @click.command()
@@ -41,10 +43,13 @@ def outcomes(
     """
     if keys and (follow or since is not None or not source):
         raise click.UsageError("--keys needs --source, and excludes --follow and --since")
+    names = read_keys(keys) if keys else []
     position = OutcomeCursor(since=seconds_since(since, timezone))
     listing = ListOutcomes(namespace=namespace, source=source, after=position)
     with memory_system(**place, delivers=follow) as system:
-        rows = _of_keys(system, namespace, source or "", keys) if keys else outcome_rows(system, listing, follow=follow)
+        rows = (
+            _of_keys(system, namespace, source or "", names) if keys else outcome_rows(system, listing, follow=follow)
+        )
         print_rows(rows, _line, counted_by="state", noun="outcome", as_json=as_json, follow=follow)
         if not keys and not source:
             _note_waiting(system, namespace)
@@ -77,9 +82,21 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
         yield from page["outcomes"]
 
 
-def _of_keys(system: System, namespace: str, source: str, keys: Path) -> Iterator[Row]:
-    """Yield the outcome of each key's latest change, in the file's order, or `unknown` for a key without outcome."""
-    with keys.open(encoding="utf-8") as file:
-        names = [line.rstrip("\r\n") for line in file]
-    for batch in slices(names):
+def read_keys(path: Path) -> list[str]:
+    """Return the lines of a text file that are not empty. Raises InvalidRequest if the text is not UTF-8 or UTF-16."""
+    with path.open("rb") as file:
+        data = as_utf_8(file).read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise InvalidRequest(
+            f"{path} must be text in UTF-8, found the byte 0x{data[exc.start]:02x} at position {exc.start:,}: "
+            "convert it, as with iconv -f LATIN1 -t UTF-8"
+        ) from exc
+    return [key for line in text.split("\n") if (key := line.rstrip("\r"))]
+
+
+def _of_keys(system: System, namespace: str, source: str, keys: Sequence[str]) -> Iterator[Row]:
+    """Yield the outcome of each key's latest change, in the given order, or `unknown` for a key without outcome."""
+    for batch in slices(keys):
         yield from system.run(ListOutcomesOfKeys(namespace=namespace, source=source, keys=batch))["outcomes"]
