@@ -147,8 +147,10 @@ def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: 
     row = {"content": "The ladder stands in the shed.", "source": "tools", "key": 7, "tags": ["shed"]}
     source.write_text(json.dumps({**row, "timestamp": 2026}))
     where = ("--data-dir", dev.directory / "data")
-    assert _import(source, *where).returncode == 1
     failures = Path(f"{source}.failures.jsonl")
+    refused = _import(source, *where)
+    advice = f"Correct the records in {failures} or in {source}, and import again."
+    assert (refused.returncode, refused.stderr) == (1, f"1 failure with causes: {failures}\n{advice}\n")
     failed = json.loads(failures.read_text())
     assert "timestamp must be a date, got 2026" in failed["import_failure"]["error"]
     failures.write_text(json.dumps({**failed, "timestamp": 20260520}))

@@ -84,7 +84,7 @@ def import_(
         importer.apply_post_import_updates(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
-            has_failures |= _report(path, journal, listings[path], source)
+            has_failures |= _report(path, journal, listings[path])
             journal.finish()
     if as_json:
         say(json.dumps(totals))
@@ -127,7 +127,7 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
             raise
 
 
-def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
+def _report(path: Path, journal: Journal, listing: Listing) -> bool:
     """Write the failures to a file or, if there are none, delete the file of an earlier run.
 
     Return whether there are failures.
@@ -140,12 +140,7 @@ def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -
     )
     if count:
         say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
-        source = Source.at(path, vault=vault).name
-        say(
-            f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again. "
-            f"To list the failures: mnemosyne outcomes --source {plain(source)}",
-            err=True,
-        )
+        say(f"Correct the records in {plain(failures.path)} or in {plain(path)}, and import again.", err=True)
     _print_notices(path, journal.totals().left_out)
     for sentence in listing.sentences():
         say(f"{plain(path.name)}: {sentence}", err=True)
