@@ -10,6 +10,7 @@ import click
 
 from mnemosyne.app.operations.export import ExportMemories, ExportRecords, ExportRequests
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import check_name
 from mnemosyne.cli.private import private
 from mnemosyne.cli.system import System, memory_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -24,7 +25,9 @@ Record = dict[str, Any]
 @click.command()
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="File (jsonl) or directory (markdown) [default: -].")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace to export.")
+@click.option(
+    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=check_name, help="The namespace to export."
+)
 @target(DATA_DIR, PROJECT)
 def export(format_: str, output: Path | None, namespace: str, **place: Any) -> None:
     """Write all memories, oldest first, with their versions and ratings.

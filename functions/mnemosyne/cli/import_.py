@@ -25,6 +25,7 @@ from mnemosyne.cli.open_services import (
     owner_settings,
     settings_of_a_system,
 )
+from mnemosyne.cli.options import check_name
 from mnemosyne.cli.private import FailuresFile
 from mnemosyne.cli.system import LocalSystem, System
 from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
@@ -45,7 +46,7 @@ NOTICES = 20
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
 @target(URL, DATA_DIR)
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, without --url.")
+@click.option("--namespace", callback=check_name, help="Whose memories, without --url.  [default: default]")
 @click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
 @click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
 @click.option(
@@ -58,7 +59,7 @@ def import_(
     format_: str | None,
     url: str | None,
     data_dir: str | None,
-    namespace: str,
+    namespace: str | None,
     via: str | None,
     source: str | None,
     restore: bool,
@@ -69,7 +70,7 @@ def import_(
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):
             raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")
-        restore_files(files, namespace, data_dir, as_json=as_json)
+        restore_files(files, namespace or DEFAULT_NAMESPACE, data_dir, as_json=as_json)
         return
     listings = {path: _listing(path, format_) for path in files}
     counts = {path: _count(listing) for path, listing in listings.items()}  # check all files before anything is sent
@@ -197,7 +198,7 @@ def _count(listing: Listing) -> int:
 
 @contextmanager
 def _destination(
-    via: str | None, url: str | None, namespace: str, data_dir: str | None
+    via: str | None, url: str | None, namespace: str | None, data_dir: str | None
 ) -> Iterator[importer.Destination]:
     """Yield the system to import into. A missing local system is created only if `data_dir` names its directory."""
     if url and via == "pubsub":
@@ -205,11 +206,13 @@ def _destination(
     if via == "mcp" and not (url or data_dir) and settings_of_a_system():
         raise click.UsageError("--via mcp does not work with a deployment's settings in the environment: use --url URL")
     if url or via == "mcp":
+        if namespace is not None:
+            raise click.UsageError("--namespace excludes --url and --via mcp: the key chooses the namespace")
         with tools_address(url, data_dir, make=True) as address:
             yield destinations.OverMcp(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
         return
     with open_services(data_dir, make=True) as services:
-        yield destinations.OverPubSub(services, namespace)
+        yield destinations.OverPubSub(services, namespace or DEFAULT_NAMESPACE)
 
 
 def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import click
 from mnemosyne.app.operations.keys import CreateKey, ListKeys, RevokeKey
 from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE
+from mnemosyne.cli.options import check_name
 from mnemosyne.cli.system import owners_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
@@ -17,27 +18,19 @@ from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.principal import Scope
 from mnemosyne.service import api_keys
 
-NAME_LIMIT = 200
-
 
 @click.group(cls=FullHelpGroup)
 def keys() -> None:
     """Create, list and revoke the API keys of agents."""
 
 
-def _check_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if not value.strip() or len(value) > NAME_LIMIT or not value.isprintable():
-        raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
-    return value
-
-
 @keys.command()
-@click.option("--name", required=True, callback=_check_name, help="What the key is for; shown by `keys list`.")
+@click.option("--name", required=True, callback=check_name, help="What the key is for; shown by `keys list`.")
 @click.option(
     "--namespace",
     default=DEFAULT_NAMESPACE,
     show_default=True,
-    callback=_check_name,
+    callback=check_name,
     help="The namespace that it gives access to.",
 )
 @click.option(

@@ -12,6 +12,17 @@ Decorator = Callable[[Command], Command]
 NAMESPACE = click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace.")
 
 
+NAME_LIMIT = 200
+"""Maximum characters of a namespace, or of the name of a key."""
+
+
+def check_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the name, or None if the option is not given. This is a callback for click."""
+    if value is not None and (not value.strip() or len(value) > NAME_LIMIT or not value.isprintable()):
+        raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
+    return value
+
+
 def _not_empty(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
     if value == "":  # probably a shell variable that is not set
         raise click.BadParameter("must not be empty: leave the option out for all namespaces")

@@ -1,5 +1,7 @@
 """Options that several commands have."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -20,3 +22,22 @@ def test_an_empty_namespace_does_not_change_all_namespaces(command: str) -> None
     ended = CliRunner().invoke(cli, [*command.split(), "--namespace", ""])
     assert ended.exit_code == 2
     assert "must not be empty: leave the option out for all namespaces" in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize("command", ["import FILE", "import FILE --restore", "export", "keys create --name me"])
+@pytest.mark.parametrize("namespace", ["", " ", "a\nb", "x" * 201])
+def test_a_name_that_no_namespace_can_have_is_refused(tmp_path: Path, command: str, namespace: str) -> None:
+    (tmp_path / "a.md").write_text("text")
+    arguments = command.replace("FILE", str(tmp_path / "a.md")).split()
+    ended = CliRunner().invoke(cli, [*arguments, "--namespace", namespace, "--data-dir", str(tmp_path / "data")])
+    assert ended.exit_code == 2
+    assert "must be 1 to 200 printable characters" in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize("way", ["--url http://127.0.0.1:9/mcp", "--via mcp --data-dir DIR"])
+def test_an_import_by_tools_refuses_a_namespace_because_the_key_chooses_it(tmp_path: Path, way: str) -> None:
+    (tmp_path / "a.md").write_text("text")
+    arguments = ["import", str(tmp_path / "a.md"), "--namespace", "team", *way.replace("DIR", str(tmp_path)).split()]
+    ended = CliRunner().invoke(cli, arguments)
+    assert (ended.exit_code, "the key chooses the namespace" in " ".join(ended.output.split())) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
