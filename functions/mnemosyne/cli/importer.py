@@ -12,7 +12,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.cli.import_source import Record, Source
-from mnemosyne.cli.journal import Failure, Journal, PostImportUpdate
+from mnemosyne.cli.journal import Failure, Journal, PostImportUpdate, Published
 from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
@@ -135,27 +135,34 @@ def run(
             if len(under_way) > down_to:
                 destination.pause()
 
+    batch_count = 0
     for batch in _batches(items, source, destination):
+        batch_count = batch.number + 1
         published = journal.published(batch.number, batch.contents)
         if published and published.is_finished:
             progress(len(batch.records))
             continue
-        if published:
-            pairs = zip(batch.records, published.request_ids, strict=True)
-            batch.records = [Record(record.item, replace(record.reading, request_id=id_)) for record, id_ in pairs]
-            batch.present = published.present
-            outcomes = destination.outcomes(batch.request_ids)
-            unsent = [record for record in batch.records if record.reading.request_id not in outcomes]
-        else:
-            _find_earlier(batch, destination)
-            journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
-            unsent = [record for record in batch.records if record.reading.request_id not in batch.present]
+        unsent = _unsent(batch, published, destination, journal)
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
         under_way.append(batch)
         wait_until_done(WINDOW)
     wait_until_done(0)
+    journal.forget_batches(batch_count)
+
+
+def _unsent(batch: _Batch, published: Published | None, destination: Destination, journal: Journal) -> list[Record]:
+    """Return the records to send. A published batch gets its request ids from the journal; any other is recorded."""
+    if published:
+        pairs = zip(batch.records, published.request_ids, strict=True)
+        batch.records = [Record(record.item, replace(record.reading, request_id=id_)) for record, id_ in pairs]
+        batch.present = published.present
+        outcomes = destination.outcomes(batch.request_ids)
+        return [record for record in batch.records if record.reading.request_id not in outcomes]
+    _find_earlier(batch, destination)
+    journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
+    return [record for record in batch.records if record.reading.request_id not in batch.present]
 
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:

@@ -187,6 +187,13 @@ class Journal:
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in stored],
             )
 
+    def forget_batches(self, number: int) -> None:
+        """Delete the batches from this number on. They are of an earlier run, in which the source was longer."""
+        with self._database as database:
+            database.execute("DELETE FROM batches WHERE number >= ?", (number,))
+            database.execute("DELETE FROM failures WHERE batch >= ?", (number,))
+            database.execute("DELETE FROM later WHERE batch >= ?", (number,))
+
     def forget_update_failures(self) -> None:
         """Delete the failures that `fail` has recorded. A resumed run records them again."""
         with self._database as database:

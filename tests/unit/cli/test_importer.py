@@ -263,6 +263,15 @@ def test_only_changed_batches_of_a_file_are_sent_again(tmp_path: Path) -> None:
     assert summary.states["stored"] == 60
 
 
+@small_batches
+def test_lines_removed_after_an_interruption_are_not_in_the_result(tmp_path: Path) -> None:
+    removed = [replace(item, left_out=("Tags",)) for item in _items(*(f"removed {n}" for n in range(30)), "poison")]
+    kept = _numbered(10)
+    first = _interrupted([*kept, *removed[::-1], *_numbered(40)], tmp_path, after=70)
+    summary = run(kept, _restarted(first), Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary == Ended(Counter(stored=10), [], Counter())
+
+
 def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
     before = Journal(tmp_path / "j", "here")
     before.finish()
