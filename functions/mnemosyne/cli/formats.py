@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
-from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.memory_input import MemoryInput, object_of_text
 from mnemosyne.domain.parsing import excerpt
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
@@ -92,12 +92,9 @@ def _has_memories(stream: BinaryIO, path: str) -> bool:
 def _memory(memory: Any, source: str, line: int) -> Item:
     if not isinstance(memory, dict):
         return Item(source, None, f"a memory must be a JSON object, got {excerpt(memory)}", line=line)
-    metadata = memory.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        return Item(source, None, "metadata must be an object", line=line)
-    metadata = dict(metadata)
-    if memory.get("memory_type"):
-        metadata["memory_type"] = memory["memory_type"]
+    metadata = object_of_text(memory.get("metadata") or {})
+    if memory.get("memory_type") and isinstance(metadata, dict):
+        metadata = metadata | {"memory_type": memory["memory_type"]}
     time_name = next((name for name in _TIMES if memory.get(name)), "timestamp")
     fields = {
         **{name: memory[name] for name in MemoryInput.model_fields if name in memory},

@@ -113,7 +113,7 @@ def _tag_list(value: object) -> object:
     return listed if isinstance(listed, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
 
 
-def _object_of_text(value: object) -> object:
+def object_of_text(value: object) -> object:
     """Parse metadata given as text, because warehouses export a JSON column as text."""
     parsed = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     return parsed if isinstance(parsed, dict) else value
@@ -150,7 +150,7 @@ class MemoryInput(Input):
     title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
     metadata: Annotated[
         JsonObject | None,
-        BeforeValidator(_object_of_text, json_schema_input_type=JsonObject | None),
+        BeforeValidator(object_of_text, json_schema_input_type=JsonObject | None),
         Field(description="A JSON object to filter by."),
     ] = None
     session: Annotated[Session | None, Field(description="The conversation or document it is a part of.")] = None

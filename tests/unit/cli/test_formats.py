@@ -136,9 +136,10 @@ def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
     assert second.fields and second.fields["content"] == "---\njust text\n---\n"
 
 
-def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("metadata", [{"x": 1}, '{"x": 1}'], ids=["an object", "a text"])
+def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path, metadata: object) -> None:
     path = tmp_path / "x.json"
-    record = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
+    record = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": metadata}
     path.write_text(json.dumps({"memories": [record, "nonsense"]}))
     good, bad = _read(path, "mcp-memory-service")
     request = _request(good)
@@ -217,6 +218,7 @@ def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[
     path.write_text(json.dumps({"memories": [{**good, **entry}, good]}))
     bad, last = _read(path, "mcp-memory-service")
     assert _refusal(bad)
+    assert bad.fields and bad.fields["content"] == "good", "the file of failures has the record"
     assert _reimported(last).content == "good"
 
 
