@@ -1,4 +1,4 @@
-"""The client of a server's tools checks the server's certificate."""
+"""The client of a server's tools: certificates and keys."""
 
 import http.server
 import ssl
@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
@@ -54,3 +54,18 @@ def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     with pytest.raises(InvalidRequest, match="memory_stats"):
         ToolClient(url).call("memory_stats", {})
+
+
+@pytest.mark.parametrize("token", ["mnk_…", "mnk_a\nmnk_b", "mnk_ü"])
+def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMOSYNE_TOKEN", token)
+    with pytest.raises(Misconfigured, match="MNEMOSYNE_TOKEN must be a whole key in ASCII") as refused:
+        ToolClient("http://127.0.0.1:9/mcp")
+    assert token == "mnk_…" or token not in str(refused.value)
+
+
+def test_white_space_around_a_key_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEMOSYNE_TOKEN", "mnk_key\r\n")
+    assert ToolClient("http://127.0.0.1:9/mcp").token == "mnk_key"

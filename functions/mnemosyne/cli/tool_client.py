@@ -45,7 +45,7 @@ class ToolClient:
     """Calls a server's tools by stateless POST requests. The bearer token comes from MNEMOSYNE_TOKEN."""
 
     def __init__(self, url: str) -> None:
-        self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
+        self.token = _token()
         self.url = url
         # For http, do not read the certificates of public authorities, because this takes 35 ms.
         self._client = httpx2.Client(
@@ -90,6 +90,17 @@ class ToolClient:
         if response.is_server_error:
             raise Unavailable(f"{tool}: {message}")
         raise InvalidRequest(f"{tool}: {message}")
+
+
+def _token() -> str:
+    """Return the bearer token of the environment. Raises Misconfigured if no header can have it."""
+    token = os.environ.get("MNEMOSYNE_TOKEN", "").strip()  # files from Windows end lines with a carriage return
+    if not (token.isascii() and token.isprintable()):
+        raise Misconfigured(
+            "MNEMOSYNE_TOKEN must be a whole key in ASCII characters, not a placeholder such as mnk_…: "
+            "`mnemosyne keys create` makes a key"
+        )
+    return token
 
 
 def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
