@@ -1,4 +1,4 @@
-"""The client of a server's tools: certificates and keys."""
+"""The client of a server's tools: certificates, proxies and keys."""
 
 import http.server
 import ssl
@@ -54,6 +54,21 @@ def test_a_server_with_a_certificate_of_a_trusted_authority_is_asked(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     with pytest.raises(InvalidRequest, match="memory_stats"):
         ToolClient(url).call("memory_stats", {})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_is_asked_without_the_proxy_of_the_environment(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        with pytest.raises(InvalidRequest, match="memory_stats"):
+            ToolClient(f"http://{host}:{server.server_port}/mcp").call("memory_stats", {})
+        server.shutdown()
 
 
 @pytest.mark.parametrize("token", ["mnk_…", "mnk_a\nmnk_b", "mnk_ü"])

@@ -52,6 +52,8 @@ class ToolClient:
             timeout=60,
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.lower().startswith("http:") else True,
+            # A proxy of the environment cannot reach servers on this machine.
+            mounts={f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")},
         )
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
