@@ -78,7 +78,9 @@ def _depth(value: Any) -> int:
 def _params_problem(method: Any, params: Any) -> str | None:
     if not isinstance(params, dict):
         return "params must be an object"
-    name, description = _NAMED.get(method, ("", "")) if isinstance(method, str) else ("", "")
+    # A request with _meta is of a stateless revision. These have no method `initialize`, and the error must say so.
+    is_known = isinstance(method, str) and not (method == "initialize" and "_meta" in params)
+    name, description = _NAMED.get(method, ("", "")) if is_known else ("", "")
     if name and not isinstance(params.get(name), str):
         return f"params.{name} must be {description}"
     if method in ("tools/call", "prompts/get") and (arguments := params.get("arguments")) is not None:
