@@ -92,6 +92,17 @@ def test_importing_main_connects_to_nothing_and_imports_no_adapter() -> None:
     assert printed.stdout.strip() == "[]"
 
 
+def test_importing_main_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
+    metadata = tmp_path / "plugin-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[pydantic]\nplugin = plugin:found\n")
+    (tmp_path / "plugin.py").write_text("found = None")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import main; print('plugin' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=FUNCTIONS, capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "False"
+
+
 DEFERRED = """
 import sys
 from mnemosyne.app.deferred_packages import defer

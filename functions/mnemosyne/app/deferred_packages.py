@@ -24,7 +24,7 @@ class _Deferred(ModuleType):
 def defer(*packages: str) -> None:
     """Do not run the `__init__` of these packages before it is needed. A parent comes before its subpackages.
 
-    Packages that are already imported, and packages that are not installed, stay as they are.
+    A package that is already imported, or not installed, stays as it is.
     """
     for name in packages:
         if name in sys.modules or not (spec := importlib.util.find_spec(name)):
