@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -17,9 +18,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 SECONDS = 60
+_HEADLESS_SHELL = '#!/bin/sh\nexec {} "$@" about:blank\n'
+"""Script that opens a page when the browser starts, because chromedriver waits for a page, and the shell opens none."""
 # Without these options Chromium calls its vendor at each start, and cannot start its sandbox as root.
 _ARGUMENTS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
     "--host-resolver-rules=MAP *.example ~NOTFOUND",
 )  # fmt: skip
@@ -115,24 +118,38 @@ def page_elsewhere(html: str) -> Iterator[str]:
         server.shutdown()
 
 
+def _options(home: Path, browser: str, *, dark: bool, javascript: bool) -> ChromeOptions:
+    """Options that start Debian's headless shell, or the complete browser.
+
+    The headless shell is the same Chromium without the user interface, and takes a third less CPU time. Only the
+    complete browser has a dark theme and settings for JavaScript.
+    """
+    options = ChromeOptions()
+    shell = None if dark or not javascript else shutil.which("chromium-headless-shell")
+    if shell:
+        script = home / "browser"
+        script.write_text(_HEADLESS_SHELL.format(shell))
+        script.chmod(0o700)
+        options.binary_location = str(script)
+    else:
+        options.binary_location = browser
+        options.add_argument("--headless=new")
+    for argument in (*_ARGUMENTS, f"--user-data-dir={home}", *(["--force-dark-mode"] if dark else [])):
+        options.add_argument(argument)
+    return options
+
+
 @contextmanager
-def chromium(
-    *, javascript: bool = True, dark: bool = False, insecure: bool = False, downloads: str = ""
-) -> Iterator[Chromium]:
-    """Start a browser that downloads to a directory; skip the test with a reason if Chromium is missing."""
+def chromium(*, javascript: bool = True, dark: bool = False, insecure: bool = False) -> Iterator[Chromium]:
+    """Start a browser; skip the test with a reason if Chromium is missing."""
     driver = shutil.which("chromedriver")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if driver is None or browser is None:
         pytest.skip("NOT TESTED: chromium and chromedriver are not installed, so no browser logs in")
     with tempfile.TemporaryDirectory(prefix="chromium-") as home:
-        options = ChromeOptions()
-        options.binary_location = browser
-        for argument in (*_ARGUMENTS, f"--user-data-dir={home}"):
-            options.add_argument(argument)
-        if dark:
-            options.add_argument("--force-dark-mode")
+        options = _options(Path(home), browser, dark=dark, javascript=javascript)
         off = {} if javascript else {"profile.managed_default_content_settings.javascript": 2}
-        options.add_experimental_option("prefs", {"download.default_directory": downloads or home} | off)
+        options.add_experimental_option("prefs", {"download.default_directory": home} | off)
         options.accept_insecure_certs = insecure
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         opened = Chrome(options=options, service=Service(driver, env={**os.environ, "HOME": home}))

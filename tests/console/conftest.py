@@ -86,6 +86,8 @@ def renew(browser: Chromium) -> None:
     driver.set_window_size(*DESKTOP)
     driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
     driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    # The complete browser, unlike the headless shell, allows this to a page that the user has clicked.
+    driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardSanitizedWrite"]})
     browser.console()
 
 
