@@ -1,6 +1,7 @@
 """`/health?deep=1` fails on each fault that would make answers wrong or stop the storing of memories."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mnemosyne.app import doctor
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.health import Check
 from mnemosyne.service.deliveries import store
 from mnemosyne.settings import Settings
 from tests.fakes_wire.gemini import GeminiServer
@@ -34,14 +36,17 @@ class Deployment:
         owner.run_file(statement)
         owner.close()
 
-    def health(self, **settings: str) -> tuple[int, dict[str, dict[str, Any]]]:
-        """Return the status and the checks by name."""
+    def services(self, **settings: str) -> ConfiguredServices:
         environment = {
             "MNEMOSYNE_DATABASE_URL": self._cluster.url(self.user, self._name),
             "MNEMOSYNE_TOPIC": self._topic,
             **settings,
         }
-        services = ConfiguredServices(Settings.from_environment(environment))
+        return ConfiguredServices(Settings.from_environment(environment))
+
+    def health(self, **settings: str) -> tuple[int, dict[str, dict[str, Any]]]:
+        """Return the status and the checks by name."""
+        services = self.services(**settings)
         client = function_client(store, services, examine=lambda: list(doctor.examine_dependencies(services)))
         answer = client.get("/health?deep=1")
         services.close()
@@ -116,3 +121,20 @@ def test_a_function_whose_role_bypasses_row_level_security_gets_503(deployed: Ca
     finally:
         deployment.as_owner("DROP ROLE bypassing")
     assert (status, checks["role"]["ok"]) == (503, False)
+
+
+@pytest.mark.parametrize("examine", [doctor.examine_dependencies, doctor.examine])
+def test_a_database_that_fails_between_two_checks_is_a_failed_check(
+    examine: Callable[[ConfiguredServices], Iterator[Check]],
+    deployed: Callable[..., Deployment],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mnemosyne.adapters.database.pool.CHECKOUT_TIMEOUT_SECONDS", 0)
+    with closing(deployed().services(MNEMOSYNE_DB_POOL_SIZE="1")) as services:
+        running = examine(services)
+        checks = [next(check for check in running if check.name == "postgresql")]
+        with services.pool.connection():
+            checks += running
+    failed = next(check for check in checks if check.name == "database")
+    assert failed.seen == "all 1 database connections are busy"
+    assert "docs/runbook.md" in str(failed.remedy)

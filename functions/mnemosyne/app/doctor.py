@@ -1,6 +1,7 @@
 """Check every part of a system that the functions need. The checks change nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from mnemosyne.adapters.database import migrations
@@ -31,6 +32,10 @@ _GRANTS: Final = "run `make deploy`, which grants the role; without Terraform, r
 _OTHER_ROLE: Final = (
     "run `make deploy`, which gives each function its own role; without Terraform, set MNEMOSYNE_DB_USER or "
     "MNEMOSYNE_DATABASE_URL to a role that does not own the schema and has no BYPASSRLS"
+)
+
+_UNREACHABLE: Final = (
+    "check the database's address, that it runs, and who may reach it; otherwise look up the cause in docs/runbook.md"
 )
 
 _SERVER: Final = """
@@ -193,16 +198,21 @@ def _extension(version: str | None) -> Check:
     return Check("pgvector", f"version {version}")
 
 
-def examine_database(services: ConfiguredServices) -> Iterator[Check]:
-    """Check the database."""
+def _with_connection(services: ConfiguredServices, checks: Callable[[Connection], Iterable[Check]]) -> Iterator[Check]:
+    """Run checks on a connection. If there is none, or if it is lost, the check `database` fails."""
     try:
         with services.pool.connection() as connection:
-            yield from check_database(connection, bundled(), services.expected_space)
+            yield from checks(connection)
     except ServiceError as exc:
-        yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
+        yield _wrong("database", exc, _UNREACHABLE)
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
+
+
+def examine_database(services: ConfiguredServices) -> Iterator[Check]:
+    """Check the database."""
+    return _with_connection(services, lambda connection: check_database(connection, bundled(), services.expected_space))
 
 
 def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -> Iterator[Check]:
@@ -214,8 +224,7 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        with services.pool.connection() as connection:
-            yield check_function_role(connection)
+        yield from _with_connection(services, lambda connection: [check_function_role(connection)])
     if embeds:
         yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.settings.auth_mode in ("oauth", "oidc"):
@@ -243,16 +252,17 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        # Look the space up before a connection is taken. The look-up may need a connection, and the pool may have one.
-        provider = services.embedding_space.provider
-        with services.pool.connection() as connection:
-            yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
-            yield check_languages(connection, provider)
+        yield from _with_connection(services, partial(_check_users, services))
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:
         yield check_reranker(services.reranker)
     yield from _examine_authentication(services, database_ok=all(check.ok for check in database))
+
+
+def _check_users(services: ConfiguredServices, connection: Connection) -> Iterator[Check]:
+    yield check_role(connection, [user.partition("=")[2] or user for user in services.settings.runtime_users])
+    yield check_languages(connection, read_embedding_space(connection).provider)
 
 
 def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) -> Iterator[Check]:
