@@ -18,23 +18,51 @@ if [ -n "${ENVIRONMENT:-}" ]; then
     [ -f "$TFVARS" ] || fail "$TFVARS does not exist: create it, with at least the name of that environment's deployment."
 fi
 
-# The value of a variable that is a string, a number or a boolean and begins its line; else the default.
+# Prints the value that a file gives a variable, if it is a string, a number or a boolean. A key within a map or list and
+# a commented line are no variables.
+assigned() { # VARIABLE FILE
+    awk -v name="$1" '{
+        line = $0; text = ""; top = depth == 0
+        while (line != "") {
+            size = 1
+            if (commented) { if (sub(/^\*\//, "", line)) { commented = 0; continue } }
+            else if (line ~ /^(#|\/\/)/) break
+            else if (sub(/^\/\*/, "", line)) { commented = 1; continue }
+            else {
+                if (match(line, /^"([^"\\]|\\.)*"/)) size = RLENGTH
+                token = substr(line, 1, size)
+                text = text token
+                depth += (token ~ /^[[({]$/) - (token ~ /^[])}]$/)
+            }
+            line = substr(line, size + 1)
+        }
+        if (top && match(text, "^[[:space:]]*" name "[[:space:]]*=[[:space:]]*")) {
+            value = substr(text, RLENGTH + 1)
+            if (match(value, /^"[^"]*"/)) print substr(value, 2, RLENGTH - 2)
+            else if (match(value, /^[a-z0-9]+/)) print substr(value, 1, RLENGTH)
+            exit
+        }
+    }' "$2"
+}
+
 configured() { # VARIABLE DEFAULT
     local file value
     for file in "$TFVARS" terraform/terraform.tfvars; do
         [ -f "$file" ] || continue
-        value=$(sed -nE "s/^$1[[:space:]]*=[[:space:]]*(\"([^\"]*)\"|([a-z0-9]+)).*/\2\3/p" "$file" | head -n 1)
+        value=$(assigned "$1" "$file")
         [ -z "$value" ] || { printf '%s' "$value"; return; }
     done
     printf '%s' "$2"
 }
 
 for file in terraform/*.auto.tfvars terraform/*.tfvars.json; do
-    [ ! -f "$file" ] || ! grep -qE '^[[:space:]]*"?(name|region)"?[[:space:]]*[=:]' "$file" ||
-        fail "$file sets name or region. The state's place depends on them, and they are read from $TFVARS only: set them there, or pass DEPLOYMENT=… and REGION=…."
+    [ ! -f "$file" ] || {
+        [ -z "$(assigned name "$file")$(assigned region "$file")" ] &&
+            ! grep -qE '(^|[{,])[[:space:]]*"(name|region)"[[:space:]]*:' "$file"
+    } || fail "$file sets name or region. The state's place depends on them, and they are read from $TFVARS only: set them there, or pass DEPLOYMENT=… and REGION=…."
 done
 # In one project, an environment without a name of its own would use the state of another one.
-[ -z "${ENVIRONMENT:-}" ] || [ -n "${DEPLOYMENT:-}" ] || grep -qE '^name[[:space:]]*=' "$TFVARS" ||
+[ -z "${ENVIRONMENT:-}" ] || [ -n "${DEPLOYMENT:-}" ] || [ -n "$(assigned name "$TFVARS")" ] ||
     fail "$TFVARS does not set name: add name = \"…\", which no other deployment in $PROJECT has."
 
 DEPLOYMENT=${DEPLOYMENT:-${TF_VAR_name:-$(configured name mnemosyne)}}
