@@ -28,8 +28,8 @@ from tests.fakes import FakeEmbedder, request
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
-OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
-NEW = EmbeddingSpace("gemini", "gemini-embedding-2", 96)
+OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 128)
+NEW = EmbeddingSpace("gemini", "gemini-embedding-2", 192)
 VERTEX_AI = {
     "GOOGLE_GENAI_USE_VERTEXAI": "true",
     "GOOGLE_CLOUD_PROJECT": "test-project",
@@ -132,7 +132,7 @@ def moving(
 @pytest.mark.parametrize(
     ("moving", "target"),
     [
-        pytest.param((OLD, {}), replace(OLD, dimension=96), id="another dimension", marks=pytest.mark.nightly),
+        pytest.param((OLD, {}), replace(OLD, dimension=192), id="another dimension", marks=pytest.mark.nightly),
         pytest.param((OLD, {}), replace(NEW, dimension=OLD.dimension), id="another model of the same dimension"),
         pytest.param((NEW, {}), OLD, id="back", marks=pytest.mark.nightly),
         pytest.param((OLD, VERTEX_AI), NEW, id="on Vertex AI"),
@@ -202,7 +202,7 @@ def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
     moving.gemini.fault = fails_at_the_second_batch
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mnemosyne.cli.reembed.ATTEMPTS", 1)
-        stopped = moving.reembed("--model", "gemini-embedding-2", "--dimension", "96", "--batch-size", "20")
+        stopped = moving.reembed("--model", "gemini-embedding-2", "--dimension", "192", "--batch-size", "20")
     assert stopped.exit_code == 1
     assert isinstance(stopped.exception, Unavailable)
     assert "run the same command again" in str(stopped.exception)
@@ -210,7 +210,7 @@ def test_an_interrupted_move_continues_where_it_stopped(moving: Moving) -> None:
     moving.gemini.fault = None
     ((remaining,),) = moving.owner.run("SELECT count(*) FROM memories WHERE embedding_next IS NULL")
     assert remaining == COUNT + 1 - 20
-    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
+    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "192").exit_code == 0
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [["gemini-embedding-2"]]
 
 
@@ -242,13 +242,13 @@ def longest(server: GeminiServer) -> int:
 
 
 def test_a_second_move_is_refused_until_the_first_is_finished_or_abandoned(moving: Moving) -> None:
-    moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 96")
-    refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "128")
+    moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 192")
+    refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert isinstance(refused.exception, Conflict)
-    assert "a move to gemini-embedding-2 at dimension 96 is under way" in str(refused.exception)
+    assert "a move to gemini-embedding-2 at dimension 192 is under way" in str(refused.exception)
     assert moving.reembed("--abandon").exit_code == 0
     assert isinstance(moving.reembed("--abandon").exception, Conflict)
-    moved = moving.reembed("--model", "gemini-embedding-2", "--dimension", "128")
+    moved = moving.reembed("--model", "gemini-embedding-2", "--dimension", "256")
     assert "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to gemini-embedding-2" in moved.stdout
 
 
@@ -260,12 +260,12 @@ def test_a_move_to_the_present_space_is_refused(moving: Moving) -> None:
 def test_a_function_with_the_old_settings_starts_after_the_move_and_one_with_others_does_not(
     moving: Moving, cluster: postgres.EmbeddedPostgres
 ) -> None:
-    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
+    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "192").exit_code == 0
     ((name,),) = moving.owner.run("SELECT current_database()")
     url = cluster.url(postgres.RUNTIME_USER, name)
     assert moving.serve(url).embedder.model == "gemini-embedding-2"
-    with pytest.raises(Misconfigured, match="the settings say gemini-embedding-001 at dimension 128"):
-        assert moving.serve(url, MNEMOSYNE_EMBEDDING_DIMENSION="128").embedder
+    with pytest.raises(Misconfigured, match="the settings say gemini-embedding-001 at dimension 256"):
+        assert moving.serve(url, MNEMOSYNE_EMBEDDING_DIMENSION="256").embedder
 
 
 def test_building_an_index_waits_for_open_transactions_beyond_the_connections_limits(
@@ -276,7 +276,7 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     migrations.migrate(owner, migrations.bundled(), space=OLD)
     limited = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
     limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
-    move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
+    move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=192))
     move.begin()
     owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # like a transaction that the owner left open
     # A separate connection: a transaction reads pg_stat_activity once, and does not see later activity.

@@ -18,6 +18,7 @@ from mnemosyne.app.operations.system import (
 from mnemosyne.cli.system import System, owners_system
 from mnemosyne.cli.target import PROJECT, target
 from mnemosyne.cli.terminal import say
+from mnemosyne.domain.embedding_space import DIMENSIONS
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import ServiceError, Unavailable
 
@@ -32,7 +33,7 @@ or two such rounds."""
 
 @click.command()
 @click.option("--model", help="The model to move to.")
-@click.option("--dimension", type=click.IntRange(1, 3072), help="The dimension of its vectors.")
+@click.option("--dimension", type=click.IntRange(*DIMENSIONS), help="The dimension of its vectors.")
 @click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories per batch.")
 @click.option("--abandon", "give_up", is_flag=True, help="Abandon a move: the memories keep their embeddings.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

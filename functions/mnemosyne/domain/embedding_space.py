@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+DIMENSIONS: Final = (128, 3072)
+"""Smallest and largest dimension of Gemini's models. Terraform refuses others, too."""
+
 
 @dataclass(frozen=True)
 class EmbeddingSpace:

@@ -35,7 +35,7 @@ MORE_ARGUMENTS = {
     ("grants", "revoke"): ["--person", "ada@example.com"],
     ("quota", "set"): ["--memories", "1"],
     ("retention", "set"): ["--default", "1d"],
-    ("reembed",): ["--model", "m", "--dimension", "8"],
+    ("reembed",): ["--model", "m", "--dimension", "128"],
 }
 
 

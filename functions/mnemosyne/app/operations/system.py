@@ -9,6 +9,7 @@ from pydantic import Field
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
+from mnemosyne.domain.embedding_space import DIMENSIONS
 from mnemosyne.domain.parsing import Instant, Text
 from mnemosyne.errors import Unavailable
 
@@ -59,7 +60,7 @@ class Moving(Operation):
     as_owner = True
 
     model: Text
-    dimension: Annotated[int, Field(ge=1, le=3072)]
+    dimension: Annotated[int, Field(ge=DIMENSIONS[0], le=DIMENSIONS[1])]
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return {"model": self.model, "dimension": self.dimension}
