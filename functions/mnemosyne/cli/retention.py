@@ -19,9 +19,17 @@ from mnemosyne.cli.system import System, owners_system, pages
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import duration
+from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.plurals import counted
 
 DAY = 86_400
+
+
+def _lifetime(value: str) -> int:
+    seconds = duration(value)
+    if not 1 <= seconds <= LONGEST.total_seconds():
+        raise click.BadParameter(f"must be between 1m and {LONGEST.days}d, got {value!r}")
+    return seconds
 
 
 @click.group(cls=FullHelpGroup)
@@ -49,8 +57,8 @@ def list_(as_json: bool, **place: Any) -> None:
 
 @retention.command(name="set")
 @namespace_or_all(help="The namespace [default: all without lifetimes of their own].")
-@click.option("--default", type=duration, metavar="90d", help="Lifetime of memories without an expiry, unless pinned.")
-@click.option("--maximum", type=duration, metavar="365d", help="Longest lifetime of every memory.")
+@click.option("--default", type=_lifetime, metavar="90d", help="Lifetime of memories without an expiry, unless pinned.")
+@click.option("--maximum", type=_lifetime, metavar="365d", help="Longest lifetime of every memory.")
 @click.option("--yes", is_flag=True, help="Do not ask, even if memories expire at once.")
 @target(DATA_DIR, PROJECT)
 def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **place: Any) -> None:

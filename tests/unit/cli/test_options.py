@@ -41,3 +41,16 @@ def test_an_import_by_tools_refuses_a_namespace_because_the_key_chooses_it(tmp_p
     ended = CliRunner().invoke(cli, arguments)
     assert (ended.exit_code, "the key chooses the namespace" in " ".join(ended.output.split())) == (2, True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("retention set --default 999999d", "'--default': must be between 1m and 36500d, got '999999d'"),
+        ("retention set --maximum 0h", "'--maximum': must be between 1m and 36500d, got '0h'"),
+        ("reembed --model gemini-embedding-2 --dimension 127", "127 is not in the range 128<=x<=3072"),
+    ],
+)
+def test_the_limits_of_an_option_are_named_in_its_unit(command: str, message: str) -> None:
+    ended = CliRunner().invoke(cli, command.split())
+    assert (ended.exit_code, message in " ".join(ended.output.split())) == (2, True), ended.output
