@@ -58,6 +58,23 @@ def test_a_lock_file_that_was_being_written_at_the_crash_does_not_prevent_a_star
     own_dev.start()
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_after_a_reboot_the_database_is_stopped_with_dev(
+    own_dev: DevServer, other_program: subprocess.Popen[bytes], *, damaged: bool
+) -> None:
+    own_dev.start()
+    own_dev.kill_everything()
+    users = lock_files(own_dev)[0].parent / ".handle_pids.json"
+    if damaged:
+        users.write_text("\0" * 8)
+    else:
+        users.write_text(f"[{other_program.pid}]")
+        os.utime(users, (0, 0))
+    own_dev.start()
+    own_dev.stop()
+    assert own_dev.processes() == []
+
+
 def test_a_command_waits_for_a_database_that_is_still_stopping(own_dev: DevServer) -> None:
     own_dev.start()
     server, checkpointer = suspended(own_dev)

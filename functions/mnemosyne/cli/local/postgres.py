@@ -273,9 +273,17 @@ def _plain_locale() -> Iterator[None]:
 
 
 def _remove_killed_users(server: "PostgresServer") -> None:
-    """Remove killed processes from the server's list of users. Otherwise the server would never stop."""
+    """Remove killed processes from the server's list of users. Otherwise the server would never stop.
+
+    After a reboot, a process id of the list may belong to another program. After a power failure, the list may be
+    damaged.
+    """
     users = server.global_process_id_list
-    users.put([pid for pid in users.get_and_remove(-1) if psutil.pid_exists(pid)])
+    pids: list[int] = []
+    with suppress(FileNotFoundError, ValueError):
+        if users.path.stat().st_mtime > psutil.boot_time():
+            pids = users.get_and_remove(-1)
+    users.put([pid for pid in pids if psutil.pid_exists(pid)])
 
 
 def _summary(exc: BaseException) -> str:
