@@ -124,6 +124,17 @@ def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its
         assert (kept_letter.attributes, system.state(ingest_request)) == (letter.attributes, IngestState.DEAD_LETTERED)
 
 
+def test_the_log_names_the_letter_of_a_message_that_fails_again(
+    system: System, letter: DeadLetter, caplog: pytest.LogCaptureFixture
+) -> None:
+    system.redrive()
+    (again,) = system.republished()
+    caplog.clear()
+    system.give_up(again)
+    named = {vars(record)["fields"]["message_id"] for record in caplog.records if record.msg == "dead_lettered"}
+    assert named == {letter.message_id}
+
+
 def test_a_letter_that_failed_again_backs_off_twice_as_long_after_each_redrive(
     system: System, letter: DeadLetter
 ) -> None:

@@ -414,7 +414,10 @@ def test_a_dead_letter_is_stored_completely_and_once(memories: MemoryStore) -> N
 
 
 def test_the_same_dead_letter_is_stored_once(memories: MemoryStore) -> None:
-    assert [store_of(memories, "").store_dead_letter(make_dead_letter("7")) for _ in range(2)] == [True, False]
+    assert [store_of(memories, "").store_dead_letter(make_dead_letter("7")) for _ in range(2)] == [
+        ("7", True),
+        ("7", False),
+    ]
     assert [dead_letter.message_id for dead_letter in store_of(memories, "").dead_letters(100)] == ["7"]
     assert memories.dead_letters(100) == []
 
@@ -460,7 +463,7 @@ def test_the_same_message_published_at_another_time_is_another_dead_letter(memor
 def test_a_dead_letter_is_marked_if_a_part_of_its_message_is_in_no_request(memories: MemoryStore) -> None:
     memories.give_up(make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
     assert _marked_letters(memories) == []
-    assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [True, False]
+    assert [memories.store_dead_letter(make_dead_letter("1")) for _ in range(2)] == [("1", True), ("1", False)]
     assert [marked_letter.message_id for marked_letter in _marked_letters(memories)] == ["1"]
     assert len(memories.dead_letters(100)) == 1
 

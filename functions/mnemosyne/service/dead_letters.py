@@ -9,7 +9,7 @@ A dead letter is redriven in four steps. A crash between two steps loses nothing
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
@@ -33,15 +33,19 @@ MOST_UNAVAILABLE = 5
 """Maximum number of consecutive failures because the queue or the database is unavailable. The run then ends."""
 
 
-def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Store a message as a dead letter, under its message id.
+def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> DeadLetter:
+    """Store a message as a dead letter, under its message id. Return it with the message id of the stored letter.
 
     The caller has found that at least one part of the message has no outcome except the dead letter. Dead letters of
     messages that name no namespace are stored in the namespace ''.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
-    if remaining and memories.store_dead_letter(remaining, forgettings=forgettings):
+    if not remaining:
+        return dead_letter
+    message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings)
+    if is_new:
         _log(remaining, memories.namespace)
+    return replace(dead_letter, message_id=message_id)
 
 
 def _log(dead_letter: DeadLetter, namespace: str) -> None:
@@ -70,8 +74,10 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     and report the reason.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
-    newly = bool(remaining and memories.store_dead_letter(remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT))
-    log.info("beyond_quota", namespace=memories.namespace, message_id=dead_letter.message_id, newly_kept=newly)
+    message_id, newly = dead_letter.message_id, False
+    if remaining:
+        message_id, newly = memories.store_dead_letter(remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT)
+    log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
 
 
 def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
@@ -88,7 +94,7 @@ def give_up(dead_letter: DeadLetter, message: IngestMessage, *, memories: Memory
     waiting = message.waiting(dead_letter.cause)
     letter = memories.give_up(remaining, waiting, contents=message.contents, forgettings=forgettings)
     if letter:
-        _log(dead_letter, memories.namespace)
+        _log(replace(dead_letter, message_id=letter.message_id), memories.namespace)
     return letter
 
 

@@ -182,7 +182,7 @@ def import_object(push: Push, services: ImportServices) -> None:
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
     """Store the dead letter, if there is one, and announce the outcomes."""
     if dead_letter:
-        dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
+        dead_letter = dead_letters.store_dead_letter(dead_letter, memories=services.memories_of(message.namespace))
     if services.outcome_topic:
         outcomes.announce(
             message.request_ids,

@@ -8,6 +8,7 @@ import pytest
 
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
+from mnemosyne.service import dead_letters
 from mnemosyne.service.deliveries import Push, store
 from tests.fakes import FakeOutcomes, FakeServices
 
@@ -54,3 +55,13 @@ def test_an_event_that_is_published_again_has_the_same_id(
         _deliver(services, {"request_id": "0192f3a4-643f-7f9f-8bdd-01b104fff04f", "content": ""})
     assert len(_ids(topic)) == 2
     assert len(set(_ids(topic))) == 1
+
+
+def test_a_message_that_is_lost_again_after_a_redrive_is_announced_under_its_first_id(
+    services: FakeServices, topic: FakeOutcomes
+) -> None:
+    store(Push(Published(message_id="first", data=b"no JSON", attributes={"namespace": "ns"}), 1), services)
+    dead_letters.redrive("first", memories=services.memories_of("ns"), queue=services.queue)
+    ((data, attributes),) = services.queue.messages
+    store(Push(Published(message_id="second", data=data, attributes=attributes), 1), services)
+    assert [outcome.message_id for outcome in topic.told] == ["first", "first"]

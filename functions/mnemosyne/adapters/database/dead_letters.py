@@ -32,19 +32,24 @@ megabytes."""
 class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
-    def store_dead_letter(self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None) -> bool:
+    def store_dead_letter(
+        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None
+    ) -> tuple[str, bool]:
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
-            if dead_letter.letter_id and connection.run(
-                dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
-                namespace=self.namespace,
-                letter_id=dead_letter.letter_id,
-                cause=dead_letter.cause,
-                lost=unless is None,
+            if dead_letter.letter_id and (
+                failed_again := connection.run(
+                    dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
+                    namespace=self.namespace,
+                    letter_id=dead_letter.letter_id,
+                    cause=dead_letter.cause,
+                    lost=unless is None,
+                )
             ):
-                return False
-            return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values))
+                return failed_again[0]["message_id"], False
+            stored = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
+            return dead_letter.message_id, bool(stored)
 
     def give_up(
         self,
