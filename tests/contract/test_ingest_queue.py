@@ -119,6 +119,14 @@ def test_a_queue_file_that_cannot_be_written_accepts_nothing(tmp_path: Path) -> 
         LocalQueue(tmp_path / "missing" / "queue.db").publish("ns", [request("a")])
 
 
+def test_a_check_reports_a_queue_file_that_can_only_be_read(tmp_path: Path) -> None:
+    queue = LocalQueue(tmp_path / "queue.db")
+    queue.check()
+    queue._connection().execute("PRAGMA query_only = 1")  # writing fails, as on a full disk
+    with pytest.raises(Unavailable, match="cannot be opened or written"):
+        queue.check()
+
+
 # Names of arguments of the client's methods, and of attributes that Python objects have.
 ARGUMENTS = [
     "topic", "data", "timeout", "retry", "ordering_key", "self", "messages", "metadata", "request", "client",

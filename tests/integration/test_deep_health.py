@@ -104,6 +104,19 @@ def test_a_model_with_vectors_of_another_dimension_gets_503(
     assert (status, checks["embedder"]["ok"]) == (503, False)
 
 
+def test_a_read_only_database_gets_503(deployed: Callable[..., Deployment]) -> None:
+    deployment = deployed()
+    deployment.user = "reading"
+    deployment.as_owner("CREATE ROLE reading LOGIN IN ROLE mnemosyne_runtime")
+    deployment.as_owner("ALTER ROLE reading SET default_transaction_read_only = on")
+    try:
+        status, checks = deployment.health()
+    finally:
+        deployment.as_owner("DROP ROLE reading")
+    assert (status, checks["postgresql"]["seen"]) == (503, "the database is read-only")
+    assert "default_transaction_read_only" in checks["postgresql"]["remedy"]
+
+
 def test_a_function_that_logs_in_as_the_owner_of_the_schema_gets_503(deployed: Callable[..., Deployment]) -> None:
     deployment = deployed()
     deployment.user = postgres.OWNER

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import find_api_key
 from mnemosyne.adapters.database.connections import Connection, Row
@@ -40,6 +41,7 @@ _UNREACHABLE: Final = (
 
 _SERVER: Final = """
 SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version,
+    CAST(current_setting('transaction_read_only') AS boolean) AS read_only,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
 """
 _MAY_READ_LANGUAGES: Final = "SELECT has_function_privilege('all_languages()', 'EXECUTE') AS allowed"
@@ -67,6 +69,8 @@ def check_database(
     version, vector = server["version"], server["vector"]
     old = version < OLDEST_POSTGRESQL
     yield Check("postgresql", f"version {version}", f"use PostgreSQL {OLDEST_POSTGRESQL} or newer" if old else None)
+    if server["read_only"] and (rule := service_errors.find(service_error_tables.DATABASE, "25006")):
+        yield Check("postgresql", rule.cause, rule.next_step)
     yield _extension(vector)
     try:
         missing = [file for file in migrations.status(connection, files) if file.applied_at is None]

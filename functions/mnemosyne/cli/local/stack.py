@@ -282,7 +282,7 @@ def _delivery(
     try:
         queue.check()
     except Unavailable as exc:
-        unused = "close the program that uses it, or move the file away; messages in it are not stored yet"
+        unused = "close the program that uses it, free space, or move the file away; its messages are not stored yet"
         raise Misconfigured(f"{exc}: {unused}") from exc
     lock, secret = fasteners.InterProcessLock(directory.delivery_lock), settings["MNEMOSYNE_PUSH_SECRET"]
     return Delivery(queue, ingest.url, dead_letter.url, delivery_lock=lock, secret=secret)
