@@ -211,6 +211,14 @@ def test_a_second_plan_with_each_optional_part_is_empty() -> None:
         assert own.plan(**values).status == 0
 
 
+def test_only_the_run_that_writes_the_client_secret_needs_it() -> None:
+    later = {name: value for name, value in OAUTH.items() if name != "oauth_client_secret"}
+    with workspace() as own:
+        own.apply(**OAUTH)
+        planned = own.plan(**later)
+        assert planned.status == 0, planned.printed
+
+
 def test_the_provider_version_may_be_the_tested_one_or_a_later_one_of_the_same_major_version() -> None:
     examples = [example / "main.tf" for example in (TERRAFORM / "examples").iterdir()]
     for file in (TERRAFORM / "versions.tf", MODULE / "versions.tf", *examples):

@@ -53,7 +53,8 @@ def at(value, path):
 
 
 def is_set(value, path):
-    return any(one not in (None, "", [], {}) for _, one in at(value, path))
+    """Whether an attribute is specified. As in the plugin SDK, an empty string is, and null is not."""
+    return any(one not in (None, [], {}) for _, one in at(value, path))
 
 
 def problems(rule, config):
