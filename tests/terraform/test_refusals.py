@@ -15,6 +15,10 @@ def people(**rule: object) -> dict[str, object]:
 
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
 LONG_PROJECT = "a-project-id-of-thirty-letters"
+NETWORK_ELSEWHERE = {
+    "network": "projects/h/global/networks/n",
+    "subnetwork": "projects/h/regions/us-east1/subnetworks/s",
+}
 ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
 
 
@@ -28,6 +32,7 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
             "postgres_version": "POSTGRES_18",
             "embedding_dimension": 3072,
             "embedding_model": "gemini-embedding-001",
+            "publishers": {"crm": {"namespace": "support", "members": ["user:ada@example.com"] * 2}},
         },
     ],
     ids=lambda values: ",".join(values),
@@ -58,6 +63,10 @@ BAD_VALUES: list[tuple[str, object, str]] = [
     ("max_instances", {"mcp": 5, "ingest": 5, "dead_letter": 1.5}, "whole numbers between 1 and 100"),
     ("max_connections", 99.5, "a whole number between 25 and 1000, got 99.5"),
     ("final_backup_days", 400, "between 0 and 365, got 400"),
+    ("billing_account", "billingAccounts/012345-6789AB-CDEF01", "without billingAccounts/"),
+    ("budget", 0.5, "budget must be at least 1"),
+    ("buckets", {"exports": {"bucket": "gs://acme-exports", "namespace": "archive"}}, "without gs://"),
+    ("max_delivery_attempts", 20.5, "a whole number between 5 and 100"),
 ]
 """Values that are refused whatever the other variables are. One plan names the bad values of all variables."""
 
@@ -104,6 +113,8 @@ def test_invalid_values_are_refused_with_the_fix(empty: Workspace, bad: dict[str
         (people(who="*", scopes=["read", "read"]), "each once"),
         (people(who="*", namespace="user:1077"), "not begin with user:"),
         ({"embedding_location": "eu", "gemini_api_key_secret": "key"}, "set one of them"),
+        ({"gemini_api_key_secret": "projects/p/secrets/gemini"}, "the name of a secret in this project"),
+        ({"network": NETWORK_ELSEWHERE}, "must be in europe-west1, the region of the functions"),
     ],
     ids=lambda values: ",".join(values) if isinstance(values, dict) else "",
 )

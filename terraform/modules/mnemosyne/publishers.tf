@@ -29,7 +29,7 @@ locals {
     { for name in keys(local.entries) : "${name}-dead-letter" => name },
   )
   publisher_members = {
-    for pair in flatten([for name, publisher in var.publishers : [for member in publisher.members : { name = name, member = member }]]) :
+    for pair in flatten([for name, publisher in var.publishers : [for member in distinct(publisher.members) : { name = name, member = member }]]) :
     "${pair.name} ${pair.member}" => pair
   }
 }

@@ -13,6 +13,11 @@ variable "billing_account" {
   description = "Billing account of the budget; empty: no budget."
   type        = string
   default     = ""
+
+  validation {
+    condition     = can(regex("^([0-9A-F]+-[0-9A-F]+-[0-9A-F]+)?$", var.billing_account))
+    error_message = "billing_account must be an id such as 012345-6789AB-CDEF01, without billingAccounts/, got ${var.billing_account}."
+  }
 }
 
 variable "budget" {
@@ -21,8 +26,8 @@ variable "budget" {
   default     = 100
 
   validation {
-    condition     = var.budget > 0
-    error_message = "budget must be more than 0."
+    condition     = var.budget >= 1
+    error_message = "budget must be at least 1."
   }
 }
 

@@ -36,9 +36,14 @@ variable "embedding_location" {
 }
 
 variable "gemini_api_key_secret" {
-  description = "Secret of Secret Manager that contains a key of the Gemini API; empty: Vertex AI, with the service accounts of the functions."
+  description = "Secret of Secret Manager in this project that contains a key of the Gemini API; empty: Vertex AI, with the service accounts of the functions."
   type        = string
   default     = ""
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_-]{0,255}$", var.gemini_api_key_secret))
+    error_message = "gemini_api_key_secret must be the name of a secret in this project, without projects/…/secrets/, got ${var.gemini_api_key_secret}."
+  }
 }
 
 variable "gemini_api_key_version" {

@@ -15,6 +15,10 @@ variable "buckets" {
     condition     = alltrue([for entry in values(var.buckets) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", entry.namespace))])
     error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit."
   }
+  validation {
+    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[a-z0-9][a-z0-9._-]+[a-z0-9]$", entry.bucket))])
+    error_message = "Each bucket of buckets must be the name of a bucket, without gs://."
+  }
 
   validation {
     condition = alltrue(flatten([for name, entry in var.buckets : [
@@ -35,8 +39,8 @@ variable "max_delivery_attempts" {
   default     = 20
 
   validation {
-    condition     = var.max_delivery_attempts >= 5 && var.max_delivery_attempts <= 100
-    error_message = "max_delivery_attempts must be between 5 and 100, the limits of Pub/Sub."
+    condition     = var.max_delivery_attempts >= 5 && var.max_delivery_attempts <= 100 && floor(var.max_delivery_attempts) == var.max_delivery_attempts
+    error_message = "max_delivery_attempts must be a whole number between 5 and 100, the limits of Pub/Sub, got ${var.max_delivery_attempts}."
   }
 }
 

@@ -14,6 +14,10 @@ variable "network" {
     condition     = var.network == null || can(regex("^projects/[^/]+/regions/[^/]+/subnetworks/[^/]+$", var.network.subnetwork))
     error_message = "network.subnetwork must be projects/P/regions/R/subnetworks/S."
   }
+  validation {
+    condition     = var.network == null || strcontains(try(var.network.subnetwork, ""), "/regions/${var.region}/")
+    error_message = "network.subnetwork must be in ${var.region}, the region of the functions."
+  }
 }
 
 variable "psc" {
