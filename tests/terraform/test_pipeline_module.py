@@ -17,6 +17,26 @@ EXAMPLE = TERRAFORM / "examples" / "pipeline"
 REPOSITORY = "acme/memory"
 WORKFLOW = ROOT / "infra" / "deploy" / "github_actions.yaml"
 Resources = dict[str, list[dict[str, Any]]]
+CREATED_BY = {
+    "artifact_registry": "artifactregistry.admin",
+    "cloud_run": "run.admin",
+    "cloud_scheduler": "cloudscheduler.admin",
+    "cloudfunctions2": "cloudfunctions.admin",
+    "compute": "compute.networkAdmin",
+    "kms": "cloudkms.admin",
+    "logging": "logging.configWriter",
+    "monitoring": "monitoring.admin",
+    "project_service": "serviceusage.serviceUsageAdmin",
+    "pubsub": "pubsub.admin",
+    "secret_manager": "secretmanager.admin",
+    "service_account": "iam.serviceAccountAdmin",
+    "service_networking": "compute.networkAdmin",
+    "sql": "cloudsql.admin",
+    "workflows": "workflows.admin",
+}
+"""The role with which a deployment creates its resources, by the beginning of their type."""
+CREATED_OTHERWISE = ("billing", "dns", "iap", "project_iam", "storage")
+"""Resources that need roles of an optional feature, a role with a condition, or roles on single buckets."""
 
 
 def _applied(**variables: object) -> Resources:
@@ -99,6 +119,14 @@ def test_the_account_that_deploys_has_no_role_on_all_buckets_and_no_primitive_ro
         "my-project-terraform": "roles/storage.objectUser",
         "my-project-mnemosyne-source": "roles/storage.admin",
     }
+
+
+def test_the_account_that_deploys_may_create_each_resource_of_a_deployment(cloud_build: Resources) -> None:
+    text = "".join(file.read_text() for file in (TERRAFORM / "modules" / "mnemosyne").glob("*.tf"))
+    types = set(re.findall(r'^resource "google_(\w+)"', text, re.MULTILINE))
+    needed = {role for kind in types for beginning, role in CREATED_BY.items() if kind.startswith(beginning)}
+    assert {f"roles/{role}" for role in needed} <= _project_roles(cloud_build, "mnemosyne-deploy")
+    assert {kind for kind in types if not kind.startswith((*CREATED_BY, *CREATED_OTHERWISE))} == set()
 
 
 def test_the_account_that_deploys_may_grant_exactly_the_roles_of_a_deployment(

@@ -11,6 +11,7 @@ locals {
       "roles/artifactregistry.admin",
       "roles/cloudkms.admin",
       "roles/cloudfunctions.admin",
+      "roles/cloudscheduler.admin",
       "roles/cloudsql.admin",
       "roles/compute.networkAdmin",
       "roles/iam.serviceAccountAdmin",
