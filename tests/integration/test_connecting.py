@@ -84,7 +84,12 @@ def test_the_socket_is_closed_if_the_server_ends_the_connection_while_it_is_open
         ("postgresql://u@nowhere.invalid/d", "nowhere.invalid, port 5432: "),
     ],
 )
-def test_a_connection_that_cannot_be_opened_names_the_address(url: str, address: str) -> None:
+def test_a_connection_that_cannot_be_opened_names_the_address(
+    url: str, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(Unavailable) as refused:
         connection_factory(url)()
     assert f"cannot connect to {address}" in str(refused.value.__cause__)
+    (record,) = (record for record in caplog.records if record.msg == "database_unreachable")
+    assert vars(record)["fields"]["error"] == str(refused.value.__cause__)
+    assert address not in str(refused.value), "callers do not see addresses"

@@ -12,6 +12,7 @@ from mnemosyne.adapters.database.memory_database import read_embedding_space
 from mnemosyne.adapters.database.migrations import SchemaFile, bundled
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import text_array
+from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.domain.embedding_space import REMEDY, EmbeddingSpace, Languages, language_warning
@@ -170,9 +171,10 @@ def check_queue(queue: IngestQueue) -> Check:
         return _wrong("topic", exc, "check the way to it")
 
 
-def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
+def _wrong(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
     """Return a failed check of a service. The next step is the one in the error or, without one, `otherwise`."""
-    cause = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
+    detail = exc.detail or detail
+    cause = f"{exc.cause} ({detail})" if detail else exc.cause
     return Check(name, cause, exc.next_step or otherwise)
 
 
@@ -208,7 +210,9 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
         with services.pool.connection() as connection:
             yield from checks(connection)
     except ServiceError as exc:
-        yield _wrong("database", exc, _UNREACHABLE)
+        # The cause has the address and the reason of a failed connection, which the error leaves out for callers.
+        lost = isinstance(exc, Unavailable) and not server_error(exc)
+        yield _wrong("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")

@@ -253,7 +253,8 @@ def connection_factory(
         except (pg8000.exceptions.Error, OSError) as exc:
             error = connect_error(exc, "the database")
             if isinstance(error, ServiceError):
-                log.warning("database_unreachable", **fault_fields(error))
+                reason = {} if server_error(exc) else {"error": str(exc)}
+                log.warning("database_unreachable", **fault_fields(error) | reason)
             raise error from exc
 
     return connect
