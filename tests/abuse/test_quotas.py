@@ -1,6 +1,7 @@
 """Quotas of stored memories and embedded texts: counted on change, enforced before the embedder is called."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,12 +17,13 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
 from mnemosyne.errors import InvalidRequest, OverQuota
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.service import dead_letters, ingest
+from mnemosyne.service import dead_letters, deliveries, ingest
 from tests.fakes import FakeEmbedder, FakeServices, request, store_of
 from tests.mcp_app import CALLERS
 from tests.operations import LocalOperations
@@ -110,10 +112,6 @@ def test_a_request_that_failed_because_of_a_quota_is_stored_when_it_is_sent_agai
 def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     store: PostgresMemories, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mnemosyne.domain.message import encode
-    from mnemosyne.domain.pubsub_message import Published
-    from mnemosyne.service import deliveries
-
     services = FakeServices(store)
 
     def deliver(message_id: str, content: str) -> None:
@@ -136,6 +134,30 @@ def test_a_message_with_a_request_over_quota_is_kept_and_can_be_redriven(
     for number, content in enumerate(("dog", "cat")):
         deliver(f"x{number}", content)
     assert len(store_of(store, "ada").dead_letters(10)) == 1  # dead letters count towards the quota
+
+
+def test_contents_under_the_id_of_another_one_do_not_fill_the_disk(
+    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A caller may send any number of them, and dead letters do not count towards the quota."""
+    monkeypatch.setattr("mnemosyne.service.dead_letters.CONFLICTS_KEPT", 2)
+    services = FakeServices(store)
+    ada = store_of(store, "ada")
+    first = request("tea")
+
+    def deliver(message_id: str, content: str) -> None:
+        data, attributes = encode("ada", [replace(first, content=content)], "")
+        message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
+        deliveries.store(deliveries.Push(message, 1), services)
+
+    deliver("0", first.content)
+    for number in range(1, 5):
+        deliver(str(number), f"another content, {number}")
+    assert sorted(letter.message_id for letter in ada.dead_letters(10)) == ["1", "2"]
+    refused = [vars(record)["fields"] for record in caplog.records if record.msg == "message_refused"]
+    assert [fields["message_id"] for fields in refused] == ["1", "2", "3", "4"]
+    deliver("1", "another content, 1")  # a redelivery
+    assert len([record for record in caplog.records if record.msg == "message_refused"]) == 4
 
 
 def test_a_change_that_would_exceed_the_quota_is_refused(store: PostgresMemories, keeper: PostgresQuotas) -> None:

@@ -22,13 +22,13 @@ class DeadLetters(Protocol):
     """Messages of one namespace that could not be stored."""
 
     def store_dead_letter(
-        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None
+        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None, lost: bool = True
     ) -> tuple[str, bool]:
         """Store a message as a dead letter. Return the letter's message id, and whether the letter is new.
 
         Raises Unavailable if a forgetting (a deletion of selected memories) has begun since the message was checked, so
-        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. If the message was
-        redriven from a letter, that letter is updated.
+        that it is checked again. Nothing is stored if the namespace has `unless` letters or more. `lost` means the same
+        as in DeadLetter. If the message was redriven from a letter, that letter is updated.
         """
 
     def give_up(

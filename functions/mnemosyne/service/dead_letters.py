@@ -29,6 +29,10 @@ log = EventLog(__name__)
 BEYOND_QUOTA_KEPT = 200
 """Maximum number of dead letters of a namespace. At this number, a message that exceeds the quota is not kept as a dead
 letter."""
+CONFLICTS_KEPT = 200
+"""Maximum number of dead letters of a namespace. At this number, a message whose ids have stored other contents is not
+kept as a dead letter. Dead letters do not count towards the quota, and any caller that may store can send such
+messages."""
 MOST_UNAVAILABLE = 5
 """Maximum number of consecutive failures because the queue or the database is unavailable. The run then ends."""
 
@@ -37,13 +41,14 @@ def store_dead_letter(dead_letter: DeadLetter, *, memories: MemoryStore) -> Dead
     """Store a message as a dead letter, under its message id. Return it with the message id of the stored letter.
 
     The caller has found that at least one part of the message has no outcome except the dead letter. Dead letters of
-    messages that name no namespace are stored in the namespace ''.
+    messages that name no namespace are stored in the namespace ''. A message beyond CONFLICTS_KEPT is only logged.
     """
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     if not remaining:
         return dead_letter
-    message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings)
-    if is_new:
+    limit = CONFLICTS_KEPT if dead_letter.kind is DeadLetterKind.CONFLICT else None
+    message_id, is_new = memories.store_dead_letter(remaining, forgettings=forgettings, unless=limit)
+    if is_new or (limit is not None and memories.dead_letter(message_id) is None):
         _log(remaining, memories.namespace)
     return replace(dead_letter, message_id=message_id)
 
@@ -76,7 +81,9 @@ def store_over_quota(dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     remaining, forgettings = without_forgotten(dead_letter, memories=memories)
     message_id, newly = dead_letter.message_id, False
     if remaining:
-        message_id, newly = memories.store_dead_letter(remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT)
+        message_id, newly = memories.store_dead_letter(
+            remaining, forgettings=forgettings, unless=BEYOND_QUOTA_KEPT, lost=False
+        )
     log.info("beyond_quota", namespace=memories.namespace, message_id=message_id, newly_kept=newly)
 
 

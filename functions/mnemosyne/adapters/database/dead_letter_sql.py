@@ -11,7 +11,7 @@ SELECT CAST(:namespace AS text),
         WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
     ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
     ELSE CAST(:message_id AS text) END,
-    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:unless AS integer) IS NULL
+    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:lost AS boolean)
 WHERE CAST(:unless AS integer) IS NULL
     OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
 ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in

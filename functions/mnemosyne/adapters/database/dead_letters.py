@@ -33,9 +33,9 @@ class PostgresDeadLetters(NamespaceStore):
     """The DeadLetters of a MemoryStore on PostgreSQL."""
 
     def store_dead_letter(
-        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None
+        self, dead_letter: DeadLetter, *, forgettings: int = 0, unless: int | None = None, lost: bool = True
     ) -> tuple[str, bool]:
-        values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
+        values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless, "lost": lost}
         with self._transaction() as connection:
             check_forgettings(connection, self.namespace, forgettings)
             if dead_letter.letter_id and (
@@ -44,12 +44,12 @@ class PostgresDeadLetters(NamespaceStore):
                     namespace=self.namespace,
                     letter_id=dead_letter.letter_id,
                     cause=dead_letter.cause,
-                    lost=unless is None,
+                    lost=lost,
                 )
             ):
                 return failed_again[0]["message_id"], False
             stored = connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=self.namespace, **values)
-            return dead_letter.message_id, bool(stored)
+            return (stored[0]["message_id"] if stored else dead_letter.message_id), bool(stored)
 
     def give_up(
         self,
