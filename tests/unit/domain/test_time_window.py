@@ -36,9 +36,15 @@ def test_a_window_without_bounds_is_open() -> None:
     assert window.before is None
 
 
-@pytest.mark.parametrize("bad", ["yesterday", "2026-02-30", "2026-05-20T12:00:00", "20260520", "", "٢٠٢٦-٠٥-٢٠"])
+@pytest.mark.parametrize("written", ["2026-05-20T14:30", "2026-05-20 14:30:00", "2026-05-20T12:30Z"])
+def test_a_bound_without_an_offset_is_a_time_in_the_time_zone(written: str) -> None:
+    window = bounds(written, written, timezone="Europe/Berlin")
+    assert (window.after, window.last) == (datetime(2026, 5, 20, 12, 30, tzinfo=UTC),) * 2
+
+
+@pytest.mark.parametrize("bad", ["yesterday", "2026-02-30", "2026-05-20T25:00", "20260520", "", "٢٠٢٦-٠٥-٢٠"])
 def test_another_form_is_refused_with_an_example(bad: str) -> None:
-    with pytest.raises(InvalidRequest, match=r"before must be YYYY-MM-DD or RFC 3339 .*2026-05-20T14:30:00Z"):
+    with pytest.raises(InvalidRequest, match=r"before must be YYYY-MM-DD, RFC 3339 .*2026-05-20T14:30:00Z"):
         bounds(None, bad)
 
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from mnemosyne.domain.event_time import zone
-from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.event_time import event_time, in_zone, zone
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near, rules_parts
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
 from mnemosyne.domain.time.grammar import Grammar, Readings
@@ -43,7 +43,7 @@ def intersection(first: TimeWindow, second: TimeWindow) -> TimeWindow:
 
 
 def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> TimeWindow:
-    """Return the window between two inclusive bounds, each `YYYY-MM-DD` or RFC 3339.
+    """Return the window between two inclusive bounds, each `YYYY-MM-DD`, RFC 3339 or a local time in `timezone`.
 
     A date means the whole day in `timezone`. Raises InvalidRequest if a bound has another format or the window is
     empty.
@@ -59,8 +59,8 @@ def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> T
 def past(name: str, text: str | None, *, now: datetime, timezone: str = "UTC") -> datetime | None:
     """Parse a past time in an argument. The result is None if the argument is omitted.
 
-    The text is RFC 3339, or `YYYY-MM-DD` for the end of that day in `timezone`. Raises InvalidRequest, with the
-    argument's name, for another format or a time after `now`.
+    The text is RFC 3339, a local time in `timezone`, or `YYYY-MM-DD` for the end of that day there. Raises
+    InvalidRequest, with the argument's name, for another format or a time after `now`.
     """
     local = zone(timezone)
     if text is None:
@@ -87,12 +87,13 @@ def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None
             if end and day == date.max:
                 return None
             return _midnight(day + timedelta(days=end), local)
-        moment = instant(text)
-        return moment + timedelta(microseconds=end)
+        if not _DATE.match(text):
+            raise ValueError("digits alone may be a date or a time")
+        return in_zone(event_time(text), local) + timedelta(microseconds=end)
     except (ValueError, OverflowError) as exc:
         raise InvalidRequest(
-            f"{name} must be YYYY-MM-DD or RFC 3339 with an offset (2026-05-20 or 2026-05-20T14:30:00Z), "
-            f"got {text[:60]!r}"
+            f"{name} must be YYYY-MM-DD, RFC 3339 or a local time (2026-05-20, 2026-05-20T14:30:00Z or "
+            f"2026-05-20T14:30), got {text[:60]!r}"
         ) from exc
 
 
