@@ -361,6 +361,23 @@ def test_errors_name_the_argument_as_the_caller_wrote_it(services: FakeServices)
     assert error_of(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("recall_by_timeframe", {"start_date": "yesterday"}, "start_date must be YYYY-MM-DD"),
+        ("recall_by_timeframe", {"end_date": "2026-05"}, "end_date must be YYYY-MM-DD"),
+        ("recall_by_timeframe", {"start_date": "2026-05-21", "end_date": "2026-05-20"},
+         "start_date must not be later than end_date, got start_date '2026-05-21' and end_date '2026-05-20'"),
+        ("recall_by_timeframe", {}, "give start_date, end_date or both"),
+        ("recall_memory", {"query": " "}, "give query, time_expr or both"),
+    ],
+)  # fmt: skip
+def test_an_error_of_an_old_tool_names_its_own_arguments(
+    services: FakeServices, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    assert error_of(services, tool, **arguments).startswith(message)
+
+
 def test_a_number_with_a_zero_fraction_is_accepted_as_an_integer(services: FakeServices) -> None:
     assert answer_of(services, "memory_search", query="tea", limit=2.0)["total"] == 2
     assert (

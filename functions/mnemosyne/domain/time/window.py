@@ -42,17 +42,20 @@ def intersection(first: TimeWindow, second: TimeWindow) -> TimeWindow:
     return TimeWindow(after=after, before=before)
 
 
-def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> TimeWindow:
+def bounds(
+    after: str | None, before: str | None, *, timezone: str = "UTC", names: tuple[str, str] = ("after", "before")
+) -> TimeWindow:
     """Return the window between two inclusive bounds, each `YYYY-MM-DD`, RFC 3339 or a local time in `timezone`.
 
-    A date means the whole day in `timezone`. Raises InvalidRequest if a bound has another format or the window is
-    empty.
+    A date means the whole day in `timezone`. Raises InvalidRequest, with the arguments' `names`, if a bound has another
+    format or the window is empty.
     """
     local = zone(timezone)
-    start = None if after is None else _bound("after", after, local, end=False)
-    stop = None if before is None else _bound("before", before, local, end=True)
+    first, last = names
+    start = None if after is None else _bound(first, after, local, end=False)
+    stop = None if before is None else _bound(last, before, local, end=True)
     if start and stop and start >= stop:
-        raise InvalidRequest(f"after must not be later than before, got after {after!r} and before {before!r}")
+        raise InvalidRequest(f"{first} must not be later than {last}, got {first} {after!r} and {last} {before!r}")
     return TimeWindow(after=start, before=stop)
 
 

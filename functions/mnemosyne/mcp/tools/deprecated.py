@@ -11,6 +11,8 @@ from mnemosyne.domain.parsing import Filled, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time.question import split_question
+from mnemosyne.domain.time.window import bounds
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
 from mnemosyne.ports.services import Services
@@ -65,6 +67,8 @@ def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments
 def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
     query, expression = old.query, old.time_expr
     zone(old.timezone)
+    if expression is None and not (query and query.strip()):
+        raise InvalidRequest("give query, time_expr or both")
     if query and expression is None:
         parts = split_question(query, now=services.clock(), timezone=old.timezone)
         expression, query = parts or (None, query)
@@ -72,6 +76,9 @@ def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
 
 
 def _recall_by_timeframe(old: RecallByTimeframe, services: Services) -> SearchArguments:
+    bounds(old.start_date, old.end_date, timezone=old.timezone, names=("start_date", "end_date"))
+    if old.start_date is None and old.end_date is None:
+        raise InvalidRequest("give start_date, end_date or both")
     return SearchArguments(after=old.start_date, before=old.end_date, timezone=old.timezone, limit=old.n_results)
 
 
