@@ -16,21 +16,25 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 _BRACKETED = re.compile(r"\[([0-9a-fA-F-]{32,36})\]")
 """Pattern of an id in brackets, as the texts of answers show ids."""
-IDS = ("id", "request_id", "request_ids", "superseded_by")
+IDS = ("id", "ids", "request_id", "request_ids", "superseded_by")
+SEPARATED = ("tags", "add_tags", "remove_tags", "ids", "request_ids")
+"""Lists whose texts are split at commas, as in a `TAGS:` line. The texts of other lists may contain commas."""
 _BOOLEAN = {"true": True, "false": False}
 
 
 def plain(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the arguments to the types of an object's schema.
 
-    Null values are dropped. Empty texts and lists (`""` and `[]`) of optional arguments are dropped, too.
+    Null values are dropped. Empty texts and lists (`""`, `[]` and `"[]"`) of optional arguments are dropped, too.
     """
     properties, required = schema.get("properties", {}), schema.get("required", ())
-    return {
+    optional = properties.keys() - set(required)
+    converted = {
         name: _plain(value, properties.get(name, {}), name)
         for name, value in arguments.items()
-        if value is not None and (value not in ("", []) or name in required or name not in properties)
+        if value is not None and not (value == "" and name in optional)
     }
+    return {name: value for name, value in converted.items() if value != [] or name not in optional}
 
 
 def _plain(value: Any, schema: Mapping[str, Any], name: str) -> Any:
@@ -63,25 +67,38 @@ def _parse_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], na
     if "boolean" in kinds:
         return _BOOLEAN.get(text.strip().lower(), text)
     if "array" in kinds or "object" in kinds:
+        items = schema.get("items", {})
         value = _parse_json(text)
-        if isinstance(value, list if "array" in kinds else dict):
+        if isinstance(value, list if "array" in kinds else dict) or (
+            isinstance(value, dict) and items.get("type") == "object"
+        ):
             return value
-        if memory := _memory_with_content(text, schema if "object" in kinds else schema.get("items", {})):
+        if memory := _memory_with_content(text, schema if "object" in kinds else items):
             return memory if "object" in kinds else [memory]
-        if "array" in kinds and schema.get("items", {}).get("type") == "string":
-            # Tags are separated by commas, as in a TAGS: line. Other texts may contain commas.
-            return [tag.strip() for tag in text.split(",") if tag.strip()] if name == "tags" else [text]
+        if "array" in kinds and items.get("type") == "string":
+            return _split(text) if name in SEPARATED else [text]
     return text
+
+
+def _split(text: str) -> list[str] | str:
+    """Split a text at commas. A list that is not valid JSON, such as `['a', 'b']`, is returned unchanged."""
+    if _is_like_json(text) and not _BRACKETED.fullmatch(text.strip()):
+        return text
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _memory_with_content(text: str, schema: Mapping[str, Any]) -> dict[str, str] | None:
     """Return a memory with the text as its content, if the schema describes a memory and the text is not JSON."""
     wants_memory = "content" in schema.get("required", ())
-    return {"content": text} if wants_memory and not text.lstrip().startswith(("[", "{")) and text.strip() else None
+    return {"content": text} if wants_memory and not _is_like_json(text) and text.strip() else None
+
+
+def _is_like_json(text: str) -> bool:
+    return text.lstrip().startswith(("[", "{"))
 
 
 def _parse_json(text: str) -> Any:
-    if not text.lstrip().startswith(("[", "{")):
+    if not _is_like_json(text):
         return None
     try:
         return orjson.loads(text)

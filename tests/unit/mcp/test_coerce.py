@@ -21,6 +21,7 @@ WORDS = {
 }  # fmt: skip
 """The keywords of JSON Schema 2020-12 that the tools need:
 https://json-schema.org/draft/2020-12/json-schema-validation."""
+ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 MEMORY = {"content": "Ada drinks tea", "timestamp": "2026-05-20T12:00:00Z"}
 
 
@@ -87,9 +88,17 @@ def test_an_empty_required_argument_is_refused_and_not_treated_as_absent() -> No
         ("memory_search", {"tags": '["ada", "tea"]'}, {"tags": ["ada", "tea"]}),
         ("memory_search", {"metadata": {"path": "a", "values": "x, y"}},
          {"metadata": [{"path": "a", "values": ["x, y"]}]}),
+        ("memory_search", {"metadata": "[]", "tags": "[]"}, {}),
+        ("memory_search", {"metadata": '{"path": "a", "values": ["x"]}'},
+         {"metadata": [{"path": "a", "values": ["x"]}]}),
+        ("ingest_memories", {"memories": '{"content": "x"}'}, {"memories": [{"content": "x"}]}),
         ("ingest_memory", {"metadata": '{"a": 1}'}, {"metadata": {"a": 1}}),
+        ("update_memory", {"add_tags": "ada, tea", "remove_tags": "a,b"},
+         {"add_tags": ["ada", "tea"], "remove_tags": ["a", "b"]}),
+        ("delete_memory", {"ids": "x, y"}, {"ids": ["x", "y"]}),
         ("rate_memory", {"rating": "-1"}, {"rating": -1}),
         ("ingest_status", {"request_ids": "x"}, {"request_ids": ["x"]}),
+        ("ingest_status", {"request_ids": f"[{ID}]"}, {"request_ids": [ID]}),
     ],
 )  # fmt: skip
 def test_an_argument_with_one_possible_meaning_is_converted(
@@ -100,7 +109,16 @@ def test_an_argument_with_one_possible_meaning_is_converted(
 
 @pytest.mark.parametrize(
     "written",
-    [{"limit": "three"}, {"limit": "2.5"}, {"limit": 2.5}, {"include_debug": "maybe"}, {"tags": 5}, {"metadata": "[1"}],
+    [
+        {"limit": "three"},
+        {"limit": "2.5"},
+        {"limit": 2.5},
+        {"include_debug": "maybe"},
+        {"tags": 5},
+        {"tags": "['ada', 'tea']"},
+        {"tags": "[ada, tea]"},
+        {"metadata": "[1"},
+    ],
 )
 def test_an_ambiguous_argument_is_not_converted_and_is_refused_by_name(written: dict[str, Any]) -> None:
     (name,) = written
@@ -114,9 +132,16 @@ def test_an_unknown_argument_is_refused_even_if_it_is_empty() -> None:
         assert "flavour is not an argument of memory_search" in message
 
 
-def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices) -> None:
+@pytest.mark.parametrize("no_tags", [[], "[]", ",", None])
+def test_empty_or_null_labels_do_not_change_a_memory(services: FakeServices, no_tags: object) -> None:
     memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
-    strict: dict[str, Any] = {"id": str(memory_id), "title": "Tea", "tags": [], "metadata": None, "superseded_by": ""}
+    strict: dict[str, Any] = {
+        "id": str(memory_id),
+        "title": "Tea",
+        "tags": no_tags,
+        "metadata": None,
+        "superseded_by": "",
+    }
     assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
     without = answer_of(services, "update_memory", id=str(memory_id), tags="none")
     assert (without["tags"], without["metadata"]) == ([], {"a": 1})

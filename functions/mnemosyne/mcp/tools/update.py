@@ -107,7 +107,10 @@ class UpdateArguments(Input):
     def _something(self) -> Self:
         names = self.model_fields_set - {"id", "ids", "timezone"}
         if not names:
-            raise ValueError("give at least one of title, tags, metadata, superseded_by, expires_at and pinned")
+            raise ValueError(
+                f"give at least one of title, tags (['{NO_TAGS}'] removes all), metadata, superseded_by, expires_at "
+                "and pinned"
+            )
         if names & ADDED and names - ADDED:
             raise ValueError("give add_tags and remove_tags alone, without the other changes")
         if self.ids is not None and not names & ADDED:
