@@ -81,14 +81,13 @@ class IndexedHeaders(Headers):
 
 
 def normalized(raw: list[tuple[bytes, bytes]]) -> Headers:
-    """Trim the values, drop the session id, and add an Accept header if there is none.
+    """Trim the values, drop the session id, join the lines of Accept, and add an Accept header if there is none.
 
     The server has no sessions, so the session id of an older client has no meaning.
     """
-    headers = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
-    if not any(name == b"accept" for name, _ in headers):
-        headers.append((b"accept", JSON_AND_STREAM))
-    return IndexedHeaders(headers)
+    headers = [(name, value.strip()) for name, value in raw if name not in (b"mcp-session-id", b"accept")]
+    accept = b", ".join(value.strip() for name, value in raw if name == b"accept")
+    return IndexedHeaders([*headers, (b"accept", accept or JSON_AND_STREAM)])
 
 
 @lru_cache(maxsize=64)

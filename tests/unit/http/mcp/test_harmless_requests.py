@@ -59,6 +59,14 @@ def test_a_client_that_accepts_json_gets_json(client: TestClient, accept: str) -
     assert post(client, LIST, Accept=accept).headers["content-type"] == JSON
 
 
+@pytest.mark.parametrize("first", ["text/html", "text/event-stream"])
+def test_every_line_of_a_repeated_accept_header_counts(client: TestClient, first: str) -> None:
+    del client.headers["accept"]
+    headers = [("Content-Type", JSON), ("Accept", first), ("Accept", JSON)]
+    response = client.post("/mcp", json=LIST, headers=headers)
+    assert (response.status_code, response.headers["content-type"]) == (200, JSON)
+
+
 @pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream, text/html"])
 def test_a_batch_gets_json_even_if_its_client_accepts_only_an_event_stream(client: TestClient, accept: str) -> None:
     """A batch is from a client of an older revision. The answers are one array."""
