@@ -8,7 +8,7 @@ import click
 
 import mnemosyne
 from mnemosyne.cli.command_group import FullHelpGroup, ImportedCommands
-from mnemosyne.cli.terminal import escape_unencodable, on_termination, say
+from mnemosyne.cli.terminal import escape_unencodable, on_termination, open_standard_streams, say
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.extras import extra_of, how_to_install
 
@@ -56,6 +56,7 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     """Run the command. A MnemosyneError is printed as one line on standard error."""
     on_termination(_exit_on_signal)
+    open_standard_streams()
     escape_unencodable()
     try:
         code = cli(prog_name="mnemosyne", standalone_mode=False)

@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -31,6 +32,21 @@ def say(text: object, *, err: bool = False) -> None:
     Every command prints with this function, so that callers need not escape names, causes or contents.
     """
     click.echo(lines_of(text), err=err)
+
+
+def open_standard_streams() -> None:
+    """Open the null device for each standard stream that the caller has closed (`<&-`).
+
+    Otherwise Python has no object for the stream, and the next file that is opened gets the stream's descriptor: the
+    messages of `mnemosyne stdio` would be read from its own log.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def escape_unencodable() -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,6 +14,7 @@ import mnemosyne.cli
 from mnemosyne.cli import export, main
 from mnemosyne.cli.terminal import lines_of, say
 from mnemosyne.errors import InvalidRequest
+from tests.forks import REAL
 
 SOURCES = [path for path in Path(mnemosyne.cli.__file__).parent.rglob("*.py") if path.name != "terminal.py"]
 ATTACKS = [
@@ -102,3 +104,29 @@ def test_an_error_escapes_control_characters_of_the_value(
         main.main()
     printed = capsys.readouterr().err
     assert printed == lines_of(printed) and printed.endswith(" is no\nformat\n")
+
+
+def test_a_command_reads_nothing_from_a_closed_standard_input() -> None:
+    closed: list[str | Path] = [
+        "sh",
+        "-c",
+        'exec "$@" <&-',
+        "sh",
+        REAL,
+        "remember",
+        "-",
+        "--url",
+        "http://127.0.0.1:9/mcp",
+    ]
+    ended = subprocess.run(closed, capture_output=True, text=True, check=False)
+    assert ended.stderr.startswith("mnemosyne: http://127.0.0.1:9/mcp cannot be reached")
+
+
+def test_no_file_gets_the_descriptor_of_a_closed_standard_stream(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from mnemosyne.cli.terminal import open_standard_streams; open_standard_streams(); "
+        "opened = open('file', 'w'); os.write(opened.fileno(), repr((opened.fileno() > 2, sys.stdin.read())).encode())"
+    )
+    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program]
+    subprocess.run(closed, check=True, cwd=tmp_path)
+    assert (tmp_path / "file").read_text() == "(True, '')"
