@@ -53,6 +53,14 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
+def _how_to_begin_with_a_hyphen(error: click.ClickException) -> str:
+    """Return advice for a text or file name that was read as an option; empty for any other error."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return ""
+    names = [parameter.human_readable_name for parameter in error.ctx.command.params if parameter.nargs == -1]
+    return "".join(f" If it belongs to the {name}, write `--` before the {name}." for name in names)
+
+
 def main() -> None:
     """Run the command. A MnemosyneError is printed as one line on standard error."""
     on_termination(_exit_on_signal)
@@ -79,7 +87,7 @@ def main() -> None:
     ) as exc:  # by `say`, not by click: the message may quote a file name with control characters
         if isinstance(exc, click.UsageError) and exc.ctx is not None:
             say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
-        say(f"Error: {exc.format_message()}", err=True)
+        say(f"Error: {exc.format_message()}{_how_to_begin_with_a_hyphen(exc)}", err=True)
         sys.exit(exc.exit_code)
     except OSError as exc:
         if exc.errno not in (errno.ENOSPC, errno.EDQUOT):

@@ -106,6 +106,26 @@ def test_an_error_escapes_control_characters_of_the_value(
     assert printed == lines_of(printed) and printed.endswith(" is no\nformat\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["remember", "-5 degrees"], " If it belongs to the TEXT, write `--` before the TEXT."),
+        (["search", "-5"], " If it belongs to the QUERY, write `--` before the QUERY."),
+        (["doctor", "--everything"], ""),
+    ],
+)
+def test_a_text_that_was_read_as_an_option_gets_advice(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], advice: str
+) -> None:
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(sys, "argv", ["mnemosyne", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    option = arguments[1][:2] if arguments[1] != "--everything" else arguments[1]
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"Error: No such option '{option}'.{advice}\n")
+
+
 def test_a_command_reads_nothing_from_a_closed_standard_input() -> None:
     closed: list[str | Path] = [
         "sh",
