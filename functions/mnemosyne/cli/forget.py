@@ -1,6 +1,7 @@
 """`mnemosyne forget`: delete memories for good, with all copies of their texts, and write a receipt of it."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from mnemosyne.cli.private import private
 from mnemosyne.cli.receipt import fetched
 from mnemosyne.cli.selecting import selection, selection_options
 from mnemosyne.cli.system import System, memory_system, pages
-from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.target import DATA_DIR, PROJECT, named_again, target
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date
 from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import NotFound
 
 SHOWN = 20
 """Maximum memories that are shown before the question whether to forget them."""
@@ -48,8 +50,9 @@ def forget(
     sent before do not store the memories again. If a legal hold keeps one of the memories, the command is refused.
     """
     place = {name: options.pop(name) for name in ("data_dir", "project", "region", "deployment")}
+    namespace = options["namespace"]
+    same = f"--namespace {shlex.quote(namespace)}{named_again(place)}"
     with memory_system(**place) as system:
-        namespace = options["namespace"]
         if continued is None:
             chosen = selection(**options)
             preview = system.run(PreviewForgetting(**chosen))
@@ -59,20 +62,23 @@ def forget(
             if not (preview["holds"] or confirm or yes):  # a hold makes the operation fail; its error names the hold
                 _ask(preview, options["timezone"])
             continued = UUID(system.run(BeginForgetting(**chosen, token=confirm or preview["token"]))["id"])
-        forgotten = _run(system, namespace, continued)
+        forgotten = _run(system, namespace, continued, same)
         if receipt is not None:
             with private(receipt) as file:
                 file.write(json.dumps(fetched(system, namespace, continued), indent=1) + "\n")
     say(f"{counted(forgotten, 'memory', 'memories')} forgotten. The forgetting's id is {continued}.")
     if receipt is None:
-        say(f"`mnemosyne receipt show --namespace {namespace} {continued}` writes the receipt.")
+        say(f"`mnemosyne receipt show {same} {continued}` writes the receipt.")
 
 
-def _run(system: System, namespace: str, forgetting_id: UUID) -> int:
+def _run(system: System, namespace: str, forgetting_id: UUID, same: str) -> int:
+    """Delete the memories, and return their number. `same` are the options of a command on the same namespace."""
     try:
         *_, last = pages(system, ContinueForgetting(namespace=namespace, id=forgetting_id))
+    except NotFound:  # the id belongs to no forgetting, so nothing can continue
+        raise
     except BaseException:
-        say(f"Interrupted: `mnemosyne forget --namespace {namespace} --continue {forgetting_id}` continues.", err=True)
+        say(f"Interrupted: `mnemosyne forget {same} --continue {forgetting_id}` continues.", err=True)
         raise
     forgotten: int = last["memories"]
     return forgotten

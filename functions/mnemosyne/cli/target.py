@@ -6,7 +6,8 @@ on the local system in the user's data directory. A missing system is an error, 
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,6 +61,12 @@ def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]
         return checked
 
     return decorate
+
+
+def named_again(place: Mapping[str, str | None]) -> str:
+    """Return the options that name the same target in another command, each after a space."""
+    names = (DATA_DIR, *((PROJECT, "region", "deployment") if place[PROJECT] else ()))
+    return "".join(f" --{name.replace('_', '-')} {shlex.quote(value)}" for name in names if (value := place[name]))
 
 
 def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:

@@ -1,0 +1,57 @@
+"""The commands that `mnemosyne forget` prints work on the same system and namespace."""
+
+import re
+import shlex
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.app.operations.forgetting import BeginForgetting, ContinueForgetting
+from mnemosyne.app.operations.operation import Operation
+from mnemosyne.cli import forget
+from mnemosyne.errors import NotFound
+
+ID = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+TARGETS = [
+    ["--data-dir", "/my data", "--namespace", "team"],
+    ["--project", "ours", "--region", "us-east1", "--deployment", "staging"],
+]
+
+
+class FakeSystem:
+    """A system with one memory. `stop` is raised in the middle of a forgetting."""
+
+    def __init__(self, stop: BaseException | None = None) -> None:
+        self._stop = stop
+
+    def run(self, operation: Operation) -> dict[str, Any]:
+        if isinstance(operation, BeginForgetting):
+            return {"id": ID}
+        if isinstance(operation, ContinueForgetting):
+            if self._stop:
+                raise self._stop
+            return {"memories": 1}
+        return {"token": "t", "memories": 1, "holds": [], "page": []}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target[0])
+@pytest.mark.parametrize("stop", [None, KeyboardInterrupt()])
+def test_the_next_command_names_the_target_of_this_command(
+    monkeypatch: pytest.MonkeyPatch, target: list[str], stop: BaseException | None
+) -> None:
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(FakeSystem(stop)))
+    result = CliRunner().invoke(forget.forget, [*target, "--id", ID, "--yes"])
+    (command,) = re.findall("`mnemosyne (.*)`", result.output)
+    words = shlex.split(command)
+    assert words[0] == ("forget" if stop else "receipt")
+    for option, value in zip(target[::2], target[1::2], strict=True):
+        assert words[words.index(option) + 1] == value
+
+
+def test_an_unknown_forgetting_is_not_called_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forget, "memory_system", lambda **_: nullcontext(FakeSystem(NotFound("no forgetting"))))
+    result = CliRunner().invoke(forget.forget, ["--data-dir", "x", "--continue", ID])
+    assert isinstance(result.exception, NotFound)
+    assert result.output == ""
