@@ -124,6 +124,19 @@ def test_a_call_before_the_handshake_gets_an_error_that_names_initialize(tmp_pat
     assert modern["result"]["tools"]
 
 
+def test_an_answer_is_one_line_for_every_reader(tmp_path: Path) -> None:
+    topic = "next\x85line\u2028line\u2029paragraph\r\nend"
+    asked = request("prompts/get", {"name": "recall", "arguments": {"topic": topic}, "_meta": MODERN})
+    ended = subprocess.run(
+        [COMMAND, "stdio", "--data-dir", tmp_path],
+        input=f"{json.dumps(asked)}\n".encode(),
+        capture_output=True,
+        check=True,
+    )
+    (line,) = ended.stdout.decode().splitlines()
+    assert topic in json.loads(line)["result"]["messages"][0]["content"]["text"]
+
+
 def test_requests_sent_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     info = {"protocolVersion": "2025-06-18"}  # initialize needs no more
     memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}

@@ -4,6 +4,7 @@ Unlike the SDK's transport, this transport also answers invalid lines, and reque
 the input.
 """
 
+import io
 import json
 import os
 from collections.abc import AsyncIterator
@@ -26,12 +27,15 @@ HANDSHAKE_FIRST = (
 )
 LAST_ANSWERS_SECONDS = 30.0
 """Seconds to wait for pending answers after the input has ended."""
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+"""Escapes of the characters that JSON may contain, but that end a line for Node's readline and Python's splitlines."""
 
 
 async def serve(server: Server[Any]) -> None:
     """Serve until the input has ended and all its requests are answered."""
     conversation = _Conversation(_standard_input())
-    async with stdio_server(stdin=conversation) as (read, write):  # type: ignore[arg-type]
+    output = anyio.wrap_file(_standard_output())
+    async with stdio_server(stdin=conversation, stdout=output) as (read, write):  # type: ignore[arg-type]
         conversation.begin(write)
         await server.run(read, conversation, server.create_initialization_options())
 
@@ -43,6 +47,21 @@ def _standard_input() -> BinaryIO:
     os.dup2(nothing, 0)
     os.close(nothing)
     return ours
+
+
+class _Lines(io.TextIOWrapper):
+    """Text stream whose only ends of lines are line feeds."""
+
+    def write(self, text: str, /) -> int:
+        """Write JSON, with all other ends of lines escaped."""
+        return super().write(text.translate(_LINE_ENDS))
+
+
+def _standard_output() -> _Lines:
+    """Take over standard output. Whatever else is printed goes to standard error."""
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    return _Lines(os.fdopen(ours, "wb"), encoding="utf-8", newline="\n")
 
 
 class _Conversation:
