@@ -142,6 +142,8 @@ def test_a_single_memory_is_shown_completely(system: DevServer, host: str, brows
     _says(browser, "The oolong is on shelf 7.")
     assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "there is no list to return to"
     assert browser.driver.execute_script("return document.documentElement.className") == "dark"
+    scheme = "return getComputedStyle(document.documentElement).colorScheme"
+    assert browser.driver.execute_script(scheme) == "dark", "the scroll bars are dark, too"
     browser.driver.switch_to.default_content()
     picture(browser, "app-memory-dark")
 
@@ -151,6 +153,29 @@ def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium)
     _says(browser, "no memory has the id")
 
 
+def test_an_error_leads_back_to_the_results(host: str, browser: Chromium) -> None:
+    results = {"memories": [{"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f", "title": "Deleted since"}]}
+    _open(browser, host, "memory_search", result={"content": [], "structuredContent": results})
+    browser.driver.find_element(By.XPATH, "//button[.='Deleted since']").click()
+    _says(browser, "no memory has the id")
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the heading has the focus"
+    browser.driver.find_element(By.XPATH, "//button[.='Back to results']").click()
+    _says(browser, "Deleted since")
+
+
+def test_ids_times_and_titles_are_shown_as_people_read_them(host: str, browser: Chromium) -> None:
+    title = "תה Oolong 7"
+    times = {"after": "2026-10-01T00:00:00Z", "before": "2026-10-31T23:59:59.999999Z"}
+    results = {"memories": [{"id": "1", "title": title, "supersedes": ["id-2", "id-3"]}], "window": times}
+    _open(browser, host, "memory_search", result={"content": [], "structuredContent": results})
+    assert "Replaces id-2 id-3" in browser.text
+    assert "2026, " in browser.text and "T00:00:00Z" not in browser.text
+    memory = {"title": title, "content": "x"}
+    _open(browser, host, "get_memory", result={"content": [], "structuredContent": memory})
+    heading = "return getComputedStyle(document.querySelector('h1')).direction"
+    assert browser.driver.execute_script(heading) == "rtl"
+
+
 @pytest.mark.parametrize(
     ("structured", "message"),
     [
@@ -158,6 +183,7 @@ def test_an_error_is_shown_with_the_tool_s_message(host: str, browser: Chromium)
         ({"memories": [{"id": "1", "title": "Odd", "timestamp": "soon", "tags": "tea"}]}, "soon"),
         ({"memories": [{"id": "1", "title": "Sure", "confidence": {"level": 1}}]}, "Sure"),
         ({"memories": [], "nothing_close": "Nothing close was found: 3 left out."}, "3 left out"),
+        ({"memories": [], "degraded": "Only words were searched."}, "Only words were searched."),
         ({"memories": "none"}, "as a text"),
         ({"another": 1}, "as a text"),
     ],

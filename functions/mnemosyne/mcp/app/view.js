@@ -31,7 +31,7 @@ function element(name, properties = {}, ...children) {
 const present = (children) => children.filter((child) => ![null, undefined, "", false].includes(child));
 
 function show(title, ...body) {
-  const heading = element("h1", { textContent: title, tabIndex: -1 });
+  const heading = element("h1", { textContent: title, tabIndex: -1, dir: "auto" });
   const icon = document.getElementById("icon").content.cloneNode(true);
   view.replaceChildren(element("header", {}, icon, heading), ...present(body));
   sendHeight();
@@ -49,8 +49,8 @@ function summary({ confidence, timestamp, tags, superseded_by: successor }) {
 // Links to memories that a result replaces or is shown instead of.
 function others(name, ids) {
   if (!Array.isArray(ids) || !ids.length) return null;
-  const link = (id) => (state.mayCall ? element("button", { textContent: id, onclick: () => read(id) }) : `${id} `);
-  return note(`${name} `, ...ids.map(link));
+  const link = (id) => (state.mayCall ? element("button", { textContent: id, onclick: () => read(id) }) : id);
+  return note(`${name} `, ...ids.flatMap((id) => [link(id), " "]));
 }
 
 // Half of a character of two UTF-16 units would be shown as �.
@@ -59,10 +59,12 @@ const shorten = (text) =>
 
 function showList(results) {
   state.results = results;
-  const { memories, window: times, nothing_close: nothingClose } = results;
+  const { memories, window: times, nothing_close: nothingClose, degraded } = results;
   const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
-  const range = times ? `, ${times.after ?? "…"} to ${times.before ?? "…"}` : "";
-  return show(`${count}${range}`, nothingClose && note(nothingClose), element("ol", {}, ...memories.map(entry)));
+  const end = (time) => (time ? formatTime(time) : "…");
+  const range = times ? `, ${end(times.after)} to ${end(times.before)}` : "";
+  const notes = present([nothingClose, degraded]).map((text) => note(text));
+  return show(`${count}${range}`, ...notes, element("ol", {}, ...memories.map(entry)));
 }
 
 function entry(memory) {
@@ -77,9 +79,13 @@ function entry(memory) {
     others("Near-duplicates:", memory.near_duplicates));
 }
 
-function showMemory(memory) {
+// Without results, there is nothing to return to.
+function backToResults() {
   const { results } = state;
-  const back = () => showList(results).focus();
+  return results && element("button", { textContent: "Back to results", onclick: () => showList(results).focus() });
+}
+
+function showMemory(memory) {
   const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
   content.setAttribute("aria-label", "Content");
   return show(memory.title || "Untitled",
@@ -87,10 +93,10 @@ function showMemory(memory) {
     content,
     memory.superseded_by && note("Superseded by a newer memory."),
     others("Replaces", memory.supersedes),
-    results && element("button", { textContent: "Back to results", onclick: back }));
+    backToResults());
 }
 
-const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }));
+const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }), backToResults());
 const textOf = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
 
 function showResult(result = {}) {
@@ -105,7 +111,7 @@ async function read(id) {
   try {
     showResult(await request("tools/call", { name: "get_memory", arguments: { id } })).focus();
   } catch (error) {
-    showError(error.message);
+    showError(error.message).focus();
   }
 }
 
@@ -124,7 +130,7 @@ function applyContext(context) {
 
 const NOTIFICATIONS = {
   "ui/notifications/tool-result": showResult,
-  "ui/notifications/tool-cancelled": () => show("The search was cancelled."),
+  "ui/notifications/tool-cancelled": () => show("The call was cancelled."),
   "ui/notifications/host-context-changed": applyContext,
 };
 const REQUESTS = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
