@@ -156,7 +156,7 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
     async def list_resources(
         context: Context, params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListResourcesResult:
-        caller, cursor = _principal(principal), params.cursor if params else None
+        caller, cursor = _principal(principal), (params.cursor if params else "") or None
         if not caller.may(Scope.READ):
             return mcp_types.ListResourcesResult(resources=[])
         page = {"limit": resources.SHOWN, "cursor": cursor}
@@ -208,7 +208,7 @@ def _prompts() -> dict[str, Any]:
 
 
 def _one_page(params: mcp_types.PaginatedRequestParams | None, items: str) -> None:
-    if params is not None and params.cursor is not None:
+    if params is not None and params.cursor:
         raise MCPError(mcp_types.INVALID_PARAMS, f"cursor must be left out: the list of {items} has one page")
 
 

@@ -26,6 +26,15 @@ def test_null_params_are_treated_as_absent(client: TestClient, method: str) -> N
     assert "result" in answer.json(), answer.text
 
 
+@pytest.mark.parametrize("listed", ["tools", "prompts", "resources", "resources/templates"])
+def test_an_empty_cursor_is_the_first_page(client: TestClient, listed: str) -> None:
+    first, empty = (
+        post(client, {"jsonrpc": "2.0", "id": 1, "method": f"{listed}/list", "params": params}).json()["result"]
+        for params in ({}, {"cursor": ""})
+    )
+    assert empty == first
+
+
 @pytest.mark.parametrize("name", ["initialized", "cancelled", "roots/list_changed"])
 def test_null_params_of_a_notification_are_treated_as_absent(client: TestClient, name: str) -> None:
     assert post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
