@@ -73,7 +73,7 @@ class ConditionArguments(Input):
 class FilterArguments(Input):
     """Time, tags, session and metadata."""
 
-    tags: Annotated[Tags | None, Field(description="Only with these tags.")] = None
+    tags: Annotated[Tags | None, Field(description="Only with one of these tags.")] = None
     after: Annotated[Text | None, DateAsText, Field(description="YYYY-MM-DD or RFC 3339.")] = None
     before: Annotated[Text | None, DateAsText, Field(description="The same, inclusive.")] = None
     time_expr: Annotated[
