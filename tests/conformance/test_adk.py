@@ -78,6 +78,7 @@ def test_spoken_and_written_text_is_stored_completely_and_other_events_are_not(
     # a\ufffdb, three parts of the long text, the spoken text, and three more: late, spoken and changed
     assert _count(dev) - before == 8
     assert result["again"] == ["Told, deleted, told."] * 2
+    assert result["asked"], "a query may have the characters that are replaced in stored text"
     (memory,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]
     assert memory["metadata"] == {"adk": {"app": "a", "user": "u", "author": "ada"}}
     assert "http://127.0.0.1:9/mcp" in result["away"] and "connect" in result["away"].lower()

@@ -18,7 +18,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused
+from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused, storable
 
 REVISION = "2026-07-28"
 """Revision of the protocol. In this revision a call is one request, without a handshake before it."""
@@ -126,7 +126,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
             return SearchMemoryResponse()
         scope = Scope(app_name, user_id)
         arguments = {
-            "query": query[:10_000],
+            "query": storable(query)[:10_000],
             "metadata": scope.conditions,
             "limit": self._limit,
             "min_confidence": self._min_confidence,
@@ -142,7 +142,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         Raises MemoryServiceError.
         """
         try:
-            UUID(memory_id)
+            memory_id = str(UUID(memory_id))
         except (TypeError, ValueError, AttributeError):
             return  # the id is not valid, so no memory has it
         scope = Scope(app_name, user_id)

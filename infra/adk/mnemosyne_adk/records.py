@@ -92,13 +92,13 @@ def of_entries(
 def text_of(content: types.Content | None) -> str:
     """Return the text of a content without the model's thoughts, in storable characters."""
     parts = (content.parts or []) if content else []
-    return _storable("\n".join(part.text for part in parts if part.text and not part.thought))
+    return storable("\n".join(part.text for part in parts if part.text and not part.thought))
 
 
 def _heard(event: Event) -> str:
     """Return the transcribed speech of an event."""
     heard = [getattr(event, name, None) for name in ("input_transcription", "output_transcription")]
-    return _storable("\n".join(part.text for part in heard if part and part.text))
+    return storable("\n".join(part.text for part in heard if part and part.text))
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -180,7 +180,8 @@ def _moment(timestamp: float | None) -> str | None:
         return None
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Replace what the server does not accept in a text: NUL and lone surrogates."""
     return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
 
 

@@ -153,6 +153,8 @@ async def awkward(url: str) -> None:
     half = events[-1].model_copy(update={"id": "half", "partial": True})
     for _ in range(2):
         await service.add_events_to_memory(app_name="a", user_id="u", events=[*events, half, events[-1]])
+    asked = (await service.search_memory(app_name="a", user_id="u", query="a\x00b \ud83d")).memories
+    await service.delete_memory(app_name="a", user_id="u", memory_id="urn:uuid:01a21f76-7b01-7385-930c-34accc1c48e6")
     code = "none"
     away = MnemosyneMemoryService("http://127.0.0.1:9/mcp")
     try:
@@ -173,7 +175,7 @@ async def awkward(url: str) -> None:
         memories = (await service.search_memory(app_name="a", user_id="u", query="Told, deleted, told.")).memories
         read_texts.append(_text(memories[0]))
         await service.delete_memory(app_name="a", user_id="u", memory_id=memories[0].id)
-    print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": read_texts}))
+    print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": read_texts, "asked": len(asked) > 0}))
 
 
 async def lifetimes(url: str) -> None:
