@@ -327,7 +327,7 @@ def test_a_date_as_as_of_means_the_end_of_the_day(services: FakeServices, shared
     ("arguments", "message"),
     [
         ({"as_of": "9000-01-01"}, "as_of must be a time in the past, got '9000-01-01'"),
-        ({"as_of": "last week"}, "as_of must be YYYY-MM-DD or RFC 3339"),
+        ({"as_of": "last week"}, "as_of must be YYYY-MM-DD, RFC 3339 or a local time"),
         ({"as_of": 2024}, "must be a date as text"),
         ({"as_of": "2001-01-01", "neighbours": True}, "omit as_of or neighbours"),
         ({"as_of": "2001-01-01"}, "at 2001-01-01T23:59:59.999999Z: omit as_of"),

@@ -18,7 +18,7 @@ selection_options: Final = options(
     click.option("--id", "ids", multiple=True, type=click.UUID, help="Memories with these ids; repeat for several."),
     click.option("--tag", "tags", multiple=True, help="Memories with one of these tags; repeat for several."),
     click.option("--session", help="Memories of this session."),
-    click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD or RFC 3339."),
+    click.option("--after", metavar="DATE", help="Memories from this time on: YYYY-MM-DD, RFC 3339 or a local time."),
     click.option("--before", metavar="DATE", help="Memories until this time, inclusive."),
     timezone_option(machine_zone, help="Time zone of dates; an IANA name."),
     click.option("--metadata", multiple=True, metavar=_METADATA, help="Memories with this metadata; all must hold."),
