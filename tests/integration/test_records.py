@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from mcp_types import TextContent
@@ -100,6 +100,10 @@ def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(
             {"tags": ("hot",), "metadata": {"n": 1.5}},
             "the memory already has other values, so these of the request were not taken: metadata, tags",
         ),
+        (
+            {"expires_at": datetime(2100, 1, 1, tzinfo=UTC)},
+            "the memory already has other values, so these of the request were not taken: expires_at",
+        ),
     ],
 )
 def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
@@ -110,6 +114,17 @@ def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
     assert (again.state, again.note) == (IngestState.DUPLICATE, note)
     (first, twice) = records.deliver(request("black tea"), request("black tea", **labels))
     assert (first.state, twice.state, twice.note) == (IngestState.STORED, IngestState.DUPLICATE, note)
+
+
+def test_a_duplicate_with_a_later_expiry_names_no_expiry_because_the_memory_takes_it(records: Records) -> None:
+    (at, later) = (datetime(2100, 1, 1, tzinfo=UTC), datetime(2100, 1, 2, tzinfo=UTC))
+    records.deliver(request("white tea", expires_at=at))
+    (longer,) = records.deliver(request("white tea", expires_at=later))
+    (shorter,) = records.deliver(request("white tea", expires_at=at))
+    assert (longer.note, records.memory(longer).expires_at) == (None, later)
+    assert shorter.note and shorter.note.endswith(": expires_at")
+    (_, both) = records.deliver(request("red tea", expires_at=at), request("red tea", expires_at=later))
+    assert (both.note, records.memory(both).expires_at) == (None, later)
 
 
 def test_a_memory_shared_by_two_records_stays_when_one_of_them_changes(records: Records) -> None:

@@ -1,4 +1,4 @@
-"""Labels of a request that its publisher chose: title, tags, metadata and timestamp. Pure."""
+"""Labels of a request that its publisher chose: title, tags, metadata, timestamp and expiry. Pure."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,4 +22,15 @@ def given_labels(request: IngestRequest) -> dict[str, Any]:
         **({"tags": request.tags} if request.tags != unite_tags(tags_of(request.content)) else {}),
         **({"metadata": request.metadata} if request.metadata else {}),
         **({} if is_now else {"timestamp": request.timestamp}),
+        **({"expires_at": request.expires_at} if request.expires_at else {}),
     }
+
+
+def differing(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
+    """Return the names of the labels that `chosen` gives and a memory of `stored` does not take."""
+    labels = given_labels(chosen)
+    expiry = labels.pop("expires_at", None)
+    names = [name for name, value in labels.items() if value != getattr(stored, name)]
+    # the memory gets the later expiry
+    is_earlier = expiry is not None and (stored.expires_at is None or stored.expires_at > expiry)
+    return sorted([*names, *(["expires_at"] if is_earlier else [])])

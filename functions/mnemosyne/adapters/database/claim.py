@@ -14,7 +14,7 @@ from mnemosyne.adapters.database import ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.insertion import insert_memories
 from mnemosyne.adapters.database.selections import forgettable_json
-from mnemosyne.domain.labels import given_labels
+from mnemosyne.domain.labels import differing
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import (
@@ -268,9 +268,7 @@ class PostgresClaim:
             if request.external_id:
                 versions.append({**row, **rows.version_values(request, request.external_id)})
             else:
-                labels = sorted(given_labels(request).items())
-                differing = [name for name, value in labels if value != getattr(first_request, name)]
-                requests.append({**row, "differing": differing})
+                requests.append({**row, "differing": differing(request, first_request)})
         with self._connection.transaction():
             check_forgettings(self._connection, self._namespace, self._forgettings)
             dimension = len(embeddings[0][0])

@@ -26,8 +26,8 @@ CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_pub
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- Return the names of the labels (title, tags, metadata, timestamp) whose value in p_labels differs from the value in
--- the memory.
+-- Return the names of the labels (title, tags, metadata, timestamp, expires_at) whose value in p_labels differs from the
+-- value in the memory. An expiry differs if the memory expires later or not at all.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -40,7 +40,8 @@ BEGIN
             WHEN 'title' THEN m.title <> label.value #>> '{}'
             WHEN 'tags' THEN to_jsonb(m.tags) <> label.value
             WHEN 'metadata' THEN m.metadata <> label.value
-            WHEN 'timestamp' THEN m."timestamp" <> CAST(label.value #>> '{}' AS timestamptz) END
+            WHEN 'timestamp' THEN m."timestamp" <> CAST(label.value #>> '{}' AS timestamptz)
+            WHEN 'expires_at' THEN coalesce(m.given_expiry > CAST(label.value #>> '{}' AS timestamptz), true) END
         ORDER BY label.key
     );
 END
