@@ -214,6 +214,17 @@ def test_a_content_that_no_request_pins_without_an_expiry_keeps_the_default_life
     assert (memory.pinned, round((memory.expires_at - datetime.now(UTC)) / timedelta(days=1))) == (False, 7)
 
 
+@pytest.mark.parametrize(("days", "note"), [(60, None), (1, "expires_at")])
+def test_the_note_of_a_duplicate_compares_its_expiry_with_the_default_lifetime(
+    services: FakeServices, set_lifetimes: Callable[..., None], days: int, note: str | None
+) -> None:
+    set_lifetimes(timedelta(days=7))
+    store_content(services.memories, "oolong")
+    again = request("oolong", expires_at=datetime.now(UTC) + timedelta(days=days))
+    outcome = store(services.memories, again)[again.request_id]
+    assert (outcome.note or "").rpartition(": ")[2] == (note or "")
+
+
 def test_a_redelivered_request_does_not_extend_the_lifetime_of_its_memory(
     services: FakeServices, set_lifetimes: Callable[..., None], shared_database: SharedDatabase
 ) -> None:

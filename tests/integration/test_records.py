@@ -100,10 +100,6 @@ def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(
             {"tags": ("hot",), "metadata": {"n": 1.5}},
             "the memory already has other values, so these of the request were not taken: metadata, tags",
         ),
-        (
-            {"expires_at": datetime(2100, 1, 1, tzinfo=UTC)},
-            "the memory already has other values, so these of the request were not taken: expires_at",
-        ),
     ],
 )
 def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
@@ -116,8 +112,12 @@ def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
     assert (first.state, twice.state, twice.note) == (IngestState.STORED, IngestState.DUPLICATE, note)
 
 
-def test_a_duplicate_with_a_later_expiry_names_no_expiry_because_the_memory_takes_it(records: Records) -> None:
+def test_a_duplicate_without_a_key_names_an_expiry_unless_the_memory_takes_it(records: Records) -> None:
     (at, later) = (datetime(2100, 1, 1, tzinfo=UTC), datetime(2100, 1, 2, tzinfo=UTC))
+    records.deliver(request("green tea"))
+    (kept,) = records.deliver(request("green tea", expires_at=at))
+    assert kept.note == "the memory already has other values, so these of the request were not taken: expires_at"
+    assert records.memory(kept).expires_at is None
     records.deliver(request("white tea", expires_at=at))
     (longer,) = records.deliver(request("white tea", expires_at=later))
     (shorter,) = records.deliver(request("white tea", expires_at=at))
@@ -125,6 +125,8 @@ def test_a_duplicate_with_a_later_expiry_names_no_expiry_because_the_memory_take
     assert shorter.note and shorter.note.endswith(": expires_at")
     (_, both) = records.deliver(request("red tea", expires_at=at), request("red tea", expires_at=later))
     assert (both.note, records.memory(both).expires_at) == (None, later)
+    (_, both) = records.deliver(request("mint tea", expires_at=later), request("mint tea", expires_at=at))
+    assert both.note and both.note.endswith(": expires_at")
 
 
 def test_a_memory_shared_by_two_records_stays_when_one_of_them_changes(records: Records) -> None:

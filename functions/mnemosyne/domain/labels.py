@@ -31,6 +31,6 @@ def differing(chosen: IngestRequest, stored: IngestRequest) -> list[str]:
     labels = given_labels(chosen)
     expiry = labels.pop("expires_at", None)
     names = [name for name, value in labels.items() if value != getattr(stored, name)]
-    # the memory gets the later expiry
-    is_earlier = expiry is not None and (stored.expires_at is None or stored.expires_at > expiry)
+    # The memory gets the later expiry. Without an expiry of its own, it may have the namespace's default lifetime.
+    is_earlier = expiry is not None and stored.expires_at is not None and stored.expires_at > expiry
     return sorted([*names, *(["expires_at"] if is_earlier else [])])

@@ -41,7 +41,8 @@ BEGIN
             WHEN 'tags' THEN to_jsonb(m.tags) <> label.value
             WHEN 'metadata' THEN m.metadata <> label.value
             WHEN 'timestamp' THEN m."timestamp" <> CAST(label.value #>> '{}' AS timestamptz)
-            WHEN 'expires_at' THEN coalesce(m.given_expiry > CAST(label.value #>> '{}' AS timestamptz), true) END
+            WHEN 'expires_at' THEN
+                coalesce(m.given_expiry, m.expires_at, 'infinity') > CAST(label.value #>> '{}' AS timestamptz) END
         ORDER BY label.key
     );
 END
