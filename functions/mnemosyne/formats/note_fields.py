@@ -3,11 +3,11 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,6 +27,7 @@ _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
 _JSON_OBJECT = TypeAdapter[dict[str, Any]](JsonObject)
 _SESSION = TypeAdapter[str](Session)
+_Value = TypeVar("_Value")
 _NAME = {"source": TypeAdapter[str](Source), "key": TypeAdapter[str](Key)}
 
 
@@ -57,13 +58,12 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
-    title = _scalar(_take(values, "title"))
-    aliases = [one_line(clean(alias)) for alias in _texts(_take(values, "aliases", "alias"))]
+    title = one_line(clean(next(_take(values, _scalar, "title"), ""))).strip()
+    aliases = [one_line(clean(alias)) for texts in _take(values, _texts, "aliases", "alias") for alias in texts]
     tags = _tags(values, places, note)
     _take_record_fields(values, note)
     name = stem_of(path)
-    exact = one_line(clean(title)).strip()[:TITLE_LIMIT]
-    note.fields["title"] = _findable(exact or _readable(name), [name, rest_of_name, *aliases], body)
+    note.fields["title"] = _findable(title[:TITLE_LIMIT] or _readable(name), [name, rest_of_name, *aliases], body)
     if tags:
         note.fields["tags"] = tags
     metadata = values.pop("metadata", None)
@@ -71,8 +71,8 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
         **(metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}),
         **values,
     }
-    if exact and note.fields["title"] != exact:
-        metadata_fields["title"] = exact
+    if title and note.fields["title"] != title:
+        metadata_fields["title"] = title
     if aliases:
         metadata_fields["aliases"] = aliases
     metadata_fields |= {key: value for key, value in _place(path, body).items() if key not in metadata_fields}
@@ -81,13 +81,15 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
     return note
 
 
-def _take(values: dict[str, Any], *names: str) -> Any:
-    """Remove the properties with these names, in any case, and return the first value."""
-    first = None
+def _take(values: dict[str, Any], read: Callable[[Any], _Value], *names: str) -> Iterator[_Value]:
+    """Remove the properties with these names, in any case, and yield their values.
+
+    A property of which `read` returns nothing stays.
+    """
     for name in [name for name in values if name.casefold() in names]:
-        value = values.pop(name)
-        first = value if first is None else first
-    return first
+        if value := read(values[name]):
+            del values[name]
+            yield value
 
 
 def _tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:

@@ -198,6 +198,25 @@ def test_a_bundle_s_concept_keeps_every_property() -> None:
     assert {**note.metadata, "title": note.title, "tags": list(note.tags)}.items() >= front.items()
 
 
+@pytest.mark.parametrize(
+    ("block", "title", "metadata"),
+    [
+        ("title: [First, Second]", "Note", {"title": ["First", "Second"]}),
+        ("title: {en: Hello}", "Note", {"title": {"en": "Hello"}}),
+        ("Title: Note\ntitle: Other note", "Note", {"title": "Other note"}),
+        (f"title: {'note ' * 120}", ("note " * 100), {"title": ("note " * 120).strip()}),
+        ("title: Note\nalias: A\naliases: [B, C]", "Note (A; B; C)", {"aliases": ["A", "B", "C"]}),
+        ("title: Note\naliases: {en: A}", "Note", {"aliases": {"en": "A"}}),
+    ],
+)
+def test_a_title_or_alias_that_is_not_the_title_of_the_memory_stays_in_its_metadata(
+    block: str, title: str, metadata: dict[str, Any]
+) -> None:
+    note = _note(f"---\n{block}\n---\nx")
+    assert note.title == title
+    assert note.metadata.items() >= metadata.items()
+
+
 def test_links_and_folder_of_a_note_are_kept() -> None:
     note = _note("See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md).", "People/Work/Elsie.md")
     assert note.content == "See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md)."
