@@ -121,6 +121,17 @@ def test_a_held_memory_does_not_expire(
     assert list_memories(services.memories) == []
 
 
+def test_the_expiry_of_a_held_memory_can_be_changed_after_the_maximum_lifetime(
+    services: FakeServices, hold_id: UUID, shared_database: SharedDatabase
+) -> None:
+    shared_database.owner.run("INSERT INTO retention (namespace, maximum_lifetime) VALUES ('ns', 60)")
+    shared_database.owner.run("UPDATE memories SET last_seen_at = now() - interval '1 hour'")
+    memory = answer_of(services, "update_memory", id=str(hold_id), expires_at="2090-01-01", pinned=True)
+    assert (memory["pinned"], memory.get("expires_at")) == (True, None)
+    given = shared_database.owner.one("SELECT given_expiry FROM memories")["given_expiry"]
+    assert given == datetime(2090, 1, 1, tzinfo=UTC)
+
+
 def test_a_hold_makes_an_expired_memory_visible_if_its_row_is_not_removed_yet(
     services: FakeServices, holds: PostgresHolds, shared_database: SharedDatabase
 ) -> None:

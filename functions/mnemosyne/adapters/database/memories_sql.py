@@ -133,9 +133,11 @@ SET title = coalesce(CAST(:title AS text), title),
     pinned = changed.pinned,
     expires_at = changed.expires_at
 FROM (
-    SELECT old.id AS changed_id, new.given_expiry, new.pinned, CASE WHEN CAST(:changes_expiry AS boolean)
+    SELECT old.id AS changed_id, new.given_expiry, new.pinned, CASE
+        WHEN NOT CAST(:changes_expiry AS boolean) THEN old.expires_at
+        WHEN NOT is_held(old)
         THEN require_future(memory_expiry(:namespace, new.given_expiry, new.pinned, old.last_seen_at))
-        ELSE old.expires_at END AS expires_at
+        END AS expires_at
     FROM memories old
     CROSS JOIN LATERAL (SELECT
         CASE WHEN NOT CAST(:no_expiry AS boolean) THEN coalesce(CAST(:expires_at AS timestamptz), old.given_expiry) END
