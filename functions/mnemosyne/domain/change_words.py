@@ -52,6 +52,12 @@ STATIVE: Final = COPULAS | _words("""
 """Verbs of lasting states. A sentence without such a verb may describe a single event, which does not contradict
 another event."""
 
+PERSONAL: Final = frozenset((
+    "lives", "prefers", "works at", "works for", "wohnt", "arbeitet bei", "vive", "trabaja en", "habite",
+    "travaille chez", "abita", "lavora per", "mora", "woont",
+))  # fmt: skip
+"""Verbs whose subject is a person. A capital letter at the beginning of a sentence is a name before such a verb."""
+
 COUNTING: Final = _words("has have had must may hat haben muss darf tiene tienen ha hanno heeft")
 """Verbs that state a lasting fact if a number follows: "has 24 nodes"."""
 

@@ -228,8 +228,9 @@ def _kind(tokens: list[str], index: int) -> Kind:
     if not token[0].isascii() and unicodedata.category(token[0]) == "Lo":
         return Kind.NAME if len(token) > 1 else Kind.WORD
     if token[0].isupper():
-        following = tokens[index + 1] if index + 1 < len(tokens) else ""
-        if index or token.endswith("'s") or token[1:] != token[1:].lower() or following[:1].isupper():
+        following = " ".join(tokens[index + 1 : index + 3])
+        is_person = not lists.PERSONAL.isdisjoint((following, following.partition(" ")[0]))
+        if index or is_person or token.endswith("'s") or token[1:] != token[1:].lower() or following[:1].isupper():
             return Kind.NAME
     return Kind.WORD
 
