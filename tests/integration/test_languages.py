@@ -21,6 +21,8 @@ LANGUAGES = [
     ("en", "SELECT * FROM users WHERE id = 42"),
     ("de", "Der Kühlschrank ist kaputt und die Milch sauer."),
     ("de", "Wir treffen uns morgen um acht vor dem Bahnhof."),
+    ("de", "Die Datei /etc/php.ini ist nicht das Problem und/oder der Fehler."),
+    ("ja", "東京/大阪の天気は/usr/binではない"),
     ("de", "The Meeting: wir haben das nicht besprochen und die Folien sind weg"),
     ("it", "Ricordati di comprare il latte e il pane."),
     ("it", "Il mio medico si chiama dottor Bianchi."),
@@ -57,6 +59,8 @@ LANGUAGES = [
 UNKNOWN = [
     "", "tea", "42", "INC-4821", "Los Angeles office lease renewal", "La La Land soundtrack", "van der Waals",
     "café receipts, Beyoncé tickets", "Kubernetes nginx ingress timeout 30s", "Bitte Mülltonnen rausstellen", "🜚 🎉",
+    "https://example.com/a/b?x=1&y=2#y", "https://es.wikipedia.org/wiki/El_gato_y_el_perro", "/usr/local/bin/node",
+    r"C:\Users\bob\bin", "php.ini", "LANG=en_US.UTF-8", "plot(x, y)", "x, y = y, x", "| x | y | z |", "e = mc^2",
 ]  # fmt: skip
 
 

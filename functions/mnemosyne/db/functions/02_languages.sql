@@ -5,7 +5,7 @@
 -- language of a text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
--- also a word of another language or a part of names (Los Angeles, La Plata).
+-- also a word of another language, a part of names (Los Angeles, La Plata), or a name of variables (x, y).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -40,20 +40,20 @@ BEGIN ATOMIC
         'mais ou donc parce aux du au elle je chez combien peut fait sans depuis très même aussi après avant '
         'entre chaque tous toutes ce cet lui été',
         'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu y à é è ê ç œ û î'),
-    ('es', 'una es y que en del por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas '
+    ('es', 'una es que en del por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas '
         'porque pero más está están fue ser tiene tienen hay hace desde hasta entre sobre muy también su sus '
         'nuestro nuestra este esta estos estas ese esa cada al lo le nos ya todos todas se unos unas después '
         'antes cuando donde según',
-        'el los las les con sin son la de un a no o me te si mi como he has ¿ ¡ ñ'),
-    ('pt', 'uma e que em um da dos das por para quem quando onde qual quais quanto porque mas mais está estão '
+        'el los las les con sin son la de un a no o y me te si mi como he has ¿ ¡ ñ'),
+    ('pt', 'uma que em um da dos das por para quem quando onde qual quais quanto porque mas mais está estão '
         'são foi ser tem têm não há desde até entre sobre sem muito também seu sua seus suas nosso nossa este '
         'esta isso essa cada ao aos à na nos nas pelo pela já todos todas ele ela eu você depois antes',
-        'o os a é com de do se me as no como ã õ ç'),
-    ('it', 'il gli una è e che di chi quando dove perché quale quali quanto quanta quante quanti può ma più sono '
+        'o os a e é com de do se me as no como ã õ ç'),
+    ('it', 'il gli una è che di chi quando dove perché quale quali quanto quanta quante quanti può ma più sono '
         'era essere hanno non del della dei delle degli dello nel nella nei nelle al alla ai alle agli dal '
         'dalla sul sulla sulle tra fra sua suo suoi sue nostro nostra questo questa questi ogni anche molto '
         'già tutti tutte viene lo le dopo prima cui',
-        'la un in i a si se o no me mi da con per come ha ci l d c à ò ù'),
+        'la un in e i a si se o no me mi da con per come ha ci l d c à ò ù'),
     ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té hi des fins entre sobre '
         'sense molt també seu seva nostre aquest aquesta cada al dels pels',
         'el la les de un en a com per ha no o l d i on'),
@@ -164,8 +164,11 @@ AS $$
 DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
+    -- Remove paths, URLs and names of files, because their parts are no words of a language: "/usr/bin" is not German.
+    prose text := regexp_replace(left(p_text, 1000),
+        '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*', ' ', 'g');
     -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".
-    words text := translate(lower(normalize(left(p_text, 1000), NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
+    words text := translate(lower(normalize(prose, NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
         '                                            ¿¡');
     letters integer;
     script text;
