@@ -70,6 +70,8 @@ def unsupported_kind(path: Path) -> tuple[str, str] | None:
     beginning = _beginning(path, SAMPLE_BYTES)
     if beginning.startswith(b"PK\x03\x04"):
         return _package(path)
+    if beginning.startswith(b"\x1f\x8b") and ending not in (*_BY_ENDING, "gz"):
+        return "a gzip file without the ending .gz", "add .gz to its name"
     for mark, kind in _BY_BEGINNING:
         if beginning.startswith(mark) and not (mark.isascii() and _is_note(path, beginning)):
             return _BY_ENDING[kind]
