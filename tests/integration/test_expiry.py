@@ -347,6 +347,14 @@ def test_lifetimes_for_all_namespaces_do_not_change_namespaces_with_their_own(
     ]
 
 
+def test_a_namespace_is_listed_with_the_lifetimes_that_apply_to_it(services: FakeServices, system: LocalSystem) -> None:
+    store_content(services.memories, "oolong")
+    system.run(SetRetention(default=86_400, maximum=86_400 * 365))
+    list(pages(system, ApplyRetention()))
+    listed = {row.pop("namespace"): row for row in system.run(ListRetention())["namespaces"]}
+    assert listed["ns"] == {"default": 86_400, "maximum": 86_400 * 365, "expiring": 1}
+
+
 def test_expired_memories_are_removed_with_their_dependent_rows(
     services: FakeServices, expire: Callable[[UUID], None], shared_database: SharedDatabase
 ) -> None:

@@ -20,9 +20,12 @@ _LIST: Final = """
 WITH expiring AS (
     SELECT namespace, count(*) AS memories FROM memories WHERE expires_at > now() GROUP BY namespace
 )
-SELECT namespace, r.default_lifetime AS "default", r.maximum_lifetime AS maximum,
-    coalesce(e.memories, 0) AS expiring
-FROM retention r FULL JOIN expiring e USING (namespace)
+SELECT namespace, coalesce(e.memories, 0) AS expiring,
+    CASE WHEN r.namespace IS NULL THEN everybody.default_lifetime ELSE r.default_lifetime END AS "default",
+    CASE WHEN r.namespace IS NULL THEN everybody.maximum_lifetime ELSE r.maximum_lifetime END AS maximum
+FROM retention r
+FULL JOIN expiring e USING (namespace)
+LEFT JOIN (SELECT default_lifetime, maximum_lifetime FROM retention WHERE namespace = '') AS everybody ON true
 ORDER BY namespace
 """
 _SET: Final = """
@@ -58,7 +61,10 @@ class PostgresRetention(OwnerStore):
     """Sets and applies the lifetimes of memories, for the operator."""
 
     def every(self) -> Sequence[NamespaceRetention]:
-        """Return the namespaces that have their own lifetimes or memories that will expire, by name."""
+        """Return the namespaces that have their own lifetimes or memories that will expire, by name.
+
+        A namespace without its own lifetimes has those of the namespace ''.
+        """
         return [NamespaceRetention(**row.named) for row in self._run(_LIST)]
 
     def set(self, namespace: str, lifetimes: Lifetimes) -> None:
