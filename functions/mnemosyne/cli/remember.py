@@ -1,5 +1,6 @@
 """`mnemosyne remember` and `mnemosyne search`: store and find memories from a terminal."""
 
+import io
 import json
 import sys
 from datetime import datetime
@@ -15,6 +16,7 @@ from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.decoding import as_utf_8
 
 WAIT = 10
 """Seconds to wait for the outcome. This is the maximum that the server accepts."""
@@ -63,8 +65,11 @@ def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
 
 
 def _standard_input() -> str:
-    """Return the text on standard input without its last line feed. Raises InvalidRequest if it is not UTF-8."""
-    data = sys.stdin.buffer.read()
+    """Return the text on standard input without its last line feed.
+
+    Raises InvalidRequest if the text is not UTF-8, UTF-16 or UTF-32.
+    """
+    data = as_utf_8(io.BytesIO(sys.stdin.buffer.read())).read()
     try:
         return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as exc:

@@ -18,7 +18,6 @@ URL = ("--url", "http://127.0.0.1:9/mcp")
     ("data", "message"),
     [
         (b"caf\xe9", "found the byte 0xe9 at position 3"),
-        ("Grüße".encode("utf-16"), "found the byte 0xff at position 0"),
         (b"\x80", "found the byte 0x80 at position 0"),
         (b"cut off \xe2\x82", "found the byte 0xe2 at position 8"),
     ],
@@ -50,6 +49,20 @@ def _remembered(monkeypatch: pytest.MonkeyPatch, outcome: dict[str, Any]) -> Res
     client = SimpleNamespace(call=lambda tool, arguments: outcome)
     monkeypatch.setattr("mnemosyne.cli.remember.tool_client", lambda *target, **options: nullcontext(client))
     return CliRunner().invoke(remember, ["The oolong is on shelf 9.", *URL])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_standard_input_is_read_in_each_unicode_encoding(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        sent.append(arguments)
+        return {"status": "stored", "memory_id": "9"}
+
+    client = SimpleNamespace(call=call)
+    monkeypatch.setattr("mnemosyne.cli.remember.tool_client", lambda *target, **options: nullcontext(client))
+    CliRunner().invoke(remember, ["-", *URL], input="Grüße aus Wien\r\n".encode(encoding), catch_exceptions=False)
+    assert sent[0]["content"] == "Grüße aus Wien"
 
 
 def test_memories_that_the_new_one_may_replace_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
