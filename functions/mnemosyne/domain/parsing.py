@@ -54,8 +54,15 @@ def surrogate(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as exc:
-        surrogate_ = f"U+{ord(text[exc.start]):04X} at character {exc.start}"
-        return f"must be valid Unicode, found the lone surrogate {surrogate_}"
+        code = ord(text[exc.start])
+        # Decoders with the error handler surrogateescape replace an invalid byte by U+DC00 plus the byte.
+        is_byte = 0xDC80 <= code <= 0xDCFF
+        fix = (
+            f", probably the byte 0x{code - 0xDC00:02x} of a text that is not UTF-8: save it as UTF-8"
+            if is_byte
+            else ""
+        )
+        return f"must be valid Unicode, found the lone surrogate U+{code:04X} at character {exc.start}{fix}"
     return ""
 
 

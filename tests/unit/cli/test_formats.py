@@ -321,6 +321,7 @@ def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     path.write_bytes(b'{"content": "\xff"}\n{"content": "good"}\n')
     bad, good = _read(path, "jsonl")
     assert _refusal(bad).startswith("content must be valid Unicode, found the lone surrogate U+DCFF")
+    assert _refusal(bad).endswith("probably the byte 0xff of a text that is not UTF-8: save it as UTF-8")
     assert good.fields == {"content": "good"}
 
 
