@@ -8,6 +8,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -44,6 +45,21 @@ def test_an_import_ends_with_the_outcome_of_each_memory(dev: DevServer, tmp_path
     assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failure["error"])
     again = _run("import", source, "--via", via, *where)
     assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
+
+
+@pytest.mark.parametrize("via", ["mcp", "pubsub"])
+def test_a_corrected_line_with_the_request_id_of_the_stored_line_is_a_failure(
+    dev: DevServer, tmp_path: Path, via: str
+) -> None:
+    source, request_id = tmp_path / "memories.jsonl", uuid4()
+    where = ("--url", dev.url) if via == "mcp" else ("--data-dir", dev.directory / "data")
+    for content, counts in (
+        ("typo", "1 stored, 0 duplicate, 0 failed."),
+        ("corrected", "0 stored, 0 duplicate, 1 failed."),
+    ):
+        row = {"content": f"{via} {content}", "timestamp": "2026-05-20", "request_id": str(request_id)}
+        source.write_text(json.dumps(row))
+        assert _run("import", source, *where).stdout.strip() == counts
 
 
 def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: DevServer, tmp_path: Path) -> None:

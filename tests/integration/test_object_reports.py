@@ -35,14 +35,14 @@ def system(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], 
 
 @pytest.fixture
 def reported(system: System) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Function that imports an object with the record, and returns the line of the record in the report."""
+    """Function that imports an object with records, and returns the line of the last record in the report."""
     services: Any = system
 
-    def import_record(pause: Callable[[float], object]) -> dict[str, Any]:
-        blob = storage.put("bucket", "rows.jsonl", json.dumps(RECORD).encode())
+    def import_record(pause: Callable[[float], object], *records: dict[str, Any]) -> dict[str, Any]:
+        blob = storage.put("bucket", "rows.jsonl", "\n".join(map(json.dumps, records or [RECORD])).encode())
         stored_object = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
         import_object(NAMESPACE, stored_object, services, message_id="1", budget=3600, pause=pause)
-        _, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
+        *_, line = map(json.loads, storage.objects["bucket", stored_object.report].data.splitlines())
         return dict(line)
 
     with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
@@ -88,3 +88,13 @@ def test_an_earlier_outcome_is_reported_an_hour_after_the_object_was_read(
 
     line = reported(an_hour_passes)
     assert (line["state"], line["error"]) == (earlier_state, "no room")
+
+
+def test_a_record_with_the_request_id_of_an_earlier_record_is_reported_as_failed(
+    system: System, reported: Callable[..., dict[str, Any]]
+) -> None:
+    request_id = str(EARLIER.request_id)
+    first, second = ({"content": text, "timestamp": RECORD["timestamp"], "request_id": request_id} for text in "ab")
+    line = reported(system.deliver, first, second)
+    error = f"request_id must be another one, got {request_id}: rows.jsonl:1 has it"
+    assert (line["line"], line["state"], line["error"]) == (2, "failed", error)

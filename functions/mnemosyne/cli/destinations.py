@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from mnemosyne.domain.memory_changes import NO_TAGS, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.provenance import Publisher
 from mnemosyne.domain.rfc3339 import instant, rfc3339
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import NotFound, Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 
 PAUSE_SECONDS = 0.1
@@ -63,6 +64,9 @@ class OverPubSub(_Pausing):
             return self._services.memories_of(self._namespace).statuses(request_ids)
         except Unavailable:
             return {}
+
+    def content_hash(self, status: IngestStatus) -> str | None:
+        return status.content_hash
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         self._services.memories_of(self._namespace).update(memory_id, change)
@@ -119,6 +123,11 @@ class OverMcp(_Pausing):
             if request["state"] != IngestState.UNKNOWN  # the request has not reached the server yet, or was never sent
         ]
         return {status.request_id: status for status in statuses}
+
+    def content_hash(self, status: IngestStatus) -> str | None:
+        with suppress(NotFound):
+            return str(self.call("get_memory", {"id": str(status.memory_id)})["content_hash"])
+        return None
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         arguments: dict[str, Any] = {"id": str(memory_id)}

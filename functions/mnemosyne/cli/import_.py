@@ -36,6 +36,7 @@ from mnemosyne.domain.parsing import read_json
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE, ITEM_BYTES
+from mnemosyne.service.seen_requests import SeenRequests
 
 RATE_SECONDS = 5.0
 NOTICES = 20
@@ -80,8 +81,9 @@ def import_(
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
         journals = {path: Journal(path, destination.name) for path in listings}
+        seen = SeenRequests()
         for path, listing in listings.items():
-            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path])
+            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path], seen)
         importer.apply_post_import_updates(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
@@ -95,7 +97,14 @@ def import_(
         sys.exit(1)
 
 
-def _import(listing: Listing, source: Source, total: int, destination: importer.Destination, journal: Journal) -> None:
+def _import(
+    listing: Listing,
+    source: Source,
+    total: int,
+    destination: importer.Destination,
+    journal: Journal,
+    seen: SeenRequests,
+) -> None:
     if journal.resumed:
         say(
             f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
@@ -122,7 +131,7 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
             bar.update(count, rate)
 
         try:
-            importer.run(formats.read_files(listing), source, destination, journal, progress)
+            importer.run(formats.read_files(listing), source, destination, journal, progress, seen)
         except BaseException:
             journal.close()
             raise

@@ -1,5 +1,6 @@
 """The records that an import reads."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,3 +54,22 @@ class Record:
 
     item: Item
     reading: Reading
+    is_repeated: bool = False
+    """Whether an earlier record of the import is the same request."""
+
+    @property
+    def names_request(self) -> bool:
+        """Whether the record has a request id, which another record may have, too."""
+        return bool(self.item.fields and self.item.fields.get("request_id"))
+
+    @property
+    def line(self) -> str:
+        """The record as a JSON line, which a person can correct and import again.
+
+        The line has the fields of the record or, if the record could not be parsed, its text.
+        """
+        item, external_id = self.item, getattr(self.reading, "external_id", None)
+        fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
+        if item.path is not None and external_id:
+            fields |= {"source": external_id.source, "key": external_id.key}
+        return json.dumps(fields, default=str)  # escapes lone surrogates, which come from bytes that are not UTF-8

@@ -4,7 +4,6 @@ An outcome is the final state of a request. The journal is a file with the progr
 """
 
 import hashlib
-import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import NO_REQUEST
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 from mnemosyne.formats.item import Item, read_item
+from mnemosyne.service.seen_requests import SeenRequests
 
 BATCH_BYTES = 1_000_000
 """Maximum bytes of a batch as JSON. It fits into a request (4 MiB) even if the JSON is escaped once more."""
@@ -48,6 +48,9 @@ class Destination(Protocol):
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the known outcomes of requests. The result is empty while the system is unavailable."""
+
+    def content_hash(self, status: IngestStatus) -> str | None:
+        """Return the hash of the content that the request has stored; None if it is unknown."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change the tags of a stored memory, or the memory that supersedes (replaces) it."""
@@ -112,13 +115,14 @@ def run(
     destination: Destination,
     journal: Journal,
     progress: Callable[[int], None],
+    seen: SeenRequests | None = None,
 ) -> None:
     """Send every item, follow it to its outcome, and record the progress in the journal.
 
     `progress` is called with the number of new outcomes. Batches that the journal records as finished are skipped. The
     journal records the request ids of a batch before the batch is sent, so that after a crash, either the same requests
-    are sent again or their outcomes are found. After this function has run for all files, call
-    `apply_post_import_updates` and finish the journals.
+    are sent again or their outcomes are found. `seen` has the requests of the files that were imported before. After
+    this function has run for all files, call `apply_post_import_updates` and finish the journals.
     """
     under_way: deque[_Batch] = deque()
 
@@ -136,7 +140,7 @@ def run(
                 destination.pause()
 
     batch_count = 0
-    for batch in _batches(items, source, destination):
+    for batch in _batches(items, source, destination, seen or SeenRequests()):
         batch_count = batch.number + 1
         published = journal.published(batch.number, batch.contents)
         if published and published.is_finished:
@@ -156,7 +160,7 @@ def _unsent(batch: _Batch, published: Published | None, destination: Destination
     """Return the records to send. A published batch gets its request ids from the journal; any other is recorded."""
     if published:
         pairs = zip(batch.records, published.request_ids, strict=True)
-        batch.records = [Record(record.item, replace(record.reading, request_id=id_)) for record, id_ in pairs]
+        batch.records = [replace(record, reading=replace(record.reading, request_id=id_)) for record, id_ in pairs]
         batch.present = published.present
         outcomes = destination.outcomes(batch.request_ids)
         return [record for record in batch.records if record.reading.request_id not in outcomes]
@@ -168,17 +172,26 @@ def _unsent(batch: _Batch, published: Published | None, destination: Destination
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
     """Find the outcomes of the batch's requests in an earlier import.
 
-    Records with source and key get the same request ids in each import.
+    Records with source and key, or with a request id, have the same request ids in each import.
     """
     readings = [
         record.reading
         for record in batch.records
-        if not isinstance(record.reading, FailedRequest) and record.reading.external_id
+        if not isinstance(record.reading, FailedRequest) and (record.reading.external_id or record.names_request)
     ]
     outcomes = destination.outcomes([reading.request_id for reading in readings]) if readings else {}
     batch.present = {request_id for request_id, outcome in outcomes.items() if outcome.state in _SUCCESSES}
     failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
     batch.earlier = {request_id: outcome for request_id, outcome in outcomes.items() if outcome.state in failed}
+
+
+def _is_of(status: IngestStatus, record: Record, destination: Destination) -> bool:
+    """Whether the outcome of an earlier import is the outcome of this record, and not of another with its id."""
+    if not record.names_request or status.state is IngestState.DELETED:
+        return True
+    if not isinstance(record.reading, IngestRequest):
+        return False
+    return destination.content_hash(status) in (None, record.reading.content_hash)
 
 
 def _follow(batch: _Batch, destination: Destination) -> int:
@@ -198,52 +211,45 @@ def _follow(batch: _Batch, destination: Destination) -> int:
         status = ended[reading.request_id]
         state, memory_id, note = status.state, status.memory_id, status.note
         count += 1
-        if reading.request_id in batch.present and state is IngestState.STORED:
+        is_present = reading.request_id in batch.present
+        if (is_present or record.is_repeated) and state is IngestState.STORED:
             state = IngestState.DUPLICATE
-        if state not in _SUCCESSES:
+        error = "" if state in _SUCCESSES else status.error or state
+        if is_present and not _is_of(status, record, destination):
+            error = f"request_id must be another one, got {reading.request_id}: an earlier request has it"
+        if error:
             batch.states["failed"] += 1
-            batch.failures.append(Failure(record.item.source, status.error or state, _record_of(record)))
+            batch.failures.append(Failure(record.item.source, error, record.line))
             continue
         batch.states[state] += 1
         if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
             problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
             advice = "delete the other memory"
-            batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", _record_of(record)))
+            batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", record.line))
         if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
             batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
     batch.open -= ended.keys()
     return count
 
 
-def _record_of(record: Record) -> str:
-    """Return the record as a JSON line, which a person can correct and import again.
-
-    The line has the fields of the record or, if the record could not be parsed, its text.
-    """
-    item, external_id = record.item, getattr(record.reading, "external_id", None)
-    fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
-    if item.path is not None and external_id:
-        fields |= {"source": external_id.source, "key": external_id.key}
-    return json.dumps(fields, default=str)  # escapes lone surrogates, which come from bytes that are not UTF-8
-
-
-def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
+def _batches(items: Iterable[Item], source: Source, destination: Destination, seen: SeenRequests) -> Iterator[_Batch]:
     """Yield the items in batches that fit into one message."""
     batch = _Batch(0)
     for item in items:
+        place = source.external_id(item)
         defaults = Defaults(
             new_id=destination.new_id,
             namespace=destination.namespace,
-            place=source.external_id(item),
+            place=place,
             deleted_at=source.modified,
             timezone=source.timezone,
         )
-        reading = read_item(item, defaults, vault=source.vault)
+        reading, is_repeated = seen.check(item, read_item(item, defaults, vault=source.vault), place)
         weight = len(encode("", [reading], "")[0])
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch
             batch = _Batch(batch.number + 1)
-        batch.records.append(Record(item, reading))
+        batch.records.append(Record(item, reading, is_repeated))
         batch.size += weight
         if len(batch.records) >= BATCH_LIMIT:
             yield batch

@@ -30,6 +30,7 @@ from mnemosyne.ports.imports import ObjectImports
 from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import outcomes
 from mnemosyne.service.rejection import INVALID_RECORD, reject
+from mnemosyne.service.seen_requests import SeenRequests
 
 log = EventLog(__name__)
 
@@ -96,6 +97,7 @@ class _Reading:
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
     """The ids of the requests of the lines that were read since progress was last recorded."""
+    seen: SeenRequests = field(default_factory=SeenRequests)
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
 
@@ -134,10 +136,10 @@ class _Reading:
         defaults = Defaults(
             new_id=partial(derived_id, self.stored_object.source, key),
             namespace=self.namespace,
-            place=ExternalId(self.stored_object.source, key),
+            place=(place := ExternalId(self.stored_object.source, key)),
             deleted_at=modified,
         )
-        reading = read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}")
+        reading, _ = self.seen.check(item, read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}"), place)
         self.lines[key] = reading.request_id
         if isinstance(reading, FailedRequest):
             provenance = Provenance(client=BUCKET, import_name=self.stored_object.source, import_line=item.line)

@@ -30,6 +30,7 @@ from mnemosyne.ids import issue_request_id
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
+from mnemosyne.service.seen_requests import SeenRequests
 
 VAULT = "import_memories"
 """Source of imported notes. A note with the same name as an earlier note is a new version of the same record."""
@@ -91,11 +92,11 @@ def take_file(namespace: str, part: FilePart, services: Services, *, client: str
     if len(items) + len(part.refused) > BATCH_LIMIT:
         raise InvalidRequest(f"text must hold at most {BATCH_LIMIT} memories: send it in parts")
     lines = [item.line + part.first_line - 1 for item in items]
-    readings = [
-        read_item(item, _defaults(namespace, part, f"{line}{item.suffix}"), vault=VAULT)
-        for item, line in zip(items, lines, strict=True)
-    ]
-    unread = [refused(record["error"], _defaults(namespace, part, ""), record) for record in part.refused]
+    readings, seen = [], SeenRequests()
+    for item, line in zip(items, lines, strict=True):
+        place = ExternalId(escaped(part.name), f"{line}{item.suffix}")
+        readings.append(seen.check(item, read_item(item, _defaults(namespace, part, place), vault=VAULT), place)[0])
+    unread = [refused(record["error"], _defaults(namespace, part), record) for record in part.refused]
     if records := [*readings, *unread]:
         publisher = Publisher(client=client, import_name=part.name, lines=[] if unread else lines)
         ingest.accept(namespace, records, services, publisher)
@@ -116,11 +117,11 @@ def _check_values(text: bytes, format_: str) -> None:
             raise InvalidRequest(f"front matter must hold at most {VALUES:,} values")
 
 
-def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
+def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -> Defaults:
     return Defaults(
         new_id=lambda: issue_request_id(namespace),
         namespace=namespace,
-        place=ExternalId(escaped(part.name), key),
+        place=place,
         deleted_at=part.modified,
         timezone=part.timezone,
     )

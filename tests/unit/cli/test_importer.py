@@ -91,6 +91,9 @@ class FakeDestination:
             )
         return self.ended[request_id]
 
+    def content_hash(self, status: IngestStatus) -> str | None:
+        return content_hash(self.requests[status.request_id])
+
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         if change.superseded_by == memory_id:
             raise Conflict("a circle")
@@ -178,6 +181,48 @@ def test_an_invalid_item_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
     summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert destination.sent == ["good"]
     assert "timestamp must be RFC 3339" in summary.failures[0][1]
+
+
+def _named(place: str, content: str, **names: str) -> Item:
+    return Item(place, {"content": content, "timestamp": "2026-05-20T12:00:00Z", **names})
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_a_request_id_that_another_record_has_is_a_failure_and_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    monkeypatch.setattr(importer, "BATCH_LIMIT", batch)
+    request_id, destination = str(new_id()), FakeDestination()
+    items = [_named(f"f:{content}", content, request_id=request_id) for content in ("one", "two", "one")]
+    summary = run(items, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert set(destination.sent) == {"one"}
+    assert summary.states == {"stored": 1, "duplicate": 1, "failed": 1}
+    assert summary.failures == [("f:two", f"request_id must be another one, got {request_id}: f:one has it")]
+
+
+def test_an_invalid_record_with_the_request_id_of_another_record_is_a_failure(tmp_path: Path) -> None:
+    request_id = str(new_id())
+    items = [_named("f:1", "one", request_id=request_id), _named("f:2", " ", request_id=request_id)]
+    summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 1, "failed": 1}
+    assert summary.failures == [("f:2", "content must contain at least one character that is not white space")]
+
+
+def test_the_same_version_of_a_record_twice_in_a_file_is_stored_once_and_a_duplicate_once(tmp_path: Path) -> None:
+    items = [_named(f"f:{n}", "one", source="crm", key="1") for n in range(2)]
+    summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 1, "duplicate": 1}
+
+
+def test_a_request_id_of_an_earlier_import_is_a_duplicate_or_with_other_content_a_failure(tmp_path: Path) -> None:
+    first, second, destination = str(new_id()), str(new_id()), FakeDestination()
+    before = [_named("f:1", "one", request_id=first), _named("f:2", "two", request_id=second)]
+    run(before, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    destination.questions = 1  # the next answer has the outcomes
+    after = [before[0], _named("f:2", "corrected", request_id=second)]
+    summary = run(after, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"duplicate": 1, "failed": 1}
+    assert summary.failures == [("f:2", f"request_id must be another one, got {second}: an earlier request has it")]
 
 
 @pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])

@@ -162,6 +162,16 @@ def test_an_imported_part_of_a_file_has_an_outcome_for_each_line(services: FakeS
     assert [ingest_request.content for ingest_request in services.queue.published[0][1]] == ["Ada prefers tea."]
 
 
+def test_a_line_with_the_request_id_of_an_earlier_line_is_refused(services: FakeServices) -> None:
+    request_id = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
+    rows = [{"content": text, "timestamp": "2026-05-01", "request_id": request_id} for text in ("tea", "coffee")]
+    answer = answer_of(services, "import_memories", name="a.jsonl", text="\n".join(map(json.dumps, rows)))
+    assert answer["request_ids"] == [request_id]
+    assert answer["items"][1]["error"] == f"request_id must be another one, got {request_id}: a.jsonl:1 has it"
+    ((data, attributes),) = services.queue.messages
+    assert decode(Published(message_id="", data=data, attributes=attributes)).dead_letter_reason == ""
+
+
 def test_a_line_that_fails_is_listed_among_the_requests_under_its_line(services: FakeServices) -> None:
     text = "not json\n" + json.dumps({"content": "x" * 100_001, "timestamp": "2026-05-01", "source": "s", "key": "k"})
     unread = [{"source": "a.jsonl", "key": "9", "error": "it is not UTF-8"}]

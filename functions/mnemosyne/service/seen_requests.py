@@ -1,0 +1,44 @@
+"""Find records of an import that have the request id of an earlier record."""
+
+import sqlite3
+from dataclasses import replace
+
+from mnemosyne.domain.memory import ExternalId, FailedRequest, Reading
+from mnemosyne.domain.message import identity, unstored
+from mnemosyne.formats.item import Item
+from mnemosyne.ids import refused_id
+
+
+class SeenRequests:
+    """The request ids in the records of an import, with the first record that has each id.
+
+    Only records that name their request, by a request id or a key, can have the id of another record. The ids are in a
+    temporary SQLite database, because an import can have millions of records.
+    """
+
+    def __init__(self) -> None:
+        # SQLite keeps a database without a name in a temporary file, and deletes the file when the database is closed.
+        self._database = sqlite3.connect("", check_same_thread=False)
+        self._database.execute("CREATE TABLE seen (id BLOB PRIMARY KEY, identity TEXT, source TEXT) WITHOUT ROWID")
+
+    def check(self, item: Item, reading: Reading, place: ExternalId) -> tuple[Reading, bool]:
+        """Return the record's reading, and whether an earlier record is the same request.
+
+        If an earlier record with the same request id is another request, the reading becomes a failed request with an
+        id of its own. `place` identifies the record by its file and line.
+        """
+        if not item.fields or not (item.fields.get("request_id") or item.fields.get("key")):
+            return reading, False
+        key, own = reading.request_id.bytes, repr(identity(reading))
+        first = self._database.execute("SELECT identity, source FROM seen WHERE id = ?", (key,)).fetchone()
+        if first is None:
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?)", (key, own, item.source))
+            return reading, False
+        if isinstance(reading, FailedRequest):
+            error = reading.error
+        elif first[0] == own:
+            return reading, True
+        else:
+            error = f"request_id must be another one, got {reading.request_id}: {first[1]} has it"
+        own_id = refused_id(place.source, place.key, error)
+        return replace(unstored(reading, error), request_id=own_id), False
