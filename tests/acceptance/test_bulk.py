@@ -62,6 +62,14 @@ def test_a_corrected_line_with_the_request_id_of_the_stored_line_is_a_failure(
         assert _run("import", source, *where).stdout.strip() == counts
 
 
+def test_a_file_with_two_names_is_imported_once(dev: DevServer, tmp_path: Path) -> None:
+    source, link = tmp_path / "memories.jsonl", tmp_path / "link.jsonl"
+    source.write_text(json.dumps({"content": "two names", "timestamp": "2026-05-20"}))
+    link.symlink_to(source)
+    ended = _run("import", source, link, "--url", dev.url)
+    assert ended.stdout == "1 stored, 0 duplicate, 0 failed.\n"
+
+
 def test_an_export_imported_into_another_system_gives_the_same_export(own_dev: DevServer, tmp_path: Path) -> None:
     own_dev.start()
     ids = [

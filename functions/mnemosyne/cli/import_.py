@@ -68,6 +68,7 @@ def import_(
     as_json: bool,
 ) -> None:
     """Ingest memories from FILES and follow each to its outcome. An interrupted import continues where it stopped."""
+    files = _distinct(files)
     if restore:
         if url or via or source or format_ not in (None, "jsonl"):
             raise click.UsageError("--restore excludes --url, --via, --source and other formats than jsonl")
@@ -95,6 +96,14 @@ def import_(
         say(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
     if has_failures:
         sys.exit(1)
+
+
+def _distinct(files: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files, each under its first name. Two names of a file have the same journal."""
+    distinct: dict[Path, Path] = {}
+    for path in files:
+        distinct.setdefault(path.resolve(), path)
+    return tuple(distinct.values())
 
 
 def _import(
