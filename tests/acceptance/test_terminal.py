@@ -1,6 +1,9 @@
 """Output, files and error messages of commands in a terminal."""
 
+import json
 import os
+import re
+import shlex
 import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -82,6 +85,18 @@ def test_the_dates_of_a_forgetting_are_days_of_the_machine(dev: DevServer) -> No
     ]  # fmt: skip
     named = subprocess.run([*command, "--timezone", "UTC"], capture_output=True, text=True, check=True).stdout
     assert "2019-03-11T00:00" in named and "2019-03-10T00:00" not in named
+
+
+def test_the_command_that_a_forgetting_prints_shows_its_receipt(dev: DevServer, tmp_path: Path) -> None:
+    source, where = tmp_path / "rows.jsonl", ["--namespace", "Ada's team", "--data-dir", str(dev.directory / "data")]
+    source.write_text('{"content": "tea", "timestamp": "2026-05-20"}')
+    subprocess.run([COMMAND, "import", source, *where], capture_output=True, check=True)
+    forgotten = subprocess.run(
+        [COMMAND, "forget", "--all", "--yes", *where], capture_output=True, text=True, check=True
+    ).stdout
+    _, *arguments = shlex.split(re.findall("`(.+)`", forgotten)[0])
+    shown = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+    assert json.loads(shown.stdout or shown.stderr)["receipt"]["namespace"] == "Ada's team"
 
 
 def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer) -> None:

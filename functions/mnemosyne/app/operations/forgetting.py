@@ -5,6 +5,7 @@ A forgetting deletes the memories that a selection matches, and their texts in r
 
 import time
 from hashlib import sha256
+from shlex import quote
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -115,7 +116,7 @@ class IssueReceipt(Operation):
         memories = operator.memories_of(self.namespace)
         state = forgetting.read(self.id, memories=memories)
         if state.finished_at is None:
-            command = f"mnemosyne forget --namespace {self.namespace} --continue {self.id}"
+            command = f"mnemosyne forget --namespace {quote(self.namespace)} --continue {self.id}"
             raise Conflict(f"the forgetting {self.id} is not finished: run `{command}`")
         receipt = receipt_of(state, _digest(self.id, memories))
         return {"receipt": receipt, **operator.sign(receipt)}

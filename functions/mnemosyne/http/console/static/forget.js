@@ -137,5 +137,6 @@ const Done = ({ state, onClose }) => html`<${Note} kind="good" role="status" but
 // A command about a forgetting, for a terminal.
 function Command({ name, option = "", id }) {
   const { namespace = "default" } = useValue(person) ?? {};
-  return html`<code>mnemosyne ${name} --namespace ${namespace} ${option}${id}</code>`;
+  const quoted = /^[\w@%+=:,./-]+$/.test(namespace) ? namespace : `'${namespace.replaceAll("'", `'"'"'`)}'`;
+  return html`<code>mnemosyne ${name} --namespace ${quoted} ${option}${id}</code>`;
 }
