@@ -2,13 +2,18 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.principal import Scope
+from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools import TOOLS, by_name
+from mnemosyne.mcp.tools.search import Debug, SearchResponse
 from mnemosyne.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -41,3 +46,60 @@ def test_a_document_lists_each_way_to_authenticate(document: str) -> None:
 def test_operations_and_glossary_list_each_scope() -> None:
     for document in ("operations.md", "glossary.md", "reference/identity.md"):
         assert [scope for scope in Scope if f"`{scope}`" not in _text(document)] == [], document
+
+
+def _rows(text: str) -> dict[str, str]:
+    """Return the rows of tables by the name at the beginning of the row."""
+    return {row[1]: row[0] for row in re.finditer(r"^\| `(\w+)[`(].*$", text, re.MULTILINE)}
+
+
+def _of_tools() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the rows of the table of unlisted arguments, and the rows that describe the tools."""
+    unlisted, _, described = _text("reference/tools.md").partition("\n## ")
+    return _rows(unlisted), _rows(described)
+
+
+def _code(text: str) -> set[str]:
+    """Return the words in code and in bold, which the tables of tools use for required arguments."""
+    return {word for code in re.findall(r"`[^`]+`|\*\*\w+\*\*", text) for word in re.findall(r"\w+", code)}
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield a model and the models of its fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from _models(field.annotation)
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def test_the_reference_lists_each_argument_of_each_tool() -> None:
+    _, rows = _of_tools()
+    rows["memory_search"] = _text("reference/search.md")
+    filters = _code(rows["list_memories"])
+    missing = {}
+    for name, tool in by_name().items():
+        row = rows[name] + (rows["ingest_memory"] if "with the same fields" in rows[name] else "")
+        documented = _code(row) | (filters if "filters of `list_memories`" in row else set())
+        missing[name] = tool.schema.get("properties", {}).keys() - documented - {"timezone"}
+    assert {name: names for name, names in missing.items() if names} == {}
+
+
+def test_the_reference_lists_exactly_the_arguments_that_are_not_listed_for_agents() -> None:
+    rows, _ = _of_tools()
+    documented = {tool.name: _code(rows[tool.name]) - {tool.name} for tool in TOOLS if tool.unlisted}
+    assert documented == {tool.name: set(tool.unlisted) for tool in TOOLS if tool.unlisted}
+
+
+@pytest.mark.parametrize("tool", by_name().values(), ids=lambda tool: tool.name)
+def test_the_reference_names_each_field_of_the_result_of_a_tool(tool: Tool[Any]) -> None:
+    named = _code(_text("reference/tools.md") + _text("reference/search.md") + _text("clients.md"))
+    fields = {field for model in _models(tool.result) if model is not Debug for field in model.model_fields}
+    assert fields - named == set()
+
+
+def test_the_reference_shows_all_fields_of_the_answer_of_a_search() -> None:
+    _, rows = _of_tools()
+    shown = re.search(r"`\{(memories[^`]*)\}`", rows["memory_search"])
+    assert shown and set(re.findall(r"\w+", shown[1])) == SearchResponse.model_fields.keys()
