@@ -11,12 +11,14 @@ from pydantic import BaseModel
 
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.principal import Scope
+from mnemosyne.http.console.site import PAGES
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import TOOLS, by_name
 from mnemosyne.mcp.tools.search import Debug, SearchResponse
 from mnemosyne.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+DATABASE = ROOT / "functions" / "mnemosyne" / "db"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/reference").glob("*.md"))]
 
 
@@ -103,3 +105,16 @@ def test_the_reference_shows_all_fields_of_the_answer_of_a_search() -> None:
     _, rows = _of_tools()
     shown = re.search(r"`\{(memories[^`]*)\}`", rows["memory_search"])
     assert shown and set(re.findall(r"\w+", shown[1])) == SearchResponse.model_fields.keys()
+
+
+def test_the_reference_lists_each_page_of_the_console() -> None:
+    text = _text("reference/identity.md")
+    assert [path for path in PAGES if f"`{path}`" not in text] == []
+
+
+def test_the_reference_lists_each_table_of_the_database() -> None:
+    sources = [*DATABASE.rglob("*.sql"), DATABASE.parent / "adapters" / "database" / "migrations.py"]
+    statements = r"^CREATE TABLE (?:IF NOT EXISTS )?(\w+) \("
+    tables = {table for file in sources for table in re.findall(statements, file.read_text(), re.MULTILINE)}
+    assert len(tables) > 30
+    assert tables - _code(_text("reference/ingestion.md")) == set()
