@@ -5,12 +5,15 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner
 
 from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.retention import PostgresRetention
 from mnemosyne.app.operations.holds import ListHolds, PlaceHold, ReleaseHold, SuspendExpiry
 from mnemosyne.app.operations.retention import ApplyRetention
 from mnemosyne.app.operator import OwnerStores
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.cli.system import LocalSystem, pages
 from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
@@ -228,3 +231,24 @@ def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(
     assert (outcome.state, "a legal hold keeps" in (outcome.note or "")) == (IngestState.DUPLICATE, True)
     (memory,) = list_memories(services.memories)
     assert memory.tags == ("case 7",)
+
+
+def test_a_dry_run_of_a_held_memory_does_not_promise_a_forgetting(
+    services: FakeServices, holds: PostgresHolds, cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase
+) -> None:
+    store_content(services.memories, "oolong", tags=("case 7",))
+    url = cluster.url(postgres.OWNER, shared_database.name)
+    environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
+
+    def dry_run() -> str:
+        arguments = ["forget", "--namespace", "ns", "--tag", "case 7", "--dry-run"]
+        result = CliRunner().invoke(cli, arguments, env=environment)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    assert "with --confirm " in dry_run()
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    output = dry_run()
+    assert "--confirm" not in output
+    assert f"The legal hold {hold_id} ({REASON}) keeps some of them" in output
+    assert f"`mnemosyne holds release --namespace ns {hold_id}`" in output

@@ -1,4 +1,4 @@
-"""`mnemosyne forget`: delete memories for good, with all copies of their texts, and write a receipt of it."""
+"""`mnemosyne forget`: delete memories for good, with all copies of their texts, and write a receipt."""
 
 import json
 import shlex
@@ -90,12 +90,10 @@ def _ask(preview: Mapping[str, Any], timezone: str) -> None:
     if preview["memories"] > SHOWN:
         say(f"… and {preview['memories'] - SHOWN:,} more; --dry-run lists all.")
     count = counted(preview["memories"], "memory", "memories")
-    click.confirm(f"Forget {count} for good, and what earlier messages would still store?", abort=True)
+    click.confirm(f"Forget {count} for good? Messages that were sent before will not store them again.", abort=True)
 
 
 def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any], timezone: str) -> None:
-    for hold in preview["holds"]:
-        say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of these memories.")
     page = preview
     while True:
         _show(page["page"], timezone)
@@ -103,7 +101,11 @@ def _list(system: System, chosen: Mapping[str, Any], preview: Mapping[str, Any],
             break
         page = system.run(PreviewForgetting(**chosen, cursor=page["cursor"]))
     say(f"{counted(preview['memories'], 'memory', 'memories')}; nothing was deleted.")
-    say(f"The same command with --confirm {preview['token']} deletes them.")
+    for hold in preview["holds"]:
+        say(f"The legal hold {hold['id']} ({plain(hold['reason'])}) keeps some of them, so none can be forgotten.")
+        say(f"`mnemosyne holds release --namespace {chosen['namespace']} {hold['id']}` releases the hold.")
+    if not preview["holds"]:
+        say(f"The same command with --confirm {preview['token']} deletes them.")
 
 
 def _show(page: Sequence[Mapping[str, str]], timezone: str) -> None:
