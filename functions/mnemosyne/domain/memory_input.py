@@ -157,7 +157,7 @@ class MemoryInput(Input):
     expires_at: Annotated[
         datetime | None,
         BeforeValidator(event_time, json_schema_input_type=str),
-        Field(description="When it is forgotten; in the forms of `timestamp`."),
+        Field(description="When it expires; in the forms of `timestamp`."),
     ] = None
     ttl: Annotated[
         timedelta | None,
@@ -168,20 +168,21 @@ class MemoryInput(Input):
         False, description="Whether it is kept after the namespace's default lifetime."
     )
     timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
-    source: Annotated[Source | None, Field(description="What the key is unique in, best a URI.")] = None
+    source: Annotated[Source | None, Field(description="System in which the key is unique, preferably a URI.")] = None
     key: Annotated[
         Key | None,
         BeforeValidator(_text_of_number, json_schema_input_type=Key | None),
-        Field(description="What the source calls this record. Another content or time is a new version of it."),
+        Field(description="Name of the record in the source. Another content or time is a new version of the record."),
     ] = None
     request_id: Annotated[
-        Id | None, Field(description="Id of the request, which its outcome is reported under; otherwise derived.")
+        Id | None,
+        Field(description="Id of the request, under which its outcome is reported. By default a new or derived id."),
     ] = None
     op: Annotated[Literal["upsert", "delete"], BeforeValidator(_lower)] = Field(
-        "upsert", description="`delete` deletes what the source calls by the key."
+        "upsert", description="`delete` deletes the record that `source` and `key` name."
     )
     namespace: Annotated[Any, WithJsonSchema({"type": "string"})] = Field(
-        None, description="Where it goes; never to another than the sender's own."
+        None, description="Namespace to store in. Another namespace than the sender's is refused."
     )
     schema_version: Annotated[int, BeforeValidator(_known_version)] = Field(
         SCHEMA_VERSION, description="Version of these fields."
@@ -206,7 +207,7 @@ class MemoryInput(Input):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
         if self.key and not source:
-            raise InvalidRequest("key needs a source: what it is unique in")
+            raise InvalidRequest("key needs a source: the system in which the key is unique")
         external_id = ExternalId(source, key) if source and key else None
         return self._deletion(external_id, defaults) if self.op == "delete" else self._upsert(external_id, defaults)
 
@@ -226,7 +227,7 @@ class MemoryInput(Input):
 
     def _deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
         if external_id is None:
-            raise InvalidRequest("op delete needs source and key: which record to delete")
+            raise InvalidRequest("op delete needs source and key, which name the record to delete")
         when = self._when(defaults.deleted_at, defaults)
         if when is None:
             raise InvalidRequest("timestamp is required")

@@ -95,14 +95,15 @@ _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",
     "timestamp": "When it happened: RFC 3339; a date or local time in `timezone`; 20260711 or 202607111430, as text or "
     "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970, from 1980 to "
-    "2099. Of a deletion: what is later stays; by default, when it was published.",
+    "2099. A deletion covers versions up to this time; the default is the time at which it was published.",
     "tags": "Labels to filter by: an array, or one text with commas between them.",
     "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} levels at "
-    "most, which this schema cannot say.",
-    "op": "`upsert`, the default, or `delete`, in any case.",
-    "source": "What the key is unique in, best a URI; otherwise the message's source.",
-    "schema_version": "1 where it is absent.",
-    "namespace": "Where it goes, if no attribute of that name says it; never another one.",
+    "most. This schema does not express these limits.",
+    "op": "`upsert`, the default, or `delete`; upper and lower case are equal.",
+    "source": "System in which the key is unique, preferably a URI. Default: the source of the message.",
+    "schema_version": "Version of the message format. Default: 1.",
+    "namespace": "Namespace to store in. Default: the attribute of this name. Another namespace than the sender's is "
+    "refused.",
 }
 _IS_DELETION = {"required": ["op"], "properties": {"op": {"type": "string", "pattern": "^[Dd][Ee][Ll][Ee][Tt][Ee]$"}}}
 _HAS_KEY = {"required": ["key"], "properties": {"key": {"not": _BLANK}}}
@@ -116,13 +117,13 @@ def message_schema() -> dict[str, Any]:
     fields = {name: _field(name, field) for name, field in properties.items()}
     message_fields = {name: fields[name] for name in _MESSAGE}
     memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
-    source = {"description": "What the keys of the memories are unique in."}
+    source = {"description": "System in which the keys of the memories are unique, preferably a URI."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:mnemosyne:message:v{SCHEMA_VERSION}",
         "title": f"Mnemosyne's message, version {SCHEMA_VERSION}",
-        "description": "The data of a Pub/Sub message to the topic: one memory, or up to 100. Fields that are not "
-        "named here may stand in it and are left out of what is stored.",
+        "description": "The data of a Pub/Sub message to the topic: one memory, or up to 100. Other fields are "
+        "allowed, but not stored.",
         "oneOf": [
             {"title": "One memory", "not": {"required": ["memories"]}, "allOf": [{"$ref": "#/$defs/Record"}]},
             {
@@ -147,7 +148,7 @@ def message_schema() -> dict[str, Any]:
             "Deletion": {
                 "allOf": [_HAS_KEY],
                 "properties": {name: fields[name] for name in _DELETION},
-                "description": "Deletes what the source calls by the key. Other fields are ignored.",
+                "description": "Deletes the record that `source` and `key` name. Other fields are ignored.",
             },
             "JsonObject": _JSON_OBJECT,
             "JsonValue": _JSON_VALUE,

@@ -131,7 +131,8 @@ def test_an_attempt_without_an_outcome_is_not_an_earlier_outcome(services: FakeS
 def test_a_key_without_a_source_is_refused() -> None:
     services = FakeServices()
     arguments = {name: value for name, value in KEYED.items() if name != "source"}
-    assert error_of(services, "ingest_memory", **arguments) == "key needs a source: what it is unique in"
+    error = error_of(services, "ingest_memory", **arguments)
+    assert error == "key needs a source: the system in which the key is unique"
     assert services.queue.published == []
 
 

@@ -26,7 +26,7 @@ class DeleteArguments(Input):
 
     id: Annotated[Id | None, Field(description="Its id.")] = None
     source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None
-    key: Annotated[Key | None, Field(description="What the source calls the record.")] = None
+    key: Annotated[Key | None, Field(description="Name of the record in the source.")] = None
     ids: Annotated[Ids | None, Field(description="Instead of id: the ids of several memories.")] = None
 
     @model_validator(mode="after")

@@ -83,7 +83,7 @@ class UpdateArguments(Input):
     expires_at: Annotated[
         datetime | Literal["none"] | None,
         BeforeValidator(_expiry, json_schema_input_type=str),
-        Field(description="When it is forgotten: RFC 3339, or a date in `timezone`; 'none' takes that back."),
+        Field(description="When it expires: RFC 3339, or a date in `timezone`; 'none' takes that back."),
     ] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     pinned: Annotated[bool | None, Field(description="Whether to keep it after the namespace's default lifetime.")] = (
