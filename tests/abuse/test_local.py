@@ -165,7 +165,7 @@ def test_if_access_cannot_be_granted_the_error_suggests_another_data_directory(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     monkeypatch.setattr(os, "setxattr", refused)
-    with pytest.raises(Misconfigured, match=r"closed to others .*choose a --data-dir under .*/var/lib/mnemosyne"):
+    with pytest.raises(Misconfigured, match=r"may not enter .*choose a --data-dir under .*/var/lib/mnemosyne"):
         let_pass(NOBODY, closed / "data")
 
 

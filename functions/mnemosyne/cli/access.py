@@ -26,7 +26,9 @@ _options = options(
     click.option("--namespace", metavar="NAME", help="Accesses to this namespace."),
     click.option("--action", "of_action", metavar="NAME", help="Only this tool or operation."),
     click.option(
-        "--since", metavar="TIME", help="Only this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20."
+        "--since",
+        metavar="TIME",
+        help="Only events of this age or since this time: 90m, 12h, yesterday or 2026-05-20.",
     ),
     timezone_option(machine_zone, help="Time zone of --since; an IANA name."),
     target(DATA_DIR, PROJECT),

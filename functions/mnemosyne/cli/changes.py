@@ -74,7 +74,7 @@ def list_(as_json: bool, **place: Any) -> None:
         return
     for feed in feeds:
         state = ("on, with contents" if feed["contents"] else "on") if feed["enabled"] else "off"
-        say(f"{plain(feed['namespace']) or '(everybody)':30}  {state}")
+        say(f"{plain(feed['namespace']) or '(all others)':30}  {state}")
     if not feeds:
         say("No namespace has a change feed.")
 

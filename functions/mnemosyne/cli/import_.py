@@ -47,13 +47,19 @@ NOTICES = 20
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
 @target(URL, DATA_DIR)
-@click.option("--namespace", callback=check_name, help="Whose memories, without --url.  [default: default]")
-@click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
-@click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
+@click.option("--namespace", callback=check_name, help="Namespace of the memories, without --url.  [default: default]")
+@click.option(
+    "--via",
+    type=click.Choice(["mcp", "pubsub"]),
+    help="Through tools or the topic.  [default: mcp with --url, else pubsub]",
+)
+@click.option(
+    "--source", metavar="NAME", help="Source of the notes, in which their paths are unique.  [default: their folder]"
+)
 @click.option(
     "--restore", is_flag=True, help="Restore exports exactly: ids, times, ratings, versions, keys and outcomes."
 )
-@timezone_option("UTC", help="Of dates and times without an offset; an IANA name.")
+@timezone_option("UTC", help="Time zone of dates and times without an offset; an IANA name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def import_(
     files: tuple[Path, ...],
@@ -116,7 +122,7 @@ def _import(
 ) -> None:
     if journal.resumed:
         say(
-            f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
+            f"Continuing an interrupted import after {counted(journal.resumed, 'batch', 'batches')}. "
             f"To import from the beginning, delete {plain(journal.path)}",
             err=True,
         )
@@ -187,7 +193,7 @@ def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
 def _listing(path: Path, format_: str | None) -> Listing:
     if not path.is_file() and not path.is_dir():
         raise InvalidRequest(
-            f"{path} is no file: import reads it twice and keeps a journal beside it, so write it to a file first"
+            f"{path} is no file: import reads it twice and keeps a journal next to it, so write it to a file first"
         )
     try:
         return list_files(path, format_)
@@ -209,7 +215,7 @@ def _count(listing: Listing) -> int:
         return total
     if not listing.is_folder:
         format_ = listing.files[0][1]
-        raise InvalidRequest(f"{path} holds no memory, read as {format_}: is it another --format?")
+        raise InvalidRequest(f"{path} holds no memory, read as {format_}: name its format with --format")
     reasons = "".join(f"\n  {sentence}" for sentence in listing.sentences())
     raise InvalidRequest(f"{path} holds no file with a memory, such as .md, .txt, .jsonl or .json{reasons}")
 
@@ -220,7 +226,7 @@ def _destination(
 ) -> Iterator[importer.Destination]:
     """Yield the system to import into. A missing local system is created only if `data_dir` names its directory."""
     if url and via == "pubsub":
-        raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
+        raise click.UsageError("--url excludes --via pubsub: an import into a server uses its tools")
     if via == "mcp" and not (url or data_dir) and settings_of_a_system():
         raise click.UsageError("--via mcp does not work with a deployment's settings in the environment: use --url URL")
     if url or via == "mcp":
@@ -250,7 +256,7 @@ def restore_files(files: Sequence[Path], namespace: str, data_dir: str | None, *
     left_out = totals["memories"] - totals["stored"]
     restored = counted(totals["stored"], "memory", "memories")
     rows = counted(totals["rows"], "outcome or record", "outcomes and records")
-    why = "because they were there, have expired or were forgotten"
+    why = "because they were stored already, have expired or were forgotten"
     say(f"{restored} restored, {left_out:,} left out {why}; {rows}.")
 
 

@@ -280,10 +280,11 @@ def apply_post_import_updates(journals: Sequence[Journal], destination: Destinat
                     changes.append(MemoryChange(superseded_by=successor[0]))
                 else:
                     journal.fail(
-                        update.source, "stored, but what supersedes it is not in these files: update_memory says so"
+                        update.source,
+                        "stored, but its successor is not in these files: set superseded_by with update_memory",
                     )
             for change in changes:
                 try:
                     destination.change(memory_id, change)
                 except (InvalidRequest, NotFound, Conflict) as exc:
-                    journal.fail(update.source, f"stored, but not all of it: {exc}")
+                    journal.fail(update.source, f"stored, but its tags or successor could not be set: {exc}")

@@ -22,9 +22,9 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS batches (
     number INTEGER PRIMARY KEY,
-    contents TEXT NOT NULL,      -- tells this batch from another that a changed source has in its place
+    contents TEXT NOT NULL,      -- digest of the contents; another digest means that the source has changed
     request_ids BLOB NOT NULL,
-    states TEXT,                 -- once each memory has its outcome: how many ended how
+    states TEXT,                 -- number of outcomes in each state; null until each memory has its outcome
     left_out TEXT NOT NULL,
     present BLOB NOT NULL DEFAULT x''    -- requests that an earlier import has stored
 );
@@ -100,11 +100,11 @@ class Journal:
             if version > VERSION:
                 raise InvalidRequest(
                     f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
-                    "with the newer one, or delete the journal to begin anew"
+                    "with the newer program, or delete the journal to start again"
                 )
             self._database.executescript(_SCHEMA)
         except sqlite3.Error as exc:
-            raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to begin anew") from exc
+            raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to start again") from exc
         self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
 
     def published(self, number: int, contents: str) -> Published | None:

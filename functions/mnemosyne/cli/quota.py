@@ -52,7 +52,7 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
         parts = (
             f"{values[used]:,} of {_format_limit(values[limit])} {used.replace('_', ' ')}" for used, limit in COLUMNS
         )
-        say(f"{plain(values['namespace']) or '(everybody)':30}  {', '.join(parts)}")
+        say(f"{plain(values['namespace']) or '(all others)':30}  {', '.join(parts)}")
 
 
 @quota.command(name="set")

@@ -29,7 +29,7 @@ def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str,
 
 @click.command()
 @click.argument("text", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Labels, separated by commas.")
+@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Tags, separated by commas.")
 @click.option("--ttl", metavar="30d", help="How long to keep the memory: 90m, 12h, 30d, 2w [default: for good].")
 @target(URL, DATA_DIR, by_settings=False)
 def remember(
@@ -81,7 +81,9 @@ def _standard_input() -> str:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only memories with these labels.")
+@click.option(
+    "--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only memories with one of these tags."
+)
 @click.option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
 @timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Most results.")

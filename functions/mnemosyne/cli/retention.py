@@ -50,7 +50,7 @@ def list_(as_json: bool, **place: Any) -> None:
     for values in namespaces:
         lifetimes = ", ".join(f"{name} {_lifetime_text(values[name])}" for name in ("default", "maximum"))
         expiring = counted(values["expiring"], "memory expires", "memories expire")
-        say(f"{plain(values['namespace']) or '(everybody)':30}  {lifetimes}; {expiring}")
+        say(f"{plain(values['namespace']) or '(all others)':30}  {lifetimes}; {expiring}")
     if not namespaces:
         say("No namespace has lifetimes, and no memory expires.")
 
@@ -82,7 +82,7 @@ def set_(namespace: str, default: int | None, maximum: int | None, yes: bool, **
 @namespace_or_all(help="The namespace [default: the lifetimes of all without their own].")
 @target(DATA_DIR, PROJECT)
 def clear(namespace: str, **place: Any) -> None:
-    """Remove the lifetimes, also of stored memories. Those of all namespaces apply then, if there are any."""
+    """Remove the lifetimes, also of stored memories. Then the lifetimes of all namespaces apply, if there are any."""
     with owners_system(**place) as system:
         system.run(ClearRetention(namespace=namespace))
         _apply(system, namespace)

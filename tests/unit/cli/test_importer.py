@@ -261,7 +261,7 @@ def test_a_refused_supersession_is_reported_and_the_others_are_restored(tmp_path
     circle = Item(circle.source, circle.fields, superseded_by_hash=content_hash("circle"))
     old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
     summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert summary.failures == [(circle.source, "stored, but not all of it: a circle")]
+    assert summary.failures == [(circle.source, "stored, but its tags or successor could not be set: a circle")]
     assert summary.states == {"stored": 3}
     assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
 
@@ -321,7 +321,7 @@ def test_a_damaged_journal_is_an_error_with_the_fix(tmp_path: Path) -> None:
     before = Journal(tmp_path / "j", "here")
     before.finish()
     before.path.write_bytes(b"an older version's text" * 100)
-    with pytest.raises(InvalidRequest, match="delete it to begin anew"):
+    with pytest.raises(InvalidRequest, match="delete it to start again"):
         Journal(tmp_path / "j", "here")
 
 

@@ -128,7 +128,7 @@ def database(directory: DataDir, space: EmbeddingSpace | None = None) -> Iterato
             current = postgres.space(server)
             if space not in (None, current):
                 raise Misconfigured(
-                    f"the memories in {directory.path} are in the space of {current}, not of {space}: leave --embedder "
+                    f"the memories in {directory.path} were embedded by {current}, not by {space}: leave --embedder "
                     "out, or choose another --data-dir"
                 )
         except BaseException:

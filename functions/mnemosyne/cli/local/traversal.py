@@ -41,9 +41,9 @@ def let_pass(user: int, path: Path) -> None:
             os.setxattr(directory, _ACCESS, struct.pack("<I", _VERSION) + packed)
         except OSError as exc:
             raise Misconfigured(
-                f"PostgreSQL, which as root runs as a user of its own, cannot pass {directory}, which is closed to "
-                f"others ({(exc.strerror or str(exc)).lower()}): choose a --data-dir under an open path, such as "
-                "/var/lib/mnemosyne"
+                f"PostgreSQL runs as the user pgserver, who may not enter {directory} "
+                f"({(exc.strerror or str(exc)).lower()}): choose a --data-dir under a path that all users may enter, "
+                "such as /var/lib/mnemosyne"
             ) from exc
 
 
