@@ -194,7 +194,7 @@ class _Checked(AbstractResolver):
 
 async def _read(response: aiohttp.ClientResponse, client_id: str) -> bytes:
     if response.status != 200:
-        raise InvalidRequest(f"{client_id} must answer 200 and lead nowhere else, got {response.status}")
+        raise InvalidRequest(f"{client_id} must answer 200 without a redirect, got {response.status}")
     if "json" not in response.content_type:
         raise InvalidRequest(f"{client_id} must be JSON, got {response.content_type}")
     document = bytearray()

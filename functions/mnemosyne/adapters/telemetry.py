@@ -41,7 +41,7 @@ def export(service: str) -> None:
         shutdown_on_exit=False,
     )
     meter = provider.get_meter("mnemosyne", mnemosyne.__version__)
-    events = meter.create_counter("mnemosyne.events", unit="{event}", description="What happened, by the log's names")
+    events = meter.create_counter("mnemosyne.events", unit="{event}", description="Number of log events, by event")
     durations = meter.create_histogram(
         "mnemosyne.duration",
         unit="s",

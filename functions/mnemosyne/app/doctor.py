@@ -76,7 +76,7 @@ def check_database(
     try:
         missing = [file for file in migrations.status(connection, files) if file.applied_at is None]
     except Misconfigured as exc:
-        yield Check("schema", str(exc), "deploy the version whose migrations these are")
+        yield Check("schema", str(exc), "deploy the version that applied these migrations")
         return
     if missing:
         yield Check("schema", f"{len(missing)} of {len(files)} files of the schema are not applied", MIGRATE)
@@ -127,7 +127,7 @@ def _role_check(role: Row) -> Check:
     if role["bypasses"] or role["is_owner"]:
         return Check("role", f"{user} is not bound by row-level security", _OTHER_ROLE)
     if not role["is_member"]:
-        return Check("role", f"{user} may use nothing", f'{_GRANTS} GRANT mnemosyne_runtime TO "{user}"')
+        return Check("role", f"{user} has no rights", f'{_GRANTS} GRANT mnemosyne_runtime TO "{user}"')
     return Check("role", f"{user}, bound by row-level security")
 
 
@@ -168,7 +168,7 @@ def check_queue(queue: IngestQueue) -> Check:
     try:
         return Check("topic", queue.check())
     except ServiceError as exc:
-        return _wrong("topic", exc, "check the way to it")
+        return _wrong("topic", exc, "check the network route to it")
 
 
 def _wrong(name: str, exc: ServiceError, otherwise: str, *, detail: str = "") -> Check:
@@ -183,7 +183,7 @@ def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Che
     try:
         return Check("authentication", f"{mode}: {issuer} signs with {verifier.check()} keys")
     except Unavailable as exc:
-        remedy = f"check MNEMOSYNE_{mode.upper()}_ISSUER, and the way to it"
+        remedy = f"check MNEMOSYNE_{mode.upper()}_ISSUER, and the network route to it"
         return Check("authentication", f"{mode}: {issuer}: {exc}", remedy)
 
 
@@ -215,7 +215,8 @@ def _with_connection(services: ConfiguredServices, checks: Callable[[Connection]
         yield _wrong("database", exc, _UNREACHABLE, detail=str(exc.__cause__ or "") if lost else "")
     except Exception as exc:  # an unknown exception is reported as a failed check
         log.exception("examination_crashed")
-        yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
+        remedy = "run `make deploy`, which restores the schema and its rights; if it fails again, open an issue"
+        yield Check("database", f"{type(exc).__name__}: {exc}", remedy)
 
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
@@ -277,9 +278,9 @@ def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) 
     settings = services.settings
     match settings.auth_mode:
         case "none":
-            yield Check("authentication", "none: whoever calls from this machine")
+            yield Check("authentication", "none: every caller on this machine is accepted")
         case "iam":
-            yield Check("authentication", "iam: Cloud Run checks who calls")
+            yield Check("authentication", "iam: Cloud Run checks callers")
         case "oidc":
             yield check_issuer(OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_issuer)
         case "oauth":

@@ -40,7 +40,7 @@ def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> Configure
         log.warning(
             "settings_unknown",
             variables=unknown,
-            cause="variables with our prefix are no settings, and have no effect",
+            cause="environment variables with the prefix MNEMOSYNE_ are not settings, and have no effect",
             error=", ".join(unknown),
             next_step="correct or remove them (docs/settings.md), then run `make deploy`",
         )
@@ -113,8 +113,8 @@ def _push_identity(settings: Settings, *, checked: bool = True) -> "Callable[[st
     if not settings.push_audience:
         if settings.k_service:
             raise Misconfigured(
-                "MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT are not set: on Cloud Run each push must "
-                "be shown to come from our subscription"
+                "MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT are not set: on Cloud Run the "
+                "function must check that each push comes from its subscription"
             )
         return lambda authorization: None
     from mnemosyne.adapters.identity.tokens import OidcVerifier

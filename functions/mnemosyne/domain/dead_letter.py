@@ -54,7 +54,7 @@ _ABOUT = {
         f"{_SHOW}, and tell the publisher",
     ),
     DeadLetterKind.CONFLICT: (
-        "the id of a request has stored another content",
+        "another content is stored under the same request id",
         "let the publisher publish the change under a new id",
     ),
     DeadLetterKind.NOTIFICATION: (

@@ -113,7 +113,7 @@ def _check_json(value: object, depth: int) -> None:
         # Larger floats have no fraction, so PostgreSQL would return such a float as an integer.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
-        raise ValueError(f"must hold what JSON has, got {excerpt(value)}")
+        raise ValueError(f"must be a JSON value, got {excerpt(value)}")
 
 
 def uuid(value: object) -> object:
@@ -294,7 +294,7 @@ def check_values(text: bytes, *, of: str) -> None:
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
     if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > VALUES:
-        raise InvalidRequest(f"Parse error: {of} must hold at most {VALUES:,} values, those within others counted")
+        raise InvalidRequest(f"Parse error: {of} must hold at most {VALUES:,} values, including nested values")
 
 
 def _signs(text: bytes) -> int:

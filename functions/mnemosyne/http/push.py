@@ -120,7 +120,7 @@ def build_app(
         media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if "origin" in request.headers or media_type not in MEDIA_TYPES:
             # Pub/Sub sends JSON and no Origin, so this request comes from a web page.
-            return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
+            return JSONResponse({"error": "a push must be application/json and have no Origin"}, status_code=403)
         try:
             await anyio.to_thread.run_sync(identify, _credential(request), limiter=identifying)
         except Unauthorized as exc:
@@ -148,7 +148,7 @@ def _credential(request: Request) -> str | None:
     headers = request.headers
     if SERVERLESS_AUTHORIZATION in headers or len(headers.getlist("authorization")) > 1:
         # Reject this header. Cloud Run would check it instead of Authorization, and Pub/Sub does not send it.
-        raise Unauthorized("a push carries one credential, as Authorization")
+        raise Unauthorized("a push must have one credential, in the header Authorization")
     return headers.get("authorization")
 
 
@@ -164,7 +164,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     except InvalidRequest as exc:
         # The body is not a Pub/Sub message. It cannot be recorded, because it names no namespace, and a redelivery
         # cannot succeed.
-        log.error("push_malformed", cause="the push is no message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
+        log.error("push_malformed", cause="the push is not a message of Pub/Sub", error=str(exc), next_step=DEPLOY_PUSH)
         return JSONResponse({"error": str(exc)}, status_code=400)
     about: dict[str, object] = {
         "message_id": push.message.message_id,

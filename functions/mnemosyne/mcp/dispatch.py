@@ -88,11 +88,14 @@ def _error(error: Exception, tool: Tool[Any], principal: Principal) -> tuple[str
         if tool.scope is not Scope.READ:
             about = audit.logged_caller(principal) | {"namespace": principal.namespace}
             log.info("audit", action=tool.name, **about, outcome="uncertain")
-        outcome, message = "uncertain", f"the answer was lost, look before calling again: {error}"
+        outcome, message = (
+            "uncertain",
+            f"read what was changed before you call again: {error}",
+        )
     elif isinstance(error, Misconfigured):
         log.fault("tool_unavailable", error, **about)
         outcome = "misconfigured"
-        message = f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}"
+        message = f"the server is misconfigured; its log has the reason under trace id {_trace_id()}"
     elif isinstance(error, ServiceError):
         log.fault("tool_unavailable", error, **about)
         outcome = "unavailable"

@@ -70,7 +70,7 @@ class Authenticator(Protocol):
 class NoAuthenticator:
     """`AUTH_MODE=none`: accepts every caller, on the loopback interface only."""
 
-    credential = "nothing: it serves this machine alone"
+    credential = "no credential, because it serves only this machine"
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:

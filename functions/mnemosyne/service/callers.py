@@ -26,13 +26,13 @@ def check_push(verifier: TokenVerifier, emails: Collection[str], authorization: 
     email = claims.get("email")
     if email not in emails or claims.get("email_verified") is not True:
         detail = f"received the account {str(email)[:100]}, expected {' or '.join(sorted(emails))}"
-        raise Unauthorized("the push is not our subscription's", detail=detail)
+        raise Unauthorized("the push does not come from the function's subscription", detail=detail)
 
 
 def check_secret(secret: str, authorization: str | None) -> None:
     """Check the secret of a push by the local delivery, which was set at its start. Raises Unauthorized."""
     if not hmac.compare_digest(hash_secret(bearer(authorization)), hash_secret(secret)):
-        raise Unauthorized("the push is not our delivery's")
+        raise Unauthorized("the push does not come from the local queue")
 
 
 def operator_of(verifier: TokenVerifier, token: str) -> str:

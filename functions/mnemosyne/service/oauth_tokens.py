@@ -56,7 +56,7 @@ class OAuthAuthenticator:
         except (KeyError, ValueError) as exc:
             raise Unauthorized("the token is not valid") from exc
         if grant is None:
-            raise Unauthorized("what the token was given for has been revoked")
+            raise Unauthorized("the grant of the token has been revoked")
         principal = _principal(claims, grant)
         with self._lock:
             self._fresh[_hashed(token)] = principal, float(claims["exp"])

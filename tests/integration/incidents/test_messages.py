@@ -57,7 +57,7 @@ def test_pushes_are_refused(idle: World, check: Check) -> None:
 
     identify = partial(check_push, Verifier(), {"push@p.iam.gserviceaccount.com"})
     assert idle.deliver(identify=identify, headers={"Authorization": "Bearer a.b.c"}) == 401
-    check("Pushes are refused", idle, "audit", "not our subscription's")
+    check("Pushes are refused", idle, "audit", "does not come from the function's subscription")
     (refused,) = [fields for fields in idle.entries if fields["jsonPayload.event"] == "audit"]
     for account in ("received the account other@p", "expected push@p"):
         assert account in refused["jsonPayload.error"]

@@ -54,7 +54,7 @@ def test_valid_input_becomes_a_value() -> None:
         ({"metadata": {"a": ["\x00"]}}, "metadata must not contain NUL (U+0000), found at character 0"),
         ({"metadata": {"a": 2**64}}, "metadata must hold numbers of at most 64 bits; send a larger one as a string"),
         ({"metadata": {"a": 1e22}}, "metadata must hold numbers of at most 64 bits; send a larger one as a string"),
-        ({"metadata": {"a": [date(2026, 5, 20)]}}, 'metadata must hold what JSON has, got "2026-05-20"'),
+        ({"metadata": {"a": [date(2026, 5, 20)]}}, 'metadata must be a JSON value, got "2026-05-20"'),
         ({"metadata": {"a": {1: 2}}}, "metadata must have strings as its keys, got 1"),
         ({"metadata": {"a": float("nan")}}, "metadata must hold finite numbers, got nan"),
         ({"metadata": NESTED}, "metadata must be nested at most 20 levels deep"),

@@ -228,7 +228,7 @@ def test_an_identity_without_a_verified_e_mail_is_refused(claims: dict[str, Any]
     "claims", [{"email": "other@example.com", "email_verified": True}, {"email": "push@example.com"}]
 )
 def test_a_push_from_another_service_account_is_refused(claims: dict[str, Any]) -> None:
-    with pytest.raises(Unauthorized, match="not our subscription's"):
+    with pytest.raises(Unauthorized, match="does not come from the function's subscription"):
         check_push(Verifier(**claims), ["push@example.com"], "Bearer t")
 
 

@@ -157,7 +157,7 @@ class Reembedding:
         """
         current = read_embedding_space(self._connection)
         if current == self._target:
-            raise Conflict(f"the memories are in the space of {current} already")
+            raise Conflict(f"the memories are already embedded by {current}")
         with self._connection.transaction():
             row = self._connection.one(_UNDER_WAY)
             other = EmbeddingSpace(row["next_provider"], row["next_model"], row["next_dimension"])

@@ -27,7 +27,8 @@ def build(settings: "Settings", space: EmbeddingSpace) -> Embedder:
         raise Misconfigured(f"the embedder of {space} must be one of {', '.join(PROVIDERS)}, got {space.provider!r}")
     if provider.is_fixed and (space.model, space.dimension) != (provider.model, provider.dimension):
         raise Misconfigured(
-            f"the {space.provider} embedder makes {provider.model} at dimension {provider.dimension} alone, not {space}"
+            f"the embedder {space.provider} supports only {provider.model} at dimension {provider.dimension}, "
+            f"not {space}"
         )
     embedder: Embedder = import_module(f"mnemosyne.adapters.embedders.{space.provider}").build(settings, space)
     return MicroBatchingEmbedder(embedder)

@@ -39,7 +39,7 @@ SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
 token: https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
 
 UNREACHABLE = "the identity provider does not respond correctly"
-CHECK_ISSUER = "check the issuer's address (MNEMOSYNE_OIDC_ISSUER, oauth_upstream_issuer) and the way to it"
+CHECK_ISSUER = "check the issuer's address (MNEMOSYNE_OIDC_ISSUER, oauth_upstream_issuer) and the network route to it"
 _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
 
 

@@ -32,7 +32,7 @@ def verify(document: Mapping[str, Any], trusted: Sequence[Mapping[str, Any]] = (
     """
     receipt, signature, ids = (document.get(name) for name in ("receipt", "signature", "ids"))
     if not isinstance(receipt, Mapping) or not isinstance(signature, str) or not isinstance(ids, list):
-        raise InvalidRequest("a receipt has the fields receipt, ids, signature and key")
+        raise InvalidRequest("a receipt must have the fields receipt, ids, signature and key")
     for key in map(_key, trusted or (document.get("key"),)):
         try:
             signed = jws.deserialize_compact(signature, key, algorithms=[ALGORITHM])

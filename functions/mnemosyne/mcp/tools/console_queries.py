@@ -65,7 +65,9 @@ MEMORY_TIMELINE = Tool(
 class FacetArguments(ListFilterArguments):
     """The memories whose tags and sessions are counted."""
 
-    prefix: Annotated[Text, Field(max_length=TAG_LIMIT, description="Only tags that begin so; case is ignored.")] = ""
+    prefix: Annotated[
+        Text, Field(max_length=TAG_LIMIT, description="Only tags that begin with this; case is ignored.")
+    ] = ""
     limit: Limit = 20
 
 

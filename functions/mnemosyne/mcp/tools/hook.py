@@ -41,12 +41,12 @@ for."""
 class HookArguments(Input):
     """The user's prompt and its session."""
 
-    prompt: Annotated[Text, Field(description="Of which the first 10,000 characters are searched for.")]
+    prompt: Annotated[Text, Field(description="The prompt; only its first 10,000 characters are used.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     min_confidence: Annotated[
         Confidence,
-        Field(strict=False, description="Leave out less close memories, unless one of their session is closer."),
+        Field(strict=False, description="Leave out weaker hits, unless another hit of their session is not."),
     ] = Confidence.RELATED
 
 

@@ -37,20 +37,23 @@ class RefusedInput(Input):
 class ImportArguments(Input):
     """A part of a file, which contains complete lines or chronicles."""
 
-    name: Annotated[Filled, Field(min_length=1, max_length=1_000, description="Its ending says the format.")]
+    name: Annotated[
+        Filled, Field(min_length=1, max_length=1_000, description="Name of the file; its ending determines the format.")
+    ]
     text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
     format: Annotated[
-        Literal["jsonl", "chronicle", "markdown"] | None, Field(description="If the name does not say it.")
+        Literal["jsonl", "chronicle", "markdown"] | None,
+        Field(description="Format of the file, if the name does not determine it."),
     ] = None
-    first_line: Annotated[int, Field(ge=1, le=2**31, description="Of the part, within the file.")] = 1
+    first_line: Annotated[int, Field(ge=1, le=2**31, description="Number of the part's first line in the file.")] = 1
     modified: Annotated[
-        Instant | None, Field(description="When the file was written: of notes and deletions without a time.")
+        Instant | None, Field(description="When the file was written: the time of notes and deletions without a time.")
     ] = None
     timezone: Annotated[
-        Text, Field(description="IANA name, else UTC: of local times in records that name no zone.")
+        Text, Field(description="IANA name, else UTC: the zone of local times in records without a zone.")
     ] = "UTC"
     refused: Annotated[
-        list[RefusedInput], Field(max_length=BATCH_LIMIT, description="Records that are no part of the text.")
+        list[RefusedInput], Field(max_length=BATCH_LIMIT, description="Records that the caller could not read.")
     ] = []  # noqa: RUF012 - pydantic makes each its own
 
 
