@@ -204,10 +204,13 @@ class OidcAuthenticator:
         claimed = claims.get(self._claim)
         if claimed is None:
             return f"{SUBJECT_NAMESPACE}{claims['sub']}"
-        sound = is_usable(claimed) and not claimed.startswith(SUBJECT_NAMESPACE)
-        if not sound or (self._claim == "email" and claims.get("email_verified") is not True):
+        if not is_usable(claimed):
             raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
-        return str(claimed)
+        if claimed.startswith(SUBJECT_NAMESPACE):
+            raise Unauthorized(f"the token's namespace cannot be used: it must not begin with {SUBJECT_NAMESPACE}")
+        if self._claim == "email" and claims.get("email_verified") is not True:
+            raise Unauthorized("the e-mail address of the token is not verified")
+        return claimed
 
 
 class CloudRunIamAuthenticator:
