@@ -102,5 +102,5 @@ def test_without_a_local_system_a_command_creates_no_files(home: Home) -> None:
     completed = home.run("search", "tea")
     assert completed.returncode == 1
     (line,) = completed.stderr.splitlines()
-    assert line.startswith(f"mnemosyne: no target is named, and no memory is kept in {home.directory}")
+    assert line.startswith(f"mnemosyne: no target is named, and there is no local system in {home.directory}")
     assert not home.directory.exists()

@@ -126,7 +126,7 @@ def test_a_reading_command_creates_no_system_and_names_the_existing_ones(dev: De
     ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     output = ended.stdout + ended.stderr
-    assert f"no memory is kept in {missing}" in output and str(dev.directory / "data") in output
+    assert f"there is no local system in {missing}" in output and str(dev.directory / "data") in output
     assert not missing.exists()
 
 
@@ -137,7 +137,7 @@ def test_an_import_into_a_new_directory_says_so_and_names_existing_systems(dev: 
         [COMMAND, "import", file, "--data-dir", new], capture_output=True, text=True, check=False
     )
     assert completed.returncode == 0, completed.stderr
-    assert f"no memory is kept in {new}, there is one in" in completed.stderr
+    assert f"there is no local system in {new}; there are local systems in" in completed.stderr
     assert str(dev.directory / "data") in completed.stderr
     assert "creating one" in completed.stderr
 

@@ -20,7 +20,7 @@ OFFLINE = (("receipt", "verify"),)
 TARGETS = {"--url": "http://127.0.0.1:9/mcp", "--data-dir": "/proc/nowhere", "--project": "some-project"}
 REACHED = {
     "--url": "called http://127.0.0.1:9/mcp",
-    "--data-dir": "no memory is kept in /proc/nowhere",
+    "--data-dir": "there is no local system in /proc/nowhere",
     "--project": "gcloud could not call the deployment",
 }
 """The output of a command that uses the target."""
@@ -113,7 +113,7 @@ def test_a_command_without_a_target_uses_the_local_system_and_does_not_create_on
     assert all(option in output for option in options)
     assert ("a deployment's settings in the environment" in output) == _takes_settings(path)
     if "--data-dir" in options:
-        assert f"no memory is kept in {home}/data/mnemosyne" in output
+        assert f"there is no local system in {home}/data/mnemosyne" in output
         assert "start one with `mnemosyne dev`" in output
         assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(environment) and "--url" in options)
     assert list(home.iterdir()) == []
@@ -144,7 +144,7 @@ def test_without_an_option_the_settings_name_the_target(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     code, output = _run(*path, *_arguments(path))
-    assert "no memory is kept" not in output
+    assert "no local system" not in output
     if _takes_settings(path):
         assert (code, SETTINGS_READ in output) == (1, True), output
     else:

@@ -94,7 +94,7 @@ class DataDir:
         Raises Misconfigured otherwise, with the directories of other local systems.
         """
         if absence := cls.absence(chosen):
-            raise Misconfigured(f"{absence}: name its directory with --data-dir, or start one with `mnemosyne dev`")
+            raise Misconfigured(f"{absence}: name a directory with --data-dir, or start a system with `mnemosyne dev`")
         return cls.at(chosen)
 
     @staticmethod
@@ -104,8 +104,8 @@ class DataDir:
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
         systems = _local_systems() - {path}
-        hint = f", there is one in {' and in '.join(sorted(map(str, systems)))}" if systems else ""
-        return f"no memory is kept in {path}{hint}"
+        hint = f"; there are local systems in {', '.join(sorted(map(str, systems)))}" if systems else ""
+        return f"there is no local system in {path}{hint}"
 
     @property
     def is_default(self) -> bool:
