@@ -63,14 +63,15 @@ export async function logOut() {
   if (current) await revoke(current.server, current.tokens).catch(() => null);
 }
 
-// Check that a header can hold the key. Keys that were copied from a narrow column end in an ellipsis.
+// Throw an error if the key cannot be sent in a header, for example because it was copied from a narrow column and ends
+// in an ellipsis.
 export function checkKey(key) {
   const wrong = key.match(/[^\x21-\x7e]/);
   if (wrong) throw new Error(`No key has the character “${wrong[0]}”: copy the whole key.`);
   return key;
 }
 
-// `isExpired` is whether somebody was logged in and their page is kept below.
+// If `isExpired` is true, a person was logged in, and their page is kept below the form.
 export function LogIn({ refused, isExpired, onCredential }) {
   const isCredential = refused.status === 401 || refused.status === 403;
   const body = isCredential

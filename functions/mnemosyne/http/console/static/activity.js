@@ -15,7 +15,7 @@ import { showToast } from "./toast.js";
 
 const LIMIT = 50;
 const TABS = ["", "queued", "stored", "duplicate", "deleted", "failed", "dead_lettered"];
-const MOST_LETTERS = 100; // of one call
+const MOST_LETTERS = 100; // maximum dead letters of one call
 const MOST_SINGLE = 10;
 
 export function Activity({ address, may }) {
@@ -38,7 +38,7 @@ export function Activity({ address, may }) {
     pages.change((before) => mergeRequests(before, items));
     return true;
   });
-  const [changes, setChanges] = useState(0); // of dead letters, which are then loaded again
+  const [changes, setChanges] = useState(0); // number of changes of dead letters, which are loaded again after each
   const onChanged = async () => {
     await Promise.all([pages.more(), countFailures(may)]);
     setChanges((before) => before + 1);
@@ -92,7 +92,7 @@ function usePicks({ requests, may, redriving, onChanged }) {
   return { picks: mayRetry || mayDelete ? { picked, toggle } : null, question };
 }
 
-// Requests with the changes of a newer first page, in the order of the server. Unchanged requests keep their identity.
+// Merge a newer first page into the requests, in the order of the server. An unchanged request stays the same object.
 export function mergeRequests(before, newest) {
   const old = new Map(before.map((request) => [request.request_id, request]));
   const changed = newest.map((request) => {
@@ -103,7 +103,7 @@ export function mergeRequests(before, newest) {
   return [...changed, ...before.filter(({ request_id: id }) => !ids.has(id))];
 }
 
-// Publish the messages of given-up requests again. A single letter may be redriven before it is due.
+// Publish the messages of dead-lettered requests again. A single dead letter may be redriven before it is due.
 function useRedrive(may, onChanged) {
   const redriving = useAction(async (ids) => {
     const singly = ids.length <= MOST_SINGLE;

@@ -18,7 +18,7 @@ const EMPTY = { content: "", title: "", tags: [], when: "", session: "", metadat
 const WAIT_MS = 500;
 const MOST_CHARACTERS = 100_000;
 const MOST_ADDED = 10;
-const LEAST_CHECKED = 12; // characters
+const LEAST_CHECKED = 12; // minimum characters of a content that is compared
 
 // The form and the latest memories are kept while another page is open.
 const draft = { current: EMPTY };
@@ -38,7 +38,7 @@ export function argumentsOf({ content, title, tags, when, session, metadata }, s
   return args;
 }
 
-// The beginning of a time in words, as the server understands it; null for a date or no text.
+// Ask the server for the start of a time in words. The result is null for a date or an empty text.
 async function startOf(when) {
   if (!when.trim() || isTimestamp(when.trim())) return null;
   const { window: times } = await call("list_memories", { time_expr: when.trim(), timezone: ZONE, limit: 1 });
@@ -114,7 +114,7 @@ async function addParts(form, parts, start, may) {
 const tellImport = (count) =>
   showToast(`Importing ${counted(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
 
-// The form of an address: a query that nothing matched, or a correction of a memory.
+// The first contents of the form, from the address of the page: a query without results, or a correction of a memory.
 function startForm({ searchParams }) {
   const [content, replaces] = [searchParams.get("content"), searchParams.get("replaces")];
   if (content) draft.current = { ...draft.current, content, replaces: "" };
@@ -160,7 +160,7 @@ function Labels({ form, change }) {
           onInput=${set("metadata")}></textarea></div></div></details>`;
 }
 
-// The time that a text stands for: the start of its window is stored.
+// Show the time that the memory gets: the start of the period that the text means.
 function When({ text }) {
   const reading = useAction(startOf);
   useEffect(() => {
@@ -177,7 +177,7 @@ const update = (id, fields) =>
 
 const isOpen = ({ state }) => state === "queued" || state === "unknown";
 
-// Follow requests to their outcomes, and replace the memory that a single one corrects.
+// Wait for the outcomes of the requests. If a single request corrects a memory, supersede that memory.
 async function follow(entries, replaces, may) {
   const callTool = client.retrying();
   const most = Math.max(MOST_ADDED, entries.length);

@@ -5,14 +5,14 @@ import { isSeveral, splitText } from "./split.js";
 import { memories as countMemories, number, plain, shorten } from "./text.js";
 
 const MOST_SHOWN = 20;
-const MOST_CHARACTERS = 90; // of a part
+const MOST_CHARACTERS = 90; // of the preview of a part
 
 // `parts` are the texts of the memories, null for one memory. `question` is shown below the field, and `onPaste` asks.
 export function useParts({ form, change, draft, may, field }) {
   const [isAsking, setIsAsking] = useState(false);
   const split = isAsking || form.isParts ? splitText(form.content) : { parts: [] };
   const isParts = form.isParts && isSeveral(split);
-  const onPaste = () => setTimeout(() => { // until the field has the text
+  const onPaste = () => setTimeout(() => { // wait until the field has the text
     setIsAsking(may.has("ingest_memories") && isSeveral(splitText(draft.current.content)));
     change({ isParts: false });
   });

@@ -42,7 +42,7 @@ export const forgetLists = () => navigation.lists.clear();
 export const setResults = (results) => { navigation.results = results; };
 export const results = () => navigation.results;
 
-// Forget the lists of a person, before another one logs in.
+// Forget the lists of a person before another person logs in.
 export function forgetPerson() {
   forgetLists();
   navigation.results = null;

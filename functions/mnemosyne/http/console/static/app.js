@@ -67,7 +67,7 @@ function Page({ address, may }) {
   const memory = edit ? EDIT : MEMORY;
   const wanted = id ? memory : [...PAGES, ...OTHERS].find(({ path }) => path === address.pathname);
   if (!wanted) return null;
-  // A key that may only write starts at the page Add.
+  // If a key has only the scope `write`, the first page is Add.
   const first = address.pathname === "/" && !address.search && [...PAGES, ADD].find(({ tool }) => may.has(tool));
   const allowed = may.has(wanted.tool) ? wanted : first;
   if (!allowed) return html`<${NotAllowed} may=${may} />`;
@@ -113,7 +113,7 @@ function useAccount() {
   return { may, refused, logIns, load };
 }
 
-// Pages left with unsent deletions keep the memories, because nothing is sent while a page is closed.
+// If the page is left while a deletion waits, the memories are kept, because nothing is sent while a page is closed.
 const leave = () => logOut().then(() => location.reload());
 
 function focusSearch() {

@@ -8,10 +8,10 @@ import { ZONE } from "./time.js";
 
 const LIMIT = 50;
 const FIELDS = ["person", "action", "after", "before"];
-const SHOWN_IDS = 3; // the others are folded
+const SHOWN_IDS = 3; // further ids are folded
 const END = 8; // characters of an id that are shown: the first characters of new ids are alike
 
-// The filters of an address or a form, trimmed and without empty ones.
+// Return the filters of an address or a form. Values are trimmed, and empty filters are left out.
 export function auditFilters(values) {
   const given = FIELDS.map((name) => [name, values[name]?.trim()]);
   return Object.fromEntries(given.filter(([, value]) => value));

@@ -23,7 +23,7 @@ const LABELS = {
 export function midnight(date) {
   const [year, month, day] = date.split("-").map(Number);
   const start = new Date(2000, month - 1, day);
-  start.setFullYear(year); // the constructor reads years below 100 as of the 20th century
+  start.setFullYear(year); // the constructor would add 1900 to a year below 100
   return start.getTime();
 }
 
@@ -95,7 +95,7 @@ export function filtersOfSelection(filled, per, start, end) {
   return timeFilters(first.time, bucketEnd(last.time, per));
 }
 
-// Times at even distances for the axis below a strip: seven, or fewer of a short time.
+// At most seven times at equal distances, for the axis below a strip.
 export function axisTimes(start, end) {
   const count = Math.max(2, Math.min(AXIS_LABELS, Math.floor((end - start) / DAY_MS)));
   return Array.from({ length: count }, (_, index) => start + ((end - 1 - start) * index) / (count - 1));

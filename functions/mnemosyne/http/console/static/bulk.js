@@ -1,4 +1,4 @@
-// What to do with picked memories: tag, export, delete.
+// Actions on the picked memories: tag, export, delete.
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Icon, Problem, save, useAction } from "./components.js";
@@ -7,7 +7,7 @@ import { TagField } from "./tag_field.js";
 import { memories as countMemories } from "./text.js";
 import { showToast } from "./toast.js";
 
-const MOST_IDS = 100; // of a call
+const MOST_IDS = 100; // maximum ids of a call
 
 // Split a list into parts of at most 100.
 export function partsOf(ids) {
@@ -27,7 +27,7 @@ async function exportMemories(ids) {
   }
 }
 
-// The bar at the foot of the page: how many are picked, actions, and a button that picks none.
+// The bar at the foot of the page: the number of picked items, actions, and a button that clears the selection.
 export const Bar = ({ name, count, onClear, children }) => html`<div class="bulk" role="toolbar" aria-label=${name}>
   <span class="count">${count} picked</span>${children}
   <button onClick=${onClear} aria-label="Pick none"><${Icon} name="x" small /></button></div>`;

@@ -13,8 +13,8 @@ export const Time = ({ at, name = dayAndTime, ...rest }) =>
 
 const headings = { hadFocus: false };
 
-// Heading of a page, which is also the title of the window. Links move the focus here, and a heading that replaces a
-// focused one, after loading, takes its focus over.
+// Heading of a page, which is also the title of the window. A link to the page moves the focus here. If the heading
+// replaces a focused heading after loading, it gets the focus.
 export function Heading({ children, ...rest }) {
   const heading = useRef(null);
   useLayoutEffect(() => {
@@ -62,7 +62,7 @@ export function Loading({ rows = 6 }) {
         class="bone"></span></div>`)}</div>`}</div>`;
 }
 
-// Stored text on one line, its code marked, cut at a whole word.
+// Stored text on one line that ends with a whole word. Text in backticks is marked as code.
 export function Line({ title, text, badge = null, class: kind = "" }) {
   const line = useCutLine();
   return html`<span class=${`line ${kind}`} ref=${line}><span class="fit" dir="auto">${title && html`<b>${title}</b>`}

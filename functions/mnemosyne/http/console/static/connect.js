@@ -1,4 +1,5 @@
-// How to begin: connect a client, write the first memory, import notes. The empty page, and the page Connect a client.
+// The page Connect a client, and the first steps that an empty list shows: connect a client, write a memory, import
+// notes.
 import { html, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { Button, Heading, Icon, Problem, useAction } from "./components.js";
@@ -9,7 +10,7 @@ import { usePoll } from "./poll.js";
 const mcpAddress = () => `${location.origin}/mcp`;
 const json = (value) => JSON.stringify(value, null, 1).replaceAll(/\n\s*/gu, " ");
 
-// What to paste into each client, by its name.
+// The configuration of each client, by the name of the client.
 export const snippets = (url) => ({
   "Claude Code": `claude mcp add --transport http mnemosyne ${url}`,
   Cursor: json({ mcpServers: { mnemosyne: { url } } }),

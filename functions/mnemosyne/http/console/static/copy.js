@@ -1,4 +1,4 @@
-// Copy a text to the clipboard, and say so.
+// Copy a text to the clipboard, and show a message.
 import { showToast } from "./toast.js";
 
 export async function copy(text, said = "Copied.") {

@@ -1,4 +1,5 @@
-// Mark lines that are longer than their place, so that they end with a whole word and dots: lists.css, `.line`.
+// Mark lines that are too long for their element, so that they end with a whole word and an ellipsis (`.line` in
+// lists.css).
 import { useEffect, useRef } from "./vendor/htm-preact.js";
 
 // `visible` are the lines on the screen, `waiting` the lines to measure.
@@ -57,7 +58,7 @@ function observers() {
   return lines.observers;
 }
 
-// A reference for an element of the class `line`.
+// Return a `ref` for an element of the class `line`.
 export function useCutLine() {
   const line = useRef(null);
   useEffect(() => {

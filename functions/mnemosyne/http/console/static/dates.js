@@ -1,4 +1,4 @@
-// Dates as people read them in lists.
+// Format dates for lists.
 
 const DAY_MS = 86_400_000;
 const format = (options) => new Intl.DateTimeFormat(undefined, options);
@@ -44,7 +44,7 @@ export function dayName(timestamp, now = new Date()) {
 
 const SOON_DAYS = 30;
 
-// Text of an expiry within 30 days, null for a later one and without one.
+// Text of an expiry within 30 days. The result is null if the memory expires later or never.
 export function expiryText(expiresAt, now = new Date()) {
   const days = expiresAt ? daysBetween(now, new Date(expiresAt)) : SOON_DAYS + 1;
   if (days > SOON_DAYS) return null;
@@ -54,7 +54,7 @@ export function expiryText(expiresAt, now = new Date()) {
 
 const pad = (value, length = 2) => String(value).padStart(length, "0");
 
-// The local date of a time, as a date field has it.
+// The local date of a time, in the format of a date field.
 export const localDate = (date) => `${pad(date.getFullYear(), 4)}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 
 // The start of a date of a date field, as a timestamp.
@@ -80,7 +80,8 @@ export function groupName(timestamp, now = new Date()) {
   return date.getMonth() === now.getMonth() ? `Earlier in ${MONTH.format(date)}` : MONTH.format(date);
 }
 
-// Names of groups by item, because a long list is put in groups at each frame while it grows. They hold for one day.
+// Names of groups by item, because a long list is grouped at each frame while it grows. The names are valid for one
+// day.
 const known = { day: 0, names: new WeakMap() };
 
 function knownName(item, now) {
@@ -102,7 +103,7 @@ export function groupsOf(items, now = new Date()) {
   return groups;
 }
 
-// A time of a filter: a timestamp, or a date of a date field, which is local. JavaScript reads a date as one in UTC.
+// Parse the time of a filter: a timestamp, or a local date of a date field. JavaScript would read a date as UTC.
 const localTime = (time) => new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 
 // Dates of a time window, as the filter chip shows them: "1 to 31 Oct", "since 1 Sep".

@@ -1,4 +1,4 @@
-// Dead letters: messages that were given up, singly and by cause. Operators redrive and delete them.
+// Dead letters: messages that could not be stored, singly and by cause. Operators redrive and delete them.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { partsOf } from "./bulk.js";
 import { Button, Dialog, More, Problem, Time, useAction, usePages } from "./components.js";
@@ -56,7 +56,7 @@ export function Deletion({ letters, onClose, onDeleted }) {
 
 // Redrive and delete dead letters, as far as the caller may.
 function useActions(may, onChanged) {
-  const [asked, setAsked] = useState(null); // the deletion that waits for a confirmation: arguments and count
+  const [asked, setAsked] = useState(null); // arguments and count of the deletion that waits for a confirmation
   const redriving = useAction(async (which) => {
     const { request_ids: ids, problems, remaining } = await call("redrive", which);
     await onChanged();

@@ -6,7 +6,7 @@ import { observable } from "./observable.js";
 import { beginning, number } from "./text.js";
 import { showToast } from "./toast.js";
 
-const MOST_IDS = 100; // of delete_memory
+const MOST_IDS = 100; // maximum ids of a call of delete_memory
 
 // Ids of memories that wait for their deletion or were deleted: lists leave them out.
 export const deletedIds = observable(new Set());
@@ -25,7 +25,7 @@ export function deletionText(memories) {
 // Delete memories after ten seconds, unless the person undoes it. Each memory has `id` and `title`.
 export function deleteLater(memories, { onUndo = () => {} } = {}) {
   const ids = memories.map(({ id }) => id);
-  const callTool = client.retrying(); // fails once somebody else has logged in
+  const callTool = client.retrying(); // fails after another person has logged in
   showToast(deletionText(memories), {
     onAction: () => {
       keep(ids);

@@ -11,7 +11,7 @@ export function takeFolder(files) {
   return count;
 }
 
-// Import what was dropped. Returns the number of files.
+// Import the dropped files and folders. Returns the number of files.
 async function takeDrop(dataTransfer) {
   const { files, inFolders } = await filesOf(dataTransfer);
   if (files.length) importFiles(files);
@@ -19,7 +19,8 @@ async function takeDrop(dataTransfer) {
   return files.length + others;
 }
 
-// `onOver` is called with whether something is dragged over the page, `onTaken` with the number of imported files.
+// `onOver` is called with true while something is dragged over the page, and `onTaken` with the number of imported
+// files.
 export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
   useEffect(() => {
     if (!isOn) return undefined;

@@ -9,10 +9,10 @@ import { formatMetadata, parseMetadata } from "./metadata.js";
 import { TagField } from "./tag_field.js";
 import { showToast } from "./toast.js";
 
-// What was typed, and the memory as it was before. A log-in makes the page anew, and must not lose what was typed.
+// The contents of the form, and the memory before the changes. A log-in creates the page again and must not lose them.
 const draft = { current: null };
 
-// The form's state: `memory` and `form`. It is forgotten when the page is left, except by a log-in.
+// The state of the form: `memory` and `form`. It is discarded when the person leaves the page, but not at a log-in.
 function useDraft(id, memory) {
   const kept = draft.current?.id === id ? draft.current : null;
   const [state, setState] = useState(kept ?? { id, memory, form: labelsOf(memory) });

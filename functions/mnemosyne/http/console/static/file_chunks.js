@@ -3,8 +3,8 @@ const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";
 const MOST_MEMORIES = 100;
 const MOST_CHRONICLES = 50;
-const CHARACTERS = 1_000_000; // after which a part ends
-const MOST_CHARACTERS = 2_000_000; // of a line, a chronicle or a note; a request takes a little more
+const CHARACTERS = 1_000_000; // a part ends after this number of characters
+const MOST_CHARACTERS = 2_000_000; // of a line, a chronicle or a note; a request may have a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;
 const isNote = (name) => /\.(md|markdown|mdown|mkd)$/i.test(name);
@@ -14,7 +14,7 @@ const isChronicles = (name) => isText(name) || /\.chronicle$/i.test(name);
 export const plainName = (name) => name.replace(/\.gz$/i, "");
 export const isKnown = (name) => KNOWN.test(plainName(name));
 
-// Why a file that can be read has no memories.
+// The reason why a readable file has no memories.
 export const emptyReason = (name) =>
   (isChronicles(plainName(name)) ? `it has no chronicle, which begins with ${START}` : "it has no memories");
 
@@ -74,7 +74,7 @@ async function* splitLines(file, name) {
   const emptyPart = (firstLine) => ({ text: "", firstLine, memories: 0 });
   let part = emptyPart(1);
   let number = 0;
-  let isOpen = false; // within a chronicle
+  let isOpen = false; // whether the current line is within a chronicle
   for await (const line of lines(file)) {
     if (!isOpen && part.text && part.text.length + line.length > MOST_CHARACTERS) {
       yield part;

@@ -1,4 +1,5 @@
-// Filters of the page Memories, as chips. A chip that is on names its filter and removes it; the others open a dialog.
+// Filters of the page Memories, as chips. The chip of an active filter removes the filter; the other chips open a
+// dialog.
 import { html, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { Button, Dialog, Icon } from "./components.js";
@@ -21,7 +22,7 @@ function Chip({ icon, name, isOn = false, onClick }) {
 
 const hasTime = ({ time, after, before }) => Boolean(time || after || before);
 
-// The name of the time filter: the dates that the server understood, or the words until it has answered.
+// The name of the time filter: the words, or the dates that the server understood when it has answered.
 function timeName({ time, after, before }, times) {
   if (times) return windowName(times);
   return time || windowName({ after, before });
@@ -83,7 +84,7 @@ function TimeDialog({ form, choose, onClose }) {
     <div class="btns"><${Button} class="btn main" type="submit">Apply</></div></form></>`;
 }
 
-// A list to choose from, and a field that narrows it.
+// A list of options, and a field that filters the list.
 function Choices({ label, options, onChoose }) {
   const [typed, setTyped] = useState("");
   const shown = options.filter(({ name }) => name.toLowerCase().includes(typed.trim().toLowerCase()));

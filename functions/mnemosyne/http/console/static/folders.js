@@ -1,4 +1,4 @@
-// Files of a drop, folders included.
+// Collect the files of a drop, including the files in folders.
 
 const MOST_FILES = 5000;
 
@@ -17,8 +17,8 @@ async function collect(entry, files) {
   }
 }
 
-// Files of a drop: `files` were dropped directly, `inFolders` are within folders. Entries are read before the event
-// ends.
+// Return the files of a drop: `files` were dropped directly, and `inFolders` are in folders. Entries must be read
+// before the event ends.
 export async function filesOf({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   const folders = entries.filter(({ isDirectory }) => isDirectory);

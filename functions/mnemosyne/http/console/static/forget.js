@@ -1,4 +1,4 @@
-// Forget: choose memories, see all of them, and delete them with their texts everywhere.
+// The page Forget: choose memories, list all of them, and delete them with their texts everywhere.
 import { html, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { Button, Dialog, Heading, Note, Problem, Time, useAction } from "./components.js";
@@ -11,7 +11,7 @@ import { formatTags } from "./tags.js";
 import { TagField } from "./tag_field.js";
 import { memories as countMemories, number } from "./text.js";
 
-const MOST = 50; // memories of a page
+const MOST = 50; // maximum memories of a page
 const EMPTY = { time: "", after: "", before: "", session: "" };
 
 // The arguments that select the memories. Throws an error if nothing is chosen.
@@ -39,7 +39,7 @@ export async function forgetAll({ selection, token }, onProgress) {
 const page = (selection, cursor) =>
   call("forget_memories", { ...selection, limit: MOST, ...(cursor && { cursor }) });
 
-// The memories of a selection. `preview` belongs to the selection that was chosen when it was asked for.
+// The memories of a selection. `preview` has the selection for which it was requested.
 function usePreview(chosen) {
   const [preview, setPreview] = useState(null);
   const looking = useAction(async () => {
@@ -48,7 +48,7 @@ function usePreview(chosen) {
     setPreview({ chosen, selection, ...(await page(selection)) });
   });
   const more = useAction(async () => {
-    // With the token, a time in words means the same time as before.
+    // With the token, a time in words means the same period as in the first call.
     const { selection, next_cursor: cursor, token } = preview;
     const next = await page({ ...selection, token }, cursor);
     if (next.token !== token) throw new Error("The memories have changed: show them again.");
@@ -134,7 +134,7 @@ const Done = ({ state, onClose }) => html`<${Note} kind="good" role="status" but
   <p>${countMemories(state.memories)} forgotten. The receipt:${" "}
     <${Command} name="receipt show" id=${state.forgetting_id} /></p></>`;
 
-// A command about a forgetting, for a terminal.
+// The command for a terminal that continues a forgetting or shows its receipt.
 function Command({ name, option = "", id }) {
   const { namespace = "default" } = useValue(person) ?? {};
   const quoted = /^[\w@%+=:,./-]+$/.test(namespace) ? namespace : `'${namespace.replaceAll("'", `'"'"'`)}'`;

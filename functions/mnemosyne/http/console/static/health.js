@@ -1,11 +1,11 @@
-// State of the server, for all pages: its reachability, the caller, the number of failed requests.
+// State of the server for all pages: whether it can be reached, the caller, and the number of failed requests.
 import { observable } from "./observable.js";
 import { call } from "./mcp.js";
 
 export const isReachable = observable(true);
-// The namespace, scopes, name and expiry of the credential; null if the server does not tell.
+// The namespace, scopes, name and expiry of the credential; null if they are unknown.
 export const person = observable(null);
-// Numbers of requests that need a look: `failed` and `dead_lettered`; null until they are known.
+// Numbers of requests in the states `failed` and `dead_lettered`; null until they are known.
 export const failures = observable(null);
 
 export async function loadPerson(may) {

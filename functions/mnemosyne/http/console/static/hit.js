@@ -16,7 +16,7 @@ function Passage({ segments, kind }) {
     <${Marked} segments=${segments} /></span></span>`;
 }
 
-// Title and passage of a hit as segments. The title is null where the content begins with it.
+// Title and passage of a hit as segments. The title is null if the content begins with it.
 export function partsOf({ title, title_given: isGiven, content, snippet, matches = {} }) {
   const text = snippet ?? content;
   const ranges = unitRanges(text, snippet ? matches.snippet : matches.content);
@@ -25,7 +25,7 @@ export function partsOf({ title, title_given: isGiven, content, snippet, matches
   return { heading, passage: passageOf(text, ranges) };
 }
 
-// Links to memories that a result replaces or is shown instead of.
+// Links to the memories that a result replaces, and to its near-duplicates.
 function Others({ name, ids }) {
   if (!ids?.length) return null;
   const link = (id, index) => html`<a href=${`/memories/${id}`}>${ids.length > 1 ? index + 1 : "memory"}</a>`;
@@ -60,20 +60,20 @@ export const Sure = ({ level }) => html`<span class=${`sure ${level}`}><svg view
   <rect class=${level === "strong" ? "f" : ""} x="11" y="2" width="3.6" height="13" rx="1" /></svg>
     ${NAMES[level]}</span>`;
 
-// Hits by confidence, best group first.
+// Group the hits by confidence, the best group first.
 export const groupsByConfidence = (hits) =>
   Object.keys(NAMES)
     .map((level) => ({ level, hits: hits.filter(({ confidence }) => (confidence ?? "related") === level) }))
     .filter((group) => group.hits.length);
 
-// Results in one list, without their confidence.
+// All results in one list, without their confidence.
 export function HitList({ answer, hits, rowOf }) {
   const scales = scalesOf({});
   return html`<ul class="rows">${hits.map((memory) => html`<${Hit} key=${memory.id} memory=${memory}
     row=${rowOf(memory.id)} ...${{ answer, scales }} />`)}</ul>`;
 }
 
-// Results in groups. Weak ones are folded if there are better ones.
+// Results in groups by confidence. Weak results are folded if there are better results.
 export function Hits({ answer, hits, rowOf }) {
   const groups = groupsByConfidence(hits);
   const isOnlyWeak = groups.length === 1 && groups[0].level === "weak";

@@ -69,7 +69,7 @@ const second = () => html`
 
 export const Icons = () => html`<svg hidden aria-hidden="true">${first()}${second()}</svg>`;
 
-// The server's icon: a part of the page, because its text stands next to it.
+// The icon of the server. It is hidden from screen readers, because the name of the server is next to it.
 export const Logo = () => html`<svg viewBox="0 0 48 48" aria-hidden="true">
   <rect width="48" height="48" rx="10" fill="#27386b" />
   <path d="M11 35V14l13 12 13-12v21" fill="none" stroke="#fff" stroke-width="4" stroke-linejoin="round"

@@ -2,7 +2,7 @@
 import { client, isRetryable } from "./mcp.js";
 import { plainName, splitFile } from "./file_chunks.js";
 
-const MOST_PARTS = 4; // at the same time
+const MOST_PARTS = 4; // maximum parts that are sent at the same time
 
 // Number of memories in a file. Throws if it cannot be read, before anything is sent.
 export async function count(file) {
@@ -11,8 +11,8 @@ export async function count(file) {
   return memories;
 }
 
-// An import that can be stopped and resumed. `onLine` is called with each { line, state, memory_id, error } once it is
-// known, `onWait` as by `Client.retrying`.
+// An import that can be stopped and resumed. `onLine` is called with { line, state, memory_id, error } when the outcome
+// of a line is known. `onWait` is passed to `Client.retrying`.
 export class Import {
   constructor(file, onLine, onWait, mcp = client) {
     this.file = file;
@@ -102,7 +102,7 @@ export class Import {
     if (item.superseded_by_hash || item.tags) this.updates.push({ line, ...item });
   }
 
-  // Set what only an export has: the exact tags, and the memory that supersedes this one.
+  // Set the exact tags and the successor of a memory. Only lines of an export have them.
   async update({ line, content_hash: hash, superseded_by_hash: successorHash, tags }) {
     const { id, isNew } = this.stored.get(hash);
     const successor = this.stored.get(successorHash);

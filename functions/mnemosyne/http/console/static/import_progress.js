@@ -1,4 +1,4 @@
-// The progress of a running import, at the foot of every page but its own.
+// The progress of a running import, at the foot of every page except Import & export.
 import { html } from "./vendor/htm-preact.js";
 import { imports } from "./imports.js";
 import { useValue } from "./observable.js";

@@ -1,12 +1,12 @@
-// Imports of this tab, latest first. They go on while other pages are shown.
+// Imports of this tab, latest first. They continue while other pages are shown.
 import { forgetLists } from "./address.js";
 import { emptyReason, isKnown } from "./file_chunks.js";
 import { count, Import } from "./import_file.js";
 import { observable } from "./observable.js";
 import { counted, number } from "./text.js";
 
-const REFRESH_MS = 250; // a line may end every millisecond
-const MOST_FILES = 4; // at the same time
+const REFRESH_MS = 250; // the page is updated at most this often, because a line may end every millisecond
+const MOST_FILES = 4; // maximum files that are imported at the same time
 
 // `version` counts the changes, because the entries are changed in place.
 export const imports = observable({ list: [], version: 0 });
@@ -18,7 +18,7 @@ const warnBeforeClose = (event) => {
 };
 
 export async function importFiles(files) {
-  addEventListener("beforeunload", warnBeforeClose); // once, however often it is added
+  addEventListener("beforeunload", warnBeforeClose); // the browser adds the same listener only once
   const entries = [...files].map((file) =>
     ({ name: file.name, file, total: 0, done: 0, lines: [], error: null, state: "Waits." }));
   for (const entry of entries) {
@@ -75,7 +75,7 @@ async function countMemories(file) {
 
 export const isFailure = ({ state }) => !["stored", "duplicate", "deleted"].includes(state);
 
-// Numbers of memories by what became of them.
+// Number of memories by outcome.
 export function countsOf(lines) {
   const counts = { stored: 0, known: 0, failed: 0 };
   for (const line of lines) {
@@ -85,7 +85,7 @@ export function countsOf(lines) {
   return counts;
 }
 
-// The remaining time in words; empty until a twentieth is done.
+// The remaining time in words; empty until 5 % are done.
 export function timeLeft({ total, done, doneBefore = 0, start }, now = performance.now()) {
   const advance = done - doneBefore;
   if (!total || done >= total || advance < total / 20) return "";

@@ -46,7 +46,7 @@ export async function logIn(server) {
   if (!opened) throw new Error("The browser blocked the log-in window: allow windows for this page.");
   const redirectUri = `${location.origin}/console/callback`;
   const { client_id: clientId } = await register(server, redirectUri).catch((error) => {
-    opened.close(); // it is empty, and hides the error
+    opened.close(); // the empty window would hide the error
     throw error;
   });
   const [verifier, state] = [random(), random()];

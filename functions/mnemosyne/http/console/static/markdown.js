@@ -1,4 +1,5 @@
-// Markdown as a tree of { tag, children, ... }, and that tree as elements. Never as HTML: stored text may be hostile.
+// Parse Markdown into a tree of { tag, children, ... }, and render the tree as elements. Stored text may be hostile, so
+// it is never used as HTML.
 import { h } from "./vendor/htm-preact.js";
 import { parseInline } from "./markdown_inline.js";
 
@@ -109,7 +110,7 @@ function parseList(lines, index, depth) {
   return { block: { tag: first[3] ? "ol" : "ul", ...(start !== 1 && { start }), children: items }, next };
 }
 
-// Remove the indentation that numbered items have more than two spaces of.
+// Remove the indentation of numbered items, which may be more than two spaces.
 function dedent([first, ...rest]) {
   const indents = rest.filter((line) => !isBlank(line)).map((line) => line.match(/^ */)[0].length);
   const least = Math.min(...indents, 2);

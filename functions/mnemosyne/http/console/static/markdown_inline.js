@@ -9,7 +9,7 @@ const SPECIAL = /[\\`*_~[<hm!\n]/g;
 const MARKS = [["**", "strong"], ["__", "strong"], ["~~", "del"], ["*", "em"], ["_", "em"]];
 const SCHEMES = ["http:", "https:", "mailto:"];
 
-// The address of a link, or null if it must not be one.
+// Return the address of a link, or null if the address is not allowed.
 export function safeAddress(address) {
   try {
     const url = new URL(address);

@@ -20,25 +20,25 @@ export class Refused extends Error {
 // Whether the same call may succeed later.
 export const isRetryable = ({ status }) => status === 0 || status === 429 || (status >= 500 && status !== 501);
 
-// The error that a tool's result stands for.
+// Convert the result of a failed tool call to an error.
 export function toolError({ content = [], _meta: meta }) {
   const message = content.map((block) => block.text ?? "").join("\n");
   const { retryable, retry_after: seconds } = meta?.[ERROR_META] ?? {};
   return new Refused(message, retryable ? 503 : 200, seconds);
 }
 
-// One session is enough for the page. A test makes its own.
+// The page uses one client. A test creates its own client.
 export class Client {
   constructor({ pause = sleep, request = (...args) => fetch(...args) } = {}) {
     this.pause = pause;
     this.request = request;
     this.credential = "";
-    this.logIns = 0; // counts log-ins, for each may be of another person
+    this.logIns = 0; // number of log-ins; each may be by another person
     this.calls = 0;
-    // Called with (error, attempt) when a credential is rejected. Returns once there is another credential of the same
-    // person. Throws once somebody has logged in again.
+    // Called with (error, attempt) when a credential is rejected. It returns when there is another credential of the
+    // same person, and throws after a new log-in.
     this.onUnauthorized = null;
-    this.onReach = () => {}; // called with whether the server could be reached
+    this.onReach = () => {}; // called with true or false: whether the server could be reached
   }
 
   hasCredential() {
@@ -63,7 +63,7 @@ export class Client {
     return result.structuredContent;
   }
 
-  // Names of the tools that this credential may call, the console's own included.
+  // Names of the tools that this credential may call, including the tools for the console.
   async tools() {
     const { tools } = await this.post("tools/list", { _meta: { "mnemosyne/console": true } });
     return new Set(tools.map(({ name }) => name));

@@ -1,4 +1,4 @@
-// Memories: search and newest on one page. Without a query the newest by day, with one the best by confidence.
+// The page Memories: without a query the newest memories by day, and with a query the best results by confidence.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, setResults } from "./address.js";
 import { Button, Heading, Icon, Loading, More, Note, Problem, useAction, usePages } from "./components.js";
@@ -23,7 +23,7 @@ import { memories as countMemories, number } from "./text.js";
 const LIMIT = 50;
 const RAIL_TAGS = 12;
 const FACETS = 100;
-const TOP_PX = 200; // above it new memories are inserted, below it they are announced
+const TOP_PX = 200; // scrolled less than this, new memories are inserted; otherwise a button announces them
 
 export function Memories({ address, may }) {
   const form = formOf(address);
@@ -134,7 +134,7 @@ function Recent({ form, may, facets, onTimes }) {
     <${More} pages=${pages} />${selection.dialog}`;
 }
 
-// Groups by day. The last one is not whole as long as there are more pages or rows.
+// Groups by day. The last group may be incomplete while there are more pages or rows.
 const groups = (shown, items, { next }) =>
   groupsOf(shown).map((group, index, all) => {
     const isWhole = index < all.length - 1 || (next === "" && shown.length === items.length);

@@ -1,4 +1,4 @@
-// One memory: its text, its context, and what can be done with it.
+// The page of one memory: its text, its context and its actions.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { go, results } from "./address.js";
 import { Button, Heading, Icon, Loading, Menu, Note, Problem, save, Time, useAction } from "./components.js";
@@ -81,7 +81,7 @@ function Sheet({ id, may, memory, history, isDeleted, load }) {
     ${isReplacing && html`<${Replace} memory=${memory} onClose=${() => setIsReplacing(false)} onReplaced=${load} />`}`;
 }
 
-// What can be done with the memory, as functions by name; undefined if the caller may not.
+// Actions on the memory: functions by name. An action is undefined if the caller may not do it.
 function useActions({ id, may, memory, position, onReplace }) {
   const mayChange = may.has("update_memory");
   const named = { id, title: nameOf({ ...memory, preview: bodyOf(memory.content) }) };

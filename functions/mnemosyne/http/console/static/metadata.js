@@ -1,4 +1,4 @@
-// Metadata as a person edits it: a JSON object, or an empty text.
+// Metadata in the form: a JSON object, or an empty text.
 
 export const formatMetadata = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
 
@@ -18,7 +18,7 @@ export function parseMetadata(text) {
   return metadata;
 }
 
-// Why a text is no JSON, with its line where the browser tells the position.
+// The reason why a text is not JSON, with the line if the browser gives the position.
 function reason(text, { message }) {
   const dates = text.split("\n").map((part, index) => [index + 1, part.match(DATE)?.[1]]);
   const [line, date] = dates.find(([, found]) => found) ?? [];

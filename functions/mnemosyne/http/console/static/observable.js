@@ -1,4 +1,4 @@
-// Values of the whole page that components follow.
+// Values that all components share. A component is rendered again when a value that it uses changes.
 import { useLayoutEffect, useState } from "./vendor/htm-preact.js";
 
 export function observable(initial) {

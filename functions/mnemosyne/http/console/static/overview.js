@@ -1,4 +1,4 @@
-// Overview: whether all is well, and how full the limits are.
+// The page Overview: the state of the system, and how much of each limit is used.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { axisMarks, bucketLabel, fillBuckets } from "./buckets.js";
 import { Heading, Icon, Loading, Problem, State, useAction } from "./components.js";
@@ -11,7 +11,7 @@ import { formatTime, ZONE } from "./time.js";
 
 const NEARLY_FULL = 0.8;
 const MONTHS = 12;
-const MOST_BAR = 136; // of the width 1200
+const MOST_BAR = 136; // maximum width of a bar, of 1200
 const TAGS = 7;
 const RESET = ", resets at midnight UTC";
 const CHART_HEIGHT = 100;
@@ -25,7 +25,7 @@ export function bytesText(bytes) {
   return `${format.format(value)} ${UNITS[power]}`;
 }
 
-// Limits that are set, with their shares.
+// The limits of the quota that are set, each with the share that is used.
 export function limitsOf(quota) {
   const limits = [
     { name: "Memories", used: quota.memories, limit: quota.memories_limit, text: number },

@@ -18,7 +18,7 @@ export function usePoll(work, first = FIRST_SECONDS) {
     const state = { timer: null, pause: first, isLeft: false };
     const schedule = () => { state.timer = setTimeout(run, state.pause * 1000); };
     const run = async () => {
-      if (document.hidden) return; // `onVisible` starts again
+      if (document.hidden) return; // `onVisible` continues
       try {
         state.pause = nextPause(state.pause, { hasChanged: Boolean(await latest.current()) });
       } catch (error) {

@@ -1,9 +1,10 @@
-// The rating of a memory: one per person, which another replaces and the same again withdraws.
+// The rating of a memory. Each person has one rating: another rating replaces it, and the same rating again withdraws
+// it.
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Problem, useAction } from "./components.js";
 import { call } from "./mcp.js";
 
-// Counts of ratings, and the person's own one if the server tells it.
+// Counts of ratings, and the person's own rating if it is known.
 export function countRatings(ratings = []) {
   const mine = ratings.find((rating) => rating.mine)?.rating ?? null;
   const count = (value) => ratings.filter(({ rating }) => rating === value).length;

@@ -12,7 +12,7 @@ const LIMIT = 6;
 const WAIT_MS = 300;
 const MOST_TEXT = 200;
 
-// Candidates: memories of a search, without this one.
+// Find memories that may replace this memory.
 async function candidates(query, id) {
   const { memories } = await call("memory_search", { query, limit: LIMIT + 1 });
   return memories.filter((memory) => memory.id !== id).slice(0, LIMIT);

@@ -1,4 +1,4 @@
-// The table of requests: groups of imports, outcomes, retries, and boxes to pick requests that were given up.
+// The table of requests: groups of imports, outcomes, retries, and boxes that pick dead-lettered requests.
 import { html, useState } from "./vendor/htm-preact.js";
 import { Button, Icon, Line, State, Time } from "./components.js";
 import { rowDate } from "./dates.js";
@@ -15,10 +15,11 @@ export function groupImports(requests) {
   return groups;
 }
 
-// Whether a request was given up and its message is kept, so that it can be retried.
+// Whether a request is dead-lettered and its message is kept, so that it can be retried.
 export const isGivenUp = ({ state, dead_letter: letter }) => state === "dead_lettered" && Boolean(letter);
 
-// `picks` has the picked request ids, and `toggle` for ids; null if the caller may do nothing with picked requests.
+// `picks` has the picked request ids and the function `toggle`. It is null if the caller has no action for picked
+// requests.
 export function Requests({ requests, may, redriving, picks }) {
   const row = (group) => {
     const [first] = group.requests;
@@ -36,7 +37,7 @@ const isFailure = ({ state }) => state === "failed" || state === "dead_lettered"
 
 const failuresFirst = (requests) => [...requests.filter(isFailure), ...requests.filter((one) => !isFailure(one))];
 
-// A box that picks requests, or nothing if none of them was given up.
+// A box that picks requests, or nothing if none of them is dead-lettered.
 function Pick({ requests, name, picks }) {
   const ids = requests.filter(isGivenUp).map(({ request_id: id }) => id);
   if (!picks || !ids.length) return null;

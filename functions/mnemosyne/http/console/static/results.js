@@ -13,7 +13,7 @@ import { memories as countMemories, number } from "./text.js";
 import { formatTime, ZONE } from "./time.js";
 
 const LIMIT = 20;
-const MOST = 100; // of the server
+const MOST = 100; // maximum results of a call of memory_search
 
 const level = (name) => (hit) => (hit.confidence ?? "related") === name;
 

@@ -1,4 +1,4 @@
-// A list that is walked with j and k, and whose rows are picked with x.
+// A list in which j and k move the focus and x picks a row.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { BulkBar, TagDialog } from "./bulk.js";
 import { deleteLater } from "./deletions.js";

@@ -1,4 +1,5 @@
-// The frame of all pages: navigation, account menu, the foot with messages and the bulk bar, the note of an outage.
+// The frame of all pages: navigation, account menu, the foot with messages and the bulk bar, and the note about an
+// outage.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { Button, Dialog, Icon, Menu, Note } from "./components.js";
 import { countFailures, failures, isReachable, needsLook, person } from "./health.js";
@@ -10,7 +11,7 @@ import { hasSingleKeys, setSingleKeys, setTheme, theme, THEME_NAMES, themeAfter 
 import { Toast } from "./toast.js";
 import { ImportProgress } from "./import_progress.js";
 
-// The bar of actions on picked memories, above the message; null without any.
+// The bar of actions on picked memories, above the message; null if no memory is picked.
 export const bulkBar = observable(null);
 
 const MOST_PAUSE = 30;
@@ -29,7 +30,7 @@ export function Top({ pages, may, path, onHelp, onLogOut }) {
     </div></div></header>`;
 }
 
-// A memory and its form are parts of Memories.
+// The pages of a memory and of its form belong to Memories.
 function current(page, path) {
   if (page.path === path) return "page";
   return page.path === "/" && path.startsWith("/memories/") ? "true" : null;
@@ -66,7 +67,7 @@ function Account({ may, onHelp, onLogOut }) {
   </>`;
 }
 
-// Navigation on phones: three pages, Add, and the others in a menu.
+// Navigation on phones: three pages, Add, and a menu with the other pages.
 export function TabBar({ pages, may, path }) {
   const [first, rest] = [pages.filter(({ tab }) => tab), pages.filter(({ tab }) => !tab)];
   const tab = (page) => html`<a href=${page.path} aria-current=${current(page, path)}>

@@ -81,7 +81,7 @@ function Ratings({ ratings }) {
       <span class="faint">${by && `${by}, `}<${Time} at=${at} /></span></li>`)}</ul></section>`;
 }
 
-// The record, folded.
+// The complete record of a memory, which is folded at first.
 export function recordOf(memory) {
   const { metadata } = memory;
   const rows = {

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 export const SLICE = 50;
-const MOST_PART = 24; // rows: a part is laid out within one frame
+const MOST_PART = 24; // maximum rows of a part, which is laid out within one frame
 
 // The number of rows to render now, of `count`. It grows by SLICE with each frame.
 export function useSlices(count) {
@@ -43,7 +43,7 @@ export function partsOf(items, known) {
   for (const item of items.filter(isKnown)) count(known.get(item.id));
   const [first, last] = [items.findIndex(isKnown), items.findLastIndex(isKnown)];
   const top = known.get(items[first]?.id);
-  const isRoom = counts.get(top) + first <= MOST_PART; // for all items above the first known one
+  const isRoom = counts.get(top) + first <= MOST_PART; // whether all items above the first known item fit into its part
   const parts = [];
   items.forEach((item, index) => {
     const key = parts.at(-1)?.key ?? (isRoom ? top : undefined);

@@ -9,7 +9,7 @@ import { ZONE } from "./time.js";
 
 const WIDTH = 1000;
 const HEIGHT = 48;
-const GAP = 0.15; // of a bar's place
+const GAP = 0.15; // gap between bars, as a share of the width of a bar
 const MOST_BAR = 42;
 const MOST_BARS = 120;
 

@@ -12,10 +12,10 @@ import { showToast } from "./toast.js";
 const LIMIT = 100;
 const WAIT_MS = 200;
 
-// Letters and digits of a tag: tags that have the same ones look like one tag.
+// Letters and digits of a tag. Tags with the same letters and digits look alike.
 const skeleton = (tag) => tag.normalize("NFKD").toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-// Pairs of tags that look like one: the more used one is kept.
+// Pairs of tags that look alike. The tag with more memories is kept.
 export function lookAlikes(tags) {
   const kept = new Map();
   const pairs = [];
@@ -31,7 +31,7 @@ export function lookAlikes(tags) {
 export function TagList({ may }) {
   const [prefix, setPrefix] = useState("");
   const [picked, setPicked] = useState([]);
-  const [open, setOpen] = useState(null); // { tags, to } of the dialog
+  const [open, setOpen] = useState(null); // { tags, to } of the open dialog
   const finding = useAction((text) => call("memory_facets", { limit: LIMIT, ...(text ? { prefix: text } : {}) }));
   const load = () => finding.run(prefix.trim());
   useEffect(() => {

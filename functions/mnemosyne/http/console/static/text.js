@@ -3,9 +3,9 @@
 const HEADER = /^\s*(?:\[\[\[CHRONICLE_(?:START|END)\]\]\]|(?:TS|TITLE|TAGS):[^\n]*)\s*(?:\n|$)/;
 const END_MARK = /\s*\[\[\[CHRONICLE_END\]\]\]\s*$/;
 const MOST_HEADERS = 8;
-const LEAD = 60; // characters before the first match of a passage
+const LEAD = 60; // characters of a passage before its first match
 const MOST_PASSAGE = 400;
-const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks that say nothing in a passage
+const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks of Markdown that are left out of a passage
 
 // Length of the leading lines that the page shows elsewhere: marks of a chronicle, its time, title and tags.
 export function headerLength(content) {

@@ -21,13 +21,13 @@ export function showToast(text, { action = "Undo", onAction = null, onEnd = () =
   current.set(toast);
 }
 
-// End the message as if its time were over.
+// End the message now.
 export const endToast = () => current.get()?.end();
 
 export function Toast() {
   const toast = useValue(current);
   const [isHeld, setIsHeld] = useState(false);
-  const left = useRef(0); // milliseconds
+  const left = useRef(0); // remaining milliseconds
   useEffect(() => {
     left.current = SECONDS * 1000;
     setIsHeld(false);

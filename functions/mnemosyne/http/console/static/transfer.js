@@ -1,4 +1,4 @@
-// Import & export: files in, with an outcome of each line, and all memories out.
+// The page Import & export: import files with the outcome of each line, and export all memories.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Button, Heading, Icon, Problem, save, State, useAction } from "./components.js";
 import { takeFolder, useDrops } from "./drops.js";
@@ -8,7 +8,7 @@ import { useValue } from "./observable.js";
 import { counted, memories as countMemories, number } from "./text.js";
 import { zip } from "./zip.js";
 
-const MOST_LINES = 200; // shown on the page
+const MOST_LINES = 200; // maximum lines that the page shows
 const MOST_REASONS = 5;
 const ENDINGS = ".jsonl,.ndjson,.txt,.chronicle,.md,.markdown,.gz";
 
@@ -52,7 +52,7 @@ const toJsonLines = (objects) => objects.map((object) => `${JSON.stringify(objec
 
 const isAllStored = ({ state, lines }) => state === "Done." && countsOf(lines).failed === 0;
 
-// An import without failures needs one line.
+// A finished import. Without failures it takes one line.
 function DoneEntry({ entry: { name, lines, total }, onOpen }) {
   const { stored, known } = countsOf(lines);
   return html`<div class="panel-head"><${Icon} name="file" />

@@ -1,4 +1,4 @@
-// Results while a person types. They have the typed words; Enter searches by meaning too.
+// Results while a person types. They contain the typed words; Enter also searches by meaning.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { renameAddress, setResults } from "./address.js";
 import { deletedIds } from "./deletions.js";
@@ -8,7 +8,7 @@ import { addressOf } from "./search_form.js";
 import { useSelection } from "./selection.js";
 import { counted } from "./text.js";
 
-// What the list is: its number in bold, and the rest of the sentence.
+// A sentence about the list: the number of results in bold, and the rest.
 export function typedText(count, isSearching) {
   const next = isSearching ? "Searching by meaning too …" : "Press Enter to search by meaning too.";
   if (!count) return ["No memory has these words.", next];

@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
 import { filtersOf } from "./search_form.js";
 
-const PAUSE_MS = 30; // after a key, so that quick keys make one request
-const LONG_PAUSE_MS = 600; // if there were many requests: only a person who stops typing makes one
-const LEAST = 2; // characters
+const PAUSE_MS = 30; // pause after a key, so that several quick keys make one request
+const LONG_PAUSE_MS = 600; // pause after many requests: a request is sent only when typing stops
+const LEAST = 2; // minimum characters
 const LIMIT = 20;
 const MINUTE_MS = 60_000;
-const MANY_IN_A_MINUTE = 100; // two units each, of the 600 that a caller has by default
-const REFUSED_SECONDS = 5; // if a refusal names no time
+const MANY_IN_A_MINUTE = 100; // searches, which cost two units each of the 600 that a caller has by default
+const REFUSED_SECONDS = 5; // pause after a refusal without Retry-After
 
 // Milliseconds from a key to its request, after requests at `starts`, and a refusal until a time.
 export function pauseAfter(starts, refusedUntil, now) {

@@ -1,4 +1,4 @@
-// A zip file of texts, not compressed: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
+// Make a zip file of uncompressed texts: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
 
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
