@@ -23,7 +23,7 @@ def table() -> str:
     rows = []
     for name, field in Settings.model_fields.items():
         choices = " \\| ".join(f"`{choice}`" for choice in get_args(field.annotation) if isinstance(choice, str))
-        is_needed = field.default is PydanticUndefined and "if not set" not in (field.description or "")
+        is_needed = field.default is PydanticUndefined and "default: " not in (field.description or "")
         default = "must be set" if is_needed else None if field.default is PydanticUndefined else field.default
         default_text = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
         default_cell = f"`{default_text}`" if default_text and default_text != "must be set" else default_text

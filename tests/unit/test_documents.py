@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.principal import Scope
+from mnemosyne.errors import Misconfigured
 from mnemosyne.http.console.site import PAGES
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import TOOLS, by_name
@@ -116,3 +117,10 @@ def test_the_reference_lists_each_table_of_the_database() -> None:
     tables = {table for file in sources for table in re.findall(statements, file.read_text(), re.MULTILINE)}
     assert len(tables) > 30
     assert tables - _code(_text("reference/ingestion.md")) == set()
+
+
+def test_the_settings_that_must_be_set_are_those_that_a_function_misses() -> None:
+    documented = re.findall(r"^\| `(\w+)` \| must be set", _text("settings.md"), re.MULTILINE)
+    with pytest.raises(Misconfigured) as refused:
+        Settings.from_environment({})
+    assert documented == re.findall(r"(\w+) is not set \(", str(refused.value))
