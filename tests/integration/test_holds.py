@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from mnemosyne.adapters.database.holds import PostgresHolds
 from mnemosyne.adapters.database.retention import PostgresRetention
@@ -21,7 +21,7 @@ from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.retention import Lifetimes
 from mnemosyne.domain.search import Filters
-from mnemosyne.errors import Conflict
+from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.read import GET_MEMORY
@@ -233,22 +233,39 @@ def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(
     assert memory.tags == ("case 7",)
 
 
-def test_a_dry_run_of_a_held_memory_does_not_promise_a_forgetting(
-    services: FakeServices, holds: PostgresHolds, cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase
-) -> None:
-    store_content(services.memories, "oolong", tags=("case 7",))
+@pytest.fixture
+def command(cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase) -> Callable[..., Result]:
+    """Run `mnemosyne` with arguments and a database user who owns the schema."""
     url = cluster.url(postgres.OWNER, shared_database.name)
     environment = {"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"}
+    return lambda *arguments: CliRunner().invoke(cli, arguments, env=environment)
 
-    def dry_run() -> str:
-        arguments = ["forget", "--namespace", "ns", "--tag", "case 7", "--dry-run"]
-        result = CliRunner().invoke(cli, arguments, env=environment)
-        assert result.exit_code == 0, result.output
-        return result.stdout
 
-    assert "with --confirm " in dry_run()
+def test_a_dry_run_of_a_held_memory_does_not_promise_a_forgetting(
+    services: FakeServices, holds: PostgresHolds, command: Callable[..., Result]
+) -> None:
+    store_content(services.memories, "oolong", tags=("case 7",))
+    dry_run = ("forget", "--namespace", "ns", "--tag", "case 7", "--dry-run")
+    assert "with --confirm " in command(*dry_run).stdout
     hold_id = holds.place("ns", HELD, REASON, "somebody")
-    output = dry_run()
+    output = command(*dry_run).stdout
     assert "--confirm" not in output
     assert f"The legal hold {hold_id} ({REASON}) keeps some of them" in output
     assert f"`mnemosyne holds release --namespace ns {hold_id}`" in output
+
+
+def test_a_hold_that_does_not_exist_is_not_reported_as_released(command: Callable[..., Result]) -> None:
+    result = command("holds", "release", "--namespace", "ns", str(UUID(int=0)))
+    assert isinstance(result.exception, NotFound)
+    assert "is released" not in result.output
+
+
+def test_the_release_of_a_hold_can_be_repeated_after_an_interruption(
+    services: FakeServices, holds: PostgresHolds, command: Callable[..., Result]
+) -> None:
+    hold_id = holds.place("ns", HELD, REASON, "somebody")
+    store_content(services.memories, "oolong", tags=("case 7",), expires_at=datetime.now(UTC) + timedelta(days=1))
+    holds.release("ns", hold_id)
+    result = command("holds", "release", "--namespace", "ns", str(hold_id))
+    assert result.exit_code == 0, result.output
+    assert "1 memory has an expiry again" in result.stdout

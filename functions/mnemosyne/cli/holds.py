@@ -64,9 +64,12 @@ def place_(reason: str, **options: Any) -> None:
 def release(hold: UUID, namespace: str, **place: Any) -> None:
     """Release a hold. Its memories can be deleted and expire again, at once if their time is over."""
     with owners_system(**place) as system:
+        missing: NotFound | None = None
         try:
             system.run(ReleaseHold(namespace=namespace, id=hold))
         except NotFound as exc:  # an earlier run may have been interrupted after the release
-            say(f"{exc}. Its memories expire again, if it was released.", err=True)
+            missing = exc
         changed = sum(page["changed"] for page in pages(system, ApplyRetention(namespace=namespace)))
+    if missing and not changed:
+        raise missing
     say(f"The hold {hold} is released. {counted(changed, 'memory has', 'memories have')} an expiry again.")
