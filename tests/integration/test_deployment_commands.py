@@ -150,7 +150,7 @@ def test_doctor_reports_no_problem_for_the_owner(deployment: Deployment) -> None
 def test_a_command_reports_the_reason_of_the_function(deployment: Deployment) -> None:
     completed = deployment.command("keys", "revoke", "abc")
     assert completed.returncode == 1
-    assert completed.stderr.strip() == "mnemosyne: no key has the id abc"
+    assert completed.stderr.strip() == "mnemosyne: no key has the id abc: see `mnemosyne keys list`"
 
 
 def test_a_workflow_that_fails_is_reported(deployment: Deployment) -> None:

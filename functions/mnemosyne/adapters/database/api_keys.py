@@ -73,7 +73,7 @@ class PostgresApiKeyStore(OwnerStore):
         """Revoke a key and return it. Raises NotFound."""
         rows = self._run(_REVOKE, id=key_id)
         if not rows:
-            raise NotFound(f"no key has the id {key_id}")
+            raise NotFound(f"no key has the id {key_id}: see `mnemosyne keys list`")
         return _key(rows[0])
 
     def block(self, key_id: str) -> bool:

@@ -1,5 +1,6 @@
 """Operations on dead letters."""
 
+import shlex
 import time
 from base64 import b64encode
 from typing import Annotated, Any
@@ -173,7 +174,8 @@ class RedriveDeadLetters(Operation):
 
 def not_found(namespace: str, message_id: str) -> NotFound:
     """Return the error about a dead letter that does not exist."""
-    return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
+    command = f"mnemosyne dead-letters list --namespace {shlex.quote(namespace)}"
+    return NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}: see `{command}`")
 
 
 def letter_fields(letter: DeadLetter, namespace: str) -> dict[str, Any]:

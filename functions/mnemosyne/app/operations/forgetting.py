@@ -14,9 +14,9 @@ from pydantic import Field
 from mnemosyne.app.operations.operation import IdPosition, Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
-from mnemosyne.domain.forgetting import receipt_of
+from mnemosyne.domain.forgetting import Forgetting, receipt_of
 from mnemosyne.domain.parsing import Id, Text
-from mnemosyne.errors import Conflict
+from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import forgetting
 
@@ -88,6 +88,7 @@ class ContinueForgetting(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the state of the forgetting. `after` is set if the caller must continue."""
         memories, deadline = operator.memories_of(self.namespace), time.monotonic() + SECONDS
+        _read(self.id, memories)
         state = forgetting.proceed(self.id, memories=memories, deadline=deadline)
         return {
             "memories": state.memories,
@@ -114,7 +115,7 @@ class IssueReceipt(Operation):
         Raises NotFound, and Conflict if the forgetting is not finished.
         """
         memories = operator.memories_of(self.namespace)
-        state = forgetting.read(self.id, memories=memories)
+        state = _read(self.id, memories)
         if state.finished_at is None:
             command = f"mnemosyne forget --namespace {quote(self.namespace)} --continue {self.id}"
             raise Conflict(f"the forgetting {self.id} is not finished: run `{command}`")
@@ -168,3 +169,11 @@ def _digest(forgetting_id: UUID, memories: MemoryStore) -> str:
         digest.update("".join(f"{memory_id}\n" for memory_id in ids).encode())
         after = ids[-1]
     return digest.hexdigest()
+
+
+def _read(forgetting_id: UUID, memories: MemoryStore) -> Forgetting:
+    """Return the state of a forgetting. Raises NotFound with the command that lists forgettings."""
+    try:
+        return forgetting.read(forgetting_id, memories=memories)
+    except NotFound as exc:
+        raise NotFound(f"{exc}: see `mnemosyne receipt list --namespace {memories.namespace}`") from exc

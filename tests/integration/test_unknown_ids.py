@@ -1,0 +1,39 @@
+"""A command with an unknown id fails, and its error names the command that lists the ids."""
+
+from uuid import UUID
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
+from mnemosyne.errors import NotFound
+from tests.shared_database import SharedDatabase
+
+UNKNOWN = str(UUID(int=1))
+
+
+@pytest.mark.parametrize(
+    ("command", "listing"),
+    [
+        (["keys", "revoke", "abc"], "mnemosyne keys list"),
+        (["lockouts", "add", "key", "abc"], "mnemosyne keys list"),
+        (["lockouts", "remove", "key", "abc"], "mnemosyne lockouts list"),
+        (["grants", "revoke", UNKNOWN], "mnemosyne grants list"),
+        (["holds", "release", UNKNOWN, "--namespace", "ns"], "mnemosyne holds list"),
+        (["dead-letters", "show", "8412", "--namespace", "ns"], "mnemosyne dead-letters list --namespace ns"),
+        (["dead-letters", "show", "8412", "--namespace", ""], "mnemosyne dead-letters list --namespace ''"),
+        (["dead-letters", "drop", "8412", "--namespace", "ns"], "mnemosyne dead-letters list --namespace ns"),
+        (["receipt", "show", UNKNOWN, "--namespace", "ns"], "mnemosyne receipt list --namespace ns"),
+        (["forget", "--continue", UNKNOWN, "--namespace", "ns"], "mnemosyne receipt list --namespace ns"),
+        (["retention", "clear", "--namespace", "ns"], "mnemosyne retention list"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_error_about_an_unknown_id_names_the_command_that_lists_the_ids(
+    command: list[str], listing: str, cluster: postgres.EmbeddedPostgres, shared_database: SharedDatabase
+) -> None:
+    url = cluster.url(postgres.OWNER, shared_database.name)
+    result = CliRunner().invoke(cli, command, env={"MNEMOSYNE_DATABASE_URL": url, "MNEMOSYNE_TOPIC": "file:///nowhere"})
+    assert isinstance(result.exception, NotFound), result.output
+    assert f"see `{listing}`" in str(result.exception)
