@@ -157,7 +157,7 @@ def _picture(browser: Chromium) -> bytes:
 
 
 def _join(browser: Chromium, scratch: Path, target: Path, pictures: Mapping[str, bytes]) -> None:
-    """Write one PNG with the pictures beside each other: design and console at each width."""
+    """Write one PNG with the pictures side by side: design and console at each width."""
     figures = []
     for caption in (f"{kind}, {width}" for width in WIDTHS for kind in ("design", "console")):
         file = scratch / f"{caption}.png"

@@ -158,7 +158,7 @@ def _wait_for_rows(browser: Chromium, count: int) -> None:
 def _long(browser: Chromium) -> list[float]:
     """Return the long tasks since the last call.
 
-    First wait until those of the last change have been reported.
+    First wait until the browser has reported the long tasks of the last change.
     """
     script = "setTimeout(() => { arguments[0](window.long); window.long = []; }, 500)"
     long: list[Any] = browser.driver.execute_async_script(script)

@@ -2,7 +2,7 @@
 
     python -m infra.benchmarks.quality [PART ...]
 
-These are the tables of docs/benchmarks.md. Each part is a module with options of its own.
+These are the tables of docs/benchmarks.md. Each part is a module with its own options.
 """
 
 import argparse

@@ -17,7 +17,7 @@ LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
 
 @pytest.fixture
 def add(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
-    """The page Add. What a test stores is deleted."""
+    """The page Add. The memories that a test stores are deleted."""
     before = _contents(system)
     browser.open(f"{site}/add")
     find(browser, "#content")
@@ -33,7 +33,7 @@ def _contents(system: DevServer) -> dict[str, str]:
 
 
 def _paste(browser: Chromium, text: str) -> None:
-    """Paste by the keyboard what was typed and cut before."""
+    """Type a text, cut it and paste it by the keyboard."""
     field = find(browser, "#content")
     field.send_keys(text)
     field.send_keys(Keys.CONTROL, "ax")

@@ -19,7 +19,7 @@ SHOWN = [
     ("/", ("//main//li//input[@type='checkbox']",), ".bulk"),
     ("/tags", ("//input[@aria-label='Pick tea']", "//input[@aria-label='Pick cup']"), ".bulk"),
 ]
-"""Pages, the elements that open something on them, and the selector of what is opened."""
+"""Pages, the elements to click on each, and the selector of the dialog, menu or bar that then opens."""
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,10 @@ def _answer(server: socket.socket, replies: list[bytes]) -> None:
 
 
 def _open_files() -> Counter[str]:
-    """What the descriptors of this process refer to. A socket has a number of its own, a descriptor's is used again."""
+    """Return the open files and sockets of this process.
+
+    A closed descriptor's number is used again, but the target of a socket's descriptor has a unique number.
+    """
     files: Counter[str] = Counter()
     for descriptor in Path("/dev/fd").iterdir():
         with suppress(FileNotFoundError):  # the one that lists the directory

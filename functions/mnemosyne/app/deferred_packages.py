@@ -1,4 +1,4 @@
-"""Import modules of a package without what the package's own `__init__` imports."""
+"""Import modules of a package without running the imports in the package's `__init__`."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""`mnemosyne access` and `mnemosyne audit`: what a credential did, and the audit trail."""
+"""`mnemosyne access` and `mnemosyne audit`: the audit trail of a credential, or the whole audit trail."""
 
 import json
 from collections import Counter

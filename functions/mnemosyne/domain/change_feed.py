@@ -32,7 +32,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeEvent:
-    """An event: what one transaction has changed in a memory."""
+    """An event: the changes of a memory by one transaction."""
 
     namespace: str
     sequence: int

@@ -16,7 +16,7 @@ class ForgettingStore(Protocol):
     """
 
     def preview_forgetting(self, selection: Selection, limit: int, *, after: Cursor | None = None) -> Preview:
-        """Return what a forgetting would delete, with a page of the memories, oldest first."""
+        """Return the number of memories that a forgetting would delete, and a page of them, oldest first."""
 
     def begin_forgetting(self, forgetting_id: UUID, selection: Selection, token: str, requested_by: str) -> int:
         """Begin a forgetting and return the number of memories that it will delete.

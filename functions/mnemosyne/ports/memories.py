@@ -110,7 +110,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, ForgettingStore,
     def delete_records(self, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete the versions of records that each deletion covers. Record the outcomes and return them.
 
-        A record is what a publisher has named by a source and key; it has a version for each time it was sent.
+        A record is a text that a publisher has named by a source and key. Each content or timestamp is a version.
         """
 
     def record_attempt(self, waiting: Sequence[FailedRequest]) -> None:

@@ -39,7 +39,7 @@ def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
 
 
 def _fail_during_the_import(cloud: Cloud, faults: list[tuple[int, Callable[[], None]]]) -> None:
-    """Let each fault strike while the embedder is asked for so many different memories, before it answers."""
+    """Cause each fault when the embedder has been asked for more than its number of memories, before it answers."""
     asked: set[str] = set()
     one_call = threading.Lock()
 

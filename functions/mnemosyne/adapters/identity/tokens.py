@@ -94,7 +94,7 @@ class OidcVerifier:
         return claims
 
     def _detail(self, token: str, exc: jwt.PyJWTError) -> str:
-        """Return what is wrong with the token, for the log. At most 100 characters of each claim are quoted."""
+        """Return the problem of the token, for the log. At most 100 characters of each claim are quoted."""
         try:
             claims = jwt.decode(token, options={"verify_signature": False})
         except jwt.PyJWTError:

@@ -55,6 +55,6 @@ def _is_server(process: psutil.Process, cluster: Path) -> bool:
         try:
             return cluster.samefile(process.cwd())
         except psutil.AccessDenied:
-            # The server of a user runs as this user, who has the right to find out. In a container, root may lack it.
+            # A user may read the working directory of their own server. In a container, root may lack this right.
             return is_root()
     return False
