@@ -1,20 +1,28 @@
 """Lists in the documents are the same as in the code."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 import pytest
 from pydantic import BaseModel
 
 from mnemosyne.cli.main import cli
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
+from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, SESSION_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.principal import Scope
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import Conflict, InvalidRequest, Misconfigured, NotFound, OverBudget, OverQuota, Unauthorized
 from mnemosyne.http.console.site import PAGES
+from mnemosyne.mcp import tool_errors
 from mnemosyne.mcp.tool import Tool
-from mnemosyne.mcp.tools import TOOLS, by_name
+from mnemosyne.mcp.tool_errors import error_code
+from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name
 from mnemosyne.mcp.tools.search import Debug, SearchResponse
 from mnemosyne.settings import Settings
 
@@ -100,6 +108,16 @@ def test_the_reference_names_each_field_of_the_result_of_a_tool(tool: Tool[Any])
     assert fields - named == set()
 
 
+def test_the_reference_shows_the_arguments_of_a_search_with_their_defaults() -> None:
+    signature = re.search(r"`memory_search\((.*?)\)`", _text("reference/search.md"), re.DOTALL)
+    assert signature
+    shown = dict(argument.strip().removesuffix("?").partition("=")[::2] for argument in signature[1].split(","))
+    defaults = {
+        name: field.get("default", "") for name, field in by_name()["memory_search"].schema["properties"].items()
+    }
+    assert shown == {name: json.dumps(value) if value != "" else "" for name, value in sorted(defaults.items())}
+
+
 def test_the_reference_shows_all_fields_of_the_answer_of_a_search() -> None:
     _, rows = _of_tools()
     shown = re.search(r"`\{(memories[^`]*)\}`", rows["memory_search"])
@@ -124,3 +142,41 @@ def test_the_settings_that_must_be_set_are_those_that_a_function_misses() -> Non
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment({})
     assert documented == re.findall(r"(\w+) is not set \(", str(refused.value))
+
+
+def test_the_reference_lists_each_code_of_tool_errors() -> None:
+    refusals = {
+        error_code(refusal("no")).code for refusal in (InvalidRequest, NotFound, OverQuota, Conflict, Unauthorized)
+    }
+    others = {value.code for value in vars(tool_errors).values() if isinstance(value, tool_errors.ErrorCode)}
+    rows = _rows(_text("reference/errors.md").partition("## Protocol")[0])
+    assert rows.keys() - {"code"} == refusals | others | {error_code(OverBudget("no", 1)).code}
+
+
+def test_the_reference_names_the_console_s_tools_that_need_the_scope_operate() -> None:
+    sentence = re.search(r"((?:`\w+`,? (?:and )?)+)need the scope\s`operate`", _text("reference/tools.md"))
+    assert sentence and _code(sentence[1]) == {name for name in CONSOLE_NAMES if by_name()[name].operates}
+
+
+def test_the_guide_to_ingestion_lists_each_field_with_its_limit() -> None:
+    table = _text("ingestion.md").partition("| field | meaning |")[2].partition("\n\n")[0]
+    assert _code(table) >= MemoryInput.model_fields.keys()
+    limits = (CONTENT_LIMIT, TITLE_LIMIT, SESSION_LIMIT, TAG_COUNT, TAG_LIMIT, SOURCE_LIMIT, KEY_LIMIT)
+    assert [limit for limit in limits if f" {limit:,} " not in table] == []
+    assert f"{METADATA_BYTES // 1024} KiB" in table
+
+
+def test_the_reference_shows_only_options_that_a_command_has() -> None:
+    def options(command: click.Command) -> set[str]:
+        own = {name for parameter in command.params for name in parameter.opts}
+        return own.union(*map(options, command.commands.values())) if isinstance(command, click.Group) else own
+
+    wrong = {}
+    for row in re.findall(r"^\| `([a-z-]+)(.*?)(?<!\\)\|", _text("reference/cli.md"), re.MULTILINE):
+        wrong[row[0]] = set(re.findall(r"--[a-z-]+", row[1])) - options(cli.get_command(click.Context(cli), row[0]))
+    assert {name: names for name, names in wrong.items() if names} == {}
+
+
+def test_the_page_on_the_console_lists_each_page() -> None:
+    paths = {f"/{path.split('/')[1]}" for path in PAGES} - {"/console"}
+    assert [path for path in paths if f"`{path}" not in _text("console.md")] == []
