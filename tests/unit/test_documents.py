@@ -172,8 +172,10 @@ def test_the_reference_shows_only_options_that_a_command_has() -> None:
         return own.union(*map(options, command.commands.values())) if isinstance(command, click.Group) else own
 
     wrong = {}
-    for row in re.findall(r"^\| `([a-z-]+)(.*?)(?<!\\)\|", _text("reference/cli.md"), re.MULTILINE):
-        wrong[row[0]] = set(re.findall(r"--[a-z-]+", row[1])) - options(cli.get_command(click.Context(cli), row[0]))
+    for name, rest in re.findall(r"^\| `([a-z-]+)(.*?)(?<!\\)\|", _text("reference/cli.md"), re.MULTILINE):
+        command = cli.get_command(click.Context(cli), name)
+        assert command, name
+        wrong[name] = set(re.findall(r"--[a-z-]+", rest)) - options(command)
     assert {name: names for name, names in wrong.items() if names} == {}
 
 
