@@ -12,7 +12,7 @@ SOURCE = "https://crm.example.com/tickets"
 
 
 def messages(lines: list[str], namespace: str) -> Iterator[PubsubMessage]:
-    """One message of up to 100 rows: a runner may publish it twice, and it is stored once, for each row has its key."""
+    """Yield one message of up to 100 rows. If a runner publishes it twice, each row is stored once, by its key."""
     rows = [json.loads(line) for line in lines]
     memories = [
         {"key": row["id"], "content": row["text"], "timestamp": row["created_at"], "tags": ["ticket"]} for row in rows

@@ -15,6 +15,6 @@ with open(file, "rb") as lines:
     for number, line in enumerate(lines, 1):
         under_way.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
         while len(under_way) > 2000:
-            under_way.popleft().result()  # raises where Pub/Sub has not taken it
+            under_way.popleft().result()  # raises an error if Pub/Sub did not accept it
 for future in under_way:
     future.result()
