@@ -251,7 +251,7 @@ def bearer(authorization: str | None) -> str:
     """Return the token of an Authorization header; raises Unauthorized if there is none."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Unauthorized("a bearer token is needed")
+        raise Unauthorized("a bearer token is needed: send `Authorization: Bearer …`")
     return token.strip()
 
 

@@ -89,7 +89,7 @@ def test_an_incomplete_or_changed_token_is_refused(key_and_token: tuple[ApiKey, 
 
 @pytest.mark.parametrize("header", [None, "", "Basic abc", "Bearer", "Bearer  "])
 def test_a_request_without_a_bearer_token_is_refused(key_and_token: tuple[ApiKey, str], header: str | None) -> None:
-    with pytest.raises(Unauthorized, match="a bearer token is needed"):
+    with pytest.raises(Unauthorized, match="is needed: send `Authorization: Bearer …`"):
         _keys(KeyStore(key_and_token[0])).authenticate(header)
 
 
