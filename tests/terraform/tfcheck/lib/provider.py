@@ -7,10 +7,8 @@ Speak plugin protocol 5.  Planning marks computed attributes unknown, applying f
 fakes, nothing ever leaves the machine.
 
 Terraform attaches to this one process: it would start each provider several times in each run. The process prints the
-value of TF_REATTACH_PROVIDERS and ends when its standard input is closed. Each connection has its own provider, because
-Terraform configures each.
+value of TF_REATTACH_PROVIDERS and ends when its standard input is closed.
 """
-import functools
 import json
 import os
 import shutil
@@ -195,15 +193,13 @@ class Provider:
     def block(self, kind, name):
         b = self.types.get(kind, name)
         if b is None:
-            raise grpcserver.GrpcError(grpcserver.INTERNAL, "no schema for %s %s" % (kind, name))
+            raise LookupError("no schema for %s %s" % (kind, name))
         return b
 
-    def __call__(self, path, msg):
-        if path.startswith("/tfplugin5.Provider/"):
-            fn = getattr(self, "rpc_" + path.rsplit("/", 1)[1], None)
-            if fn:
-                return fn(parse(msg))
-        raise grpcserver.GrpcError(grpcserver.UNIMPLEMENTED, "not served: " + path)
+    def method(self, path):
+        """The function that answers the calls of a path; None without one."""
+        fn = getattr(self, "rpc_" + path.removeprefix("/tfplugin5.Provider/"), None)
+        return fn and (lambda msg: fn(parse(msg)))
 
     # schema
     def rpc_GetSchema(self, m):
@@ -365,10 +361,10 @@ class Provider:
 
 def main():
     directory = tempfile.mkdtemp(prefix="tfp")
-    served = {}
+    served, servers = {}, []
     for number, (address, schema) in enumerate(json.loads(sys.argv[1]).items()):
         path = os.path.join(directory, str(number))
-        grpcserver.listen(path, functools.partial(Provider, Types(schema)))
+        servers.append(grpcserver.listen(path, Provider(Types(schema)).method))
         served[address] = {"Protocol": "grpc", "ProtocolVersion": 5, "Pid": os.getpid(), "Test": True,
                            "Addr": {"Network": "unix", "String": path}}
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Terraform decides when to stop
