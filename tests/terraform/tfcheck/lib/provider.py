@@ -21,8 +21,8 @@ import fakes
 import grpcserver
 import rules
 import utility
-from store import CAPABILITIES, Types, enc_function
-from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint, Failed)
+from store import CAPABILITIES, Types
+from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint)
 
 ERROR, WARNING = 1, 2
 
@@ -175,9 +175,7 @@ def overlaid(value, changes):
 class Provider:
     def __init__(self, types):
         self.types = types
-        self.name = types.meta["provider"]
-        self.google = self.name.startswith("google")
-        self.special = None if self.google else self.name
+        self.google = types.meta["provider"].startswith("google")
         self._rules = None
         self.config = {}
 
@@ -210,12 +208,7 @@ class Provider:
         out = [f_bytes(1, CAPABILITIES)]
         for field, kind in ((3, "data"), (4, "resources"), (6, "ephemeral")):
             out += [f_bytes(field, f_str(1, n)) for n in self.types.names(kind)]
-        out += [f_bytes(5, f_str(1, n)) for n in self.types.meta["functions"]]
         return b"".join(out)
-
-    def rpc_GetFunctions(self, m):
-        return b"".join(f_bytes(1, f_str(1, n) + f_bytes(2, enc_function(fn)))
-                        for n, fn in self.types.meta["functions"].items())
 
     # configuration
     def rpc_PrepareProviderConfig(self, m):
@@ -285,13 +278,10 @@ class Provider:
             rules.suppress(tname, rule, prior, planned)
             if strip_write_only(b, planned) == prior:
                 return f_bytes(1, dyn(prior)) + legacy
-        try:
-            if self.special:
-                replace = utility.plan(self.special, tname, planned, prior, config) or []
-            elif self.google:
-                fakes.plan_google(self, b, tname, planned, prior)
-        except Failed as e:
-            return diag(4, str(e))
+        if self.google:
+            fakes.plan_google(self, b, tname, planned, prior)
+        else:
+            replace = utility.plan(tname, prior, config)
         places = [(r,) for r in replace] + (rules.replacements(rule, b, prior, planned) if rule and prior else [])
         return f_bytes(1, dyn(planned)) + b"".join(f_bytes(2, path_msg(p)) for p in places) + legacy
 
@@ -299,15 +289,11 @@ class Provider:
         tname = text(m, 1)
         b = self.block("resources", tname)
         planned = undyn(one(m, 3))
-        config = undyn(one(m, 4))
         if planned is None:
             return f_bytes(1, dyn(None)) + f_int(4, 1)
         ctx = self.ctx("resources", tname)
-        try:
-            if self.special:
-                utility.apply(self.special, tname, planned, config)
-        except Failed as e:
-            return f_bytes(1, dyn(undyn(one(m, 2)))) + diag(3, str(e)) + f_int(4, 1)
+        if not self.google:
+            utility.apply(tname, planned)
         failure = told("TFCHECK_FAILURES").get(tname)
         # As the real provider's SDK: what failed after its request was accepted is in the state, and tainted if it is new.
         error = diag(3, failure) if failure else b""
@@ -322,27 +308,23 @@ class Provider:
             v.update(fakes.from_id(b, rid))
         return f_bytes(1, f_str(1, tname) + f_bytes(2, dyn(v)))
 
-    # data sources, ephemeral resources, functions
+    # data sources, ephemeral resources
     def rpc_ReadDataSource(self, m):
         tname = text(m, 1)
         b = self.block("data", tname)
         v = undyn(one(m, 2)) or {}
-        try:
-            if self.special:
-                utility.read(self.special, tname, v)
-            elif self.google:
-                fakes.read_google(self, b, tname, v)
-                v = overlaid(v, told("TFCHECK_DRIFT").get("data.%s %s" % (tname, v.get("name")), {}))
-        except Failed as e:
-            return diag(2, str(e))
+        if self.google:
+            fakes.read_google(self, b, tname, v)
+            v = overlaid(v, told("TFCHECK_DRIFT").get("data.%s %s" % (tname, v.get("name")), {}))
+        else:
+            utility.read(tname, v)
         return f_bytes(1, dyn(fill_block(b, v, self.ctx("data", tname), computed_null=True)))
 
     def rpc_OpenEphemeralResource(self, m):
         tname = text(m, 1)
         b = self.block("ephemeral", tname)
         v = undyn(one(m, 2)) or {}
-        if self.special:
-            utility.apply(self.special, tname, v, v)
+        utility.apply(tname, v)
         return f_bytes(3, dyn(fill_block(b, v, self.ctx("ephemeral", tname), computed_null=True)))
 
     def rpc_RenewEphemeralResource(self, m):
@@ -350,13 +332,6 @@ class Provider:
 
     def rpc_CloseEphemeralResource(self, m):
         return b""
-
-    def rpc_CallFunction(self, m):
-        args = [undyn(a) for a in m.get(2, [])]
-        try:
-            return f_bytes(1, dyn(utility.call(self.name, text(m, 1), args)))
-        except (Failed, ValueError) as e:
-            return f_bytes(2, f_str(1, str(e)))
 
 
 def main():
