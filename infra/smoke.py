@@ -21,9 +21,9 @@ class SmokeError(Exception):
     """Raised when a step fails. The message has the reason."""
 
 
-def smoke(url: str, *, seconds: float = SECONDS) -> str:
+def smoke(url: str) -> str:
     """Run the test and return its result in one line; raises SmokeError if a step fails."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + SECONDS
     content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
     memory = {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]}
     request_id = _call(url, "ingest_memory", memory, deadline)["request_id"]

@@ -5,12 +5,10 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(
-    condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02, longest: float = 0.1
-) -> None:
+def wait_until(condition: Callable[[], bool], expected: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
     """Wait until the condition holds. Fail with its description if it does not in time.
 
-    The pause grows to a tenth of the time that has passed, at most to `longest` seconds, because a condition may take
+    The pause grows to a tenth of the time that has passed, at most to 0.1 seconds, because a condition may take
     hundredths of a second of CPU time: in a browser it reads a page, and in a client it calls a server.
     """
     pausing = threading.Event()
@@ -19,4 +17,4 @@ def wait_until(
         passed = time.monotonic() - started
         if passed > seconds:
             raise AssertionError(f"waited {seconds:.0f} s in vain until {expected}")
-        pausing.wait(max(pause, min(passed / 10, longest)))
+        pausing.wait(max(pause, min(passed / 10, 0.1)))

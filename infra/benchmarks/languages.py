@@ -101,7 +101,7 @@ class Memories:
             for fact, request in zip(batch, requests, strict=True):
                 self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
 
-    def search(self, question: str, variant: str, weight: float | None = None) -> list[int]:
+    def search(self, question: str, variant: str) -> list[int]:
         """Search, and return the numbers of the facts that the ten best hits state."""
         embedder = self._embedder
         ranked, _ = search.rank(
@@ -111,13 +111,13 @@ class Memories:
             None if variant == "words" else embedder.embed_query(question),
             memories=self._store,
             model=embedder.model,
-            lexical_weight=embedder.lexical_weight if weight is None else weight,
+            lexical_weight=embedder.lexical_weight,
         )
         return [self._facts[str(ranked_memory.candidate.id)] for ranked_memory in ranked[:10]]
 
-    def recall(self, questions: Sequence[Fact], variant: str, *, versions: int, weight: float | None = None) -> Recall:
+    def recall(self, questions: Sequence[Fact], variant: str, *, versions: int) -> Recall:
         """Return the mean recall. `versions` is the number of memories of each fact."""
-        hits = [(fact.number, self.search(fact.question, variant, weight)) for fact in questions]
+        hits = [(fact.number, self.search(fact.question, variant)) for fact in questions]
         first = sum(numbers[:1] == [number] for number, numbers in hits)
         share = sum(numbers.count(number) / versions for number, numbers in hits)
         return Recall(first / len(hits), share / len(hits))

@@ -67,10 +67,10 @@ def _tap(browser: Chromium, element: WebElement) -> bool:
     return True
 
 
-def swipe(browser: Chromium, start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
+def swipe(browser: Chromium, start: tuple[float, float], end: tuple[float, float]) -> None:
     """Move a finger from one point of the screen to another."""
     _touch(browser, "touchStart", start)
-    for step in range(1, steps + 1):
-        part = step / steps
+    for step in range(1, 9):
+        part = step / 8
         _touch(browser, "touchMove", (start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part))
     _touch(browser, "touchEnd")

@@ -26,8 +26,8 @@ def _store(memories: MemoryStore, *entries: tuple[str, datetime, list[str]], nam
     return [id_ for ingest_request in requests if (id_ := outcomes[ingest_request.request_id].memory_id)]
 
 
-def _at(day: int, hour: int = 12, month: int = 5) -> datetime:
-    return datetime(2026, month, day, hour, tzinfo=UTC)
+def _at(day: int, hour: int = 12) -> datetime:
+    return datetime(2026, 5, day, hour, tzinfo=UTC)
 
 
 def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) -> None:

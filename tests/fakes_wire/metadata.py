@@ -22,9 +22,8 @@ class MetadataServer(JsonServer):
 
     headers = MappingProxyType({"Metadata-Flavor": "Google"})
 
-    def __init__(self, email: str = EMAIL) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._email = email
 
     @property
     def environment(self) -> dict[str, str]:
@@ -40,7 +39,7 @@ class MetadataServer(JsonServer):
         """Write a key file of a service account whose tokens this server issues, for processes without metadata."""
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         pem = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
-        account = {"type": "service_account", "client_email": self._email, "private_key": pem}
+        account = {"type": "service_account", "client_email": EMAIL, "private_key": pem}
         file.write_text(json.dumps(account | {"token_uri": f"{self.url}/token", "project_id": "test-project"}))
         return file
 
@@ -48,7 +47,7 @@ class MetadataServer(JsonServer):
         if path == "/token" or "/token?" in path or path.endswith("/token"):
             return 200, {"access_token": TOKEN, "expires_in": 3600, "token_type": "Bearer"}
         if path.startswith("/computeMetadata/v1/instance/service-accounts/"):
-            return 200, {"email": self._email, "scopes": ["https://www.googleapis.com/auth/cloud-platform"]}
+            return 200, {"email": EMAIL, "scopes": ["https://www.googleapis.com/auth/cloud-platform"]}
         if path.startswith("/computeMetadata/v1/universe"):
             return 200, "googleapis.com"
         if path.startswith("/computeMetadata/v1/project/project-id"):

@@ -25,7 +25,8 @@ def storage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Storage]:
         yield serving
 
 
-def _put(storage: Storage, data: bytes, name: str = "a b/é#1.jsonl", encoding: str = "") -> StoredObject:
+def _put(storage: Storage, data: bytes, encoding: str = "") -> StoredObject:
+    name = "a b/é#1.jsonl"
     blob = storage.put("bucket", name, data, encoding=encoding)
     return StoredObject(bucket="bucket", name=name, generation=blob.generation)
 

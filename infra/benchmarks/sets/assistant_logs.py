@@ -98,18 +98,18 @@ class _Log:
         return name
 
 
-def assistant_logs(seed: int = 1) -> Collection:
+def assistant_logs() -> Collection:
     """Return the tuning set of logs in which people often quote text."""
-    return _logs(QUOTING, seed)
+    return _logs(QUOTING)
 
 
-def short_requests(seed: int = 1) -> Collection:
+def short_requests() -> Collection:
     """Return the tuning set of logs in which people write short messages and the assistant answers at length."""
-    return _logs(ASKING, seed)
+    return _logs(ASKING)
 
 
-def _logs(shape: _Shape, seed: int) -> Collection:
-    chosen = random.Random(seed)
+def _logs(shape: _Shape) -> Collection:
+    chosen = random.Random(1)
     log = _Log(chosen, shape)
     subject_attributes = [(subject, attribute) for _, subject, attribute in pairs("service") if subject in SERVICES]
     subject_attributes += [(subject, attribute) for _, subject, attribute in pairs("person") if subject in PEOPLE]

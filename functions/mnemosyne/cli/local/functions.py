@@ -122,7 +122,6 @@ class FunctionProcess:
         port: int,
         environment: Mapping[str, str],
         directory: DataDir,
-        source: Path = SOURCE,
     ) -> None:
         self.target = target
         self._port = port
@@ -130,7 +129,7 @@ class FunctionProcess:
         self._log = directory.log(target)
         self._logged_before = 0
         self._command = [
-            sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
+            sys.executable, "-m", "functions_framework", "--source", str(SOURCE), "--target", target,
             "--host", host, "--port", str(port),
         ]  # fmt: skip
         # Set PYTHONSAFEPATH, so that modules in the current directory do not shadow the modules of Mnemosyne. Set
