@@ -121,7 +121,7 @@ def _index_of_pip() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def plan() -> Iterator[Plan]:
     """A plan of the archive alone, with the real source."""
-    yield from planned({}, "-target=module.mnemosyne.data.archive_file.functions")
+    yield from planned({}, "-target=module.mnemosyne.data.archive_file.functions", small=False)
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from infra.deploy.variables import table
 from mnemosyne.service.request_status import RETENTION
 from mnemosyne.settings import Settings, variable
 from tests.cloud_run.service import DEPLOYED, Limits
-from tests.terraform.conftest import ROOT, Plan, tfcheck
+from tests.terraform.conftest import ROOT, Plan
 from tests.terraform.workspace import MODULE as TERRAFORM
-from tests.terraform.workspace import write_small_source
+from tests.terraform.workspace import workspace
 
 # Settings that are used only outside of Google Cloud, or that Cloud Run sets itself.
 NOT_DEPLOYED = {"database_url", "kms_endpoint", "oauth_log_in_codes", "offline_statistics", "push_secret",
@@ -24,10 +24,10 @@ BY_DAY = "durability.tftest.hcl"
 """The file of the module's assertions that `make test` runs."""
 
 
-@pytest.mark.parametrize("command", ["fmt", "validate"])
-def test_the_configuration_is_formatted_and_valid(command: str) -> None:
-    completed = tfcheck(TERRAFORM, command)
-    assert completed.returncode == 0, completed.stdout + completed.stderr
+@pytest.mark.parametrize("command", [("fmt", "-check", "-diff", "-recursive"), ("validate",)], ids=["fmt", "validate"])
+def test_the_configuration_is_formatted_and_valid(command: tuple[str, ...]) -> None:
+    with workspace(TERRAFORM) as own:
+        assert own.run(*command).status == 0
 
 
 # Each assertion needs a plan, so all take more than a minute.
@@ -38,12 +38,10 @@ def test_the_configuration_is_formatted_and_valid(command: str) -> None:
         for file in sorted(TERRAFORM.glob("tests/*.tftest.hcl"))
     ],
 )
-def test_the_assertions_of_terraform_s_own_tests_pass(tmp_path: Path, file: str) -> None:
-    write_small_source(tmp_path / "functions", "small")
-    variables = {"source_dir": str(tmp_path)}
-    completed = tfcheck(TERRAFORM, "test", "--", f"-filter=tests/{file}", variables=variables)
-    assert completed.returncode == 0, completed.stdout + completed.stderr
-    assert re.search(r"Success! \d+ passed, 0 failed", completed.stdout)
+def test_the_assertions_of_terraform_s_own_tests_pass(file: str) -> None:
+    with workspace(TERRAFORM) as own:
+        done = own.run("test", f"-filter=tests/{file}")
+    assert re.search(r"Success! \d+ passed, 0 failed", done.printed)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +61,10 @@ def test_a_misspelt_attribute_in_the_configuration_fails_the_validation(
     shutil.copytree(TERRAFORM, copy, ignore=shutil.ignore_patterns(".terraform*", "tests"))
     text = (copy / file).read_text()
     (copy / file).write_text(re.sub(rf"\b{attribute}\b(\s*=)", rf"{attribute}x\1", text, count=1))
-    completed = tfcheck(copy, "validate")
-    assert completed.returncode == 1
-    assert f"{attribute}x" in completed.stdout + completed.stderr
+    with workspace(copy) as own:
+        done = own.run("validate", ok=False)
+    assert done.status == 1
+    assert f"{attribute}x" in done.printed
 
 
 def test_the_functions_get_exactly_the_settings_that_the_code_reads() -> None:
@@ -92,7 +91,7 @@ def _block(plan: Plan, function: str) -> str:
     """Return the part of the plan about a function."""
     name = "migrate" if function == "migrate" else rf'serving\["{function}"\]'
     address = rf"google_cloudfunctions2_function\.{name}"
-    match = re.search(rf"# {address} will be created(.*?)\n      }}\n", plan.text, re.DOTALL)
+    match = re.search(rf"# {address} will be created(.*?)\n    }}\n", plan.text, re.DOTALL)
     assert match, function
     return match[1]
 

@@ -4,14 +4,16 @@ The provider has the schema and the rules of the real one (tfcheck/), keeps its 
 answers reads as the API does. `terraform` is the real program.
 """
 
-import importlib.util
 import json
+import os
+import re
 import shutil
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TERRAFORM = ROOT / "terraform"
 MODULE = TERRAFORM / "modules" / "mnemosyne"
-TFCHECK = Path(__file__).parent / "tfcheck" / "tfcheck"
+PROVIDER = Path(__file__).parent / "tfcheck" / "lib" / "provider.py"
+PROGRAM = shutil.which("terraform") or ""
 GOGC = {"GOGC": "400"}
 """Environment of terraform: less garbage collection saves a fifth of the CPU in runs this short."""
 SCHEMA = "8.7.0"
@@ -49,41 +52,66 @@ class Done:
 class Workspace:
     """A working directory with its own state, and a fake cloud whose faults a test sets."""
 
-    def __init__(self, directory: Path, environment: Mapping[str, str] | None = None) -> None:
-        loader = SourceFileLoader("tfcheck_program", str(TFCHECK))
-        spec = importlib.util.spec_from_loader("tfcheck_program", loader)
-        assert spec is not None
-        program: Any = importlib.util.module_from_spec(spec)
-        loader.exec_module(program)
-        _, options = program.arguments([str(directory), "plan"])
-        chosen = {"dir": str(directory), "only_named_types": True}
-        self._run = program.Run(options | chosen)
-        self.directory = Path(self._run.work)
-        for above in self.directory.parents:
-            if (above / "functions").is_symlink():
-                (above / "functions").unlink()
-                self._functions = above / "functions"
-                write_small_source(self._functions, str(directory))
-        cloud = {f"TFCHECK_{name}": f"{self._run.scratch}/{name}.json" for name in ("FAILURES", "DRIFT")}
-        self._run.env.update(GOGC | cloud | dict(environment or {}))
+    def __init__(self, directory: Path, environment: Mapping[str, str] | None, *, small: bool) -> None:
+        self._scratch = Path(tempfile.mkdtemp(prefix="tfcheck-")).resolve()
+        self.directory = _copy(directory.resolve(), self._scratch)
+        self._functions = next(
+            (above / "functions" for above in self.directory.parents if (above / "functions").is_symlink()), None
+        )
+        if small and self._functions:
+            self._functions.unlink()
+            write_small_source(self._functions, str(directory))
+        configuration = self._scratch / "cli.tfrc"
+        configuration.write_text(
+            f'provider_installation {{\n  filesystem_mirror {{\n    path = "{self._scratch}"\n  }}\n}}\n'
+        )
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("TF_")},
+            **GOGC,
+            "CHECKPOINT_DISABLE": "1",
+            "TF_CLI_CONFIG_FILE": str(configuration),
+            "TF_IN_AUTOMATION": "1",
+            **{f"TFCHECK_{name}": f"{self._scratch}/{name}.json" for name in ("FAILURES", "DRIFT")},
+            **(environment or {}),
+        }
+        """The environment variables that terraform runs with."""
         (self.directory / "tfcheck_override.tf").write_text('terraform {\n  backend "local" {}\n}\n')
-        required = self._run.required()
-        assert required is not None
-        self._run.attach(required)
-        self._provide = program.provide
+        self.run("get")
+        self._types = _named_types(self.directory)
+        self._providers = self._provide(self.directory, self.environment)
         self.run("init", "-input=false")
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The environment variables that terraform runs with."""
-        environment: dict[str, str] = self._run.env
-        return environment
+    def _provide(self, directory: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
+        """Start a process with the providers, and let terraform attach to it through the environment."""
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(PROVIDER), *self._types],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=directory,
+            text=True,
+        )
+        assert process.stdout is not None
+        environment["TF_REATTACH_PROVIDERS"] = process.stdout.readline().strip()
+        return process
+
+    def _terraform(self, *arguments: str) -> Done:
+        completed = subprocess.run(
+            [PROGRAM, *arguments],
+            env=self.environment,
+            cwd=self.directory,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        return Done(completed.returncode, completed.stdout)
 
     def run(self, *arguments: str, ok: bool = True) -> Done:
         """Run terraform; with `ok`, a failure fails the test."""
-        status, printed = self._run.terraform(*arguments, "-no-color")
-        assert not ok or status in (0, 2), printed
-        return Done(status, printed)
+        done = self._terraform(*arguments, "-no-color")
+        assert not ok or done.status in (0, 2), done.printed
+        return done
 
     def apply(self, **variables: object) -> Done:
         """Apply with the variables; a failure fails the test."""
@@ -112,6 +140,7 @@ class Workspace:
 
     def change_source(self, comment: str) -> None:
         """Change the functions' source, which changes the archive."""
+        assert self._functions
         (self._functions / "main.py").write_text(f"# {comment}\n")
 
     def plan(self, *options: str, **variables: object) -> Done:
@@ -122,13 +151,13 @@ class Workspace:
 
     def changes(self) -> dict[str, list[str]]:
         """The actions of the last plan by address: create, update, delete; two for a replacement."""
-        plan = json.loads(self._run.terraform("show", "-json", str(self.directory / "plan"))[1])
+        plan = json.loads(self._terraform("show", "-json", str(self.directory / "plan")).printed)
         planned = {change["address"]: change["change"]["actions"] for change in plan.get("resource_changes", [])}
         return {address: actions for address, actions in planned.items() if actions not in (["no-op"], ["read"])}
 
     def addresses(self) -> set[str]:
         """The addresses in the state."""
-        return set(self._run.terraform("state", "list")[1].split())
+        return set(self._terraform("state", "list").printed.split())
 
     def shown(self) -> dict[str, Any]:
         """The values in the state."""
@@ -146,7 +175,9 @@ class Workspace:
     def schemas(self) -> dict[str, dict[str, set[str]]]:
         """The arguments that a configuration can set, by mode (managed or data) and type."""
         references: dict[str, dict[str, set[str]]] = {"managed": {}, "data": {}}
-        for provider in json.loads(self._run.terraform("providers", "schema", "-json")[1])["provider_schemas"].values():
+        for provider in json.loads(self._terraform("providers", "schema", "-json").printed)[
+            "provider_schemas"
+        ].values():
             for mode, kind in (("managed", "resource_schemas"), ("data", "data_source_schemas")):
                 for name, schema in provider.get(kind, {}).items():
                     arguments = schema["block"].get("attributes", {}).items()
@@ -164,18 +195,48 @@ class Workspace:
     @contextmanager
     def provided(self, directory: Path, environment: dict[str, str]) -> Iterator[None]:
         """Let terraform use the checker's providers also in another directory, with this environment."""
-        process: subprocess.Popen[str] = self._provide(self._run.served, str(directory), environment)
+        process = self._provide(directory, environment)
         try:
             yield
         finally:
-            with process:
-                assert process.stdin is not None
-                process.stdin.close()
+            _end(process)
 
     def close(self) -> None:
         """Remove the working directory."""
-        self._run.detach()
-        shutil.rmtree(self._run.scratch, ignore_errors=True)
+        _end(self._providers)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _end(providers: subprocess.Popen[str]) -> None:
+    """End the process of the providers by closing its standard input."""
+    with providers:
+        assert providers.stdin is not None
+        providers.stdin.close()
+
+
+def _copy(source: Path, scratch: Path) -> Path:
+    """Copy a directory, with links to everything around it, up to the top of the repository."""
+    within = source.relative_to(ROOT) if source.is_relative_to(ROOT) else Path(source.name)
+    copy, real = scratch / "tree", source.parents[len(within.parts) - 1]
+    copy.mkdir()
+    for name in within.parts:
+        for beside in real.iterdir() if real.is_relative_to(ROOT) else ():
+            if beside.name not in (name, ".git", ".terraform"):
+                (copy / beside.name).symlink_to(beside)
+        copy, real = copy / name, real / name
+        copy.mkdir()
+    ignored = shutil.ignore_patterns(".terraform*", "*.tfstate*")
+    shutil.copytree(source, copy, ignore=ignored, dirs_exist_ok=True)
+    return copy
+
+
+def _named_types(directory: Path) -> list[str]:
+    """The types that the configuration and its modules name. Terraform decodes all served schemas at each start."""
+    manifest = directory / ".terraform" / "modules" / "modules.json"
+    modules = json.loads(manifest.read_text())["Modules"] if manifest.exists() else [{"Dir": "."}]
+    files = [file for module in modules for file in (directory / module["Dir"]).glob("*.tf")]
+    pattern = re.compile(r'^(?:resource|data|ephemeral) "(\w+)"', re.MULTILINE)
+    return sorted({name for file in files for name in pattern.findall(file.read_text())})
 
 
 def write_small_source(functions: Path, comment: str) -> None:
@@ -191,11 +252,16 @@ def write_small_source(functions: Path, comment: str) -> None:
 
 
 @contextmanager
-def workspace(directory: Path = TERRAFORM, *, environment: Mapping[str, str] | None = None) -> Iterator[Workspace]:
-    """A working directory until the context ends; skips with a reason where terraform is not installed."""
-    if shutil.which("terraform") is None:
+def workspace(
+    directory: Path = TERRAFORM, *, environment: Mapping[str, str] | None = None, small: bool = True
+) -> Iterator[Workspace]:
+    """A working directory until the context ends, by default with a small source of the functions.
+
+    Skips with a reason where terraform is not installed.
+    """
+    if not PROGRAM:
         pytest.skip("NOT TESTED: terraform is not installed")
-    new_workspace = Workspace(directory, environment)
+    new_workspace = Workspace(directory, environment, small=small)
     try:
         yield new_workspace
     finally:

@@ -1,4 +1,4 @@
-# Who can reach what. tfcheck runs these with the provider's real schema and mocked values.
+# Who can reach what. tests/terraform runs these with the provider's real schema and mocked values.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

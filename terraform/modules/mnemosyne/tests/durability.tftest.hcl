@@ -1,4 +1,4 @@
-# Protection of the data, deliveries, and limits that must fit together. tfcheck runs these.
+# Protection of the data, deliveries, and limits that must fit together. tests/terraform runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

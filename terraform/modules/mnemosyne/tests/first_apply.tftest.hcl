@@ -1,4 +1,4 @@
-# Behaviour of the platform that stops a first apply, or surprises an operator or an auditor. tfcheck runs these.
+# Behaviour of the platform that stops a first apply, or surprises an operator or an auditor. tests/terraform runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

@@ -1,4 +1,4 @@
-# Publishers, buckets and outcomes. tfcheck runs these.
+# Publishers, buckets and outcomes. tests/terraform runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

@@ -1,4 +1,4 @@
-# The authorization server. tfcheck runs these.
+# The authorization server. tests/terraform runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Stub Terraform providers: real schema, no cloud.
 
-    provider.py {"ADDRESS": "COMPILED_SCHEMA_DIR", ...}
+    provider.py TYPE...
 
-Speak plugin protocol 5.  Planning marks computed attributes unknown, applying fills them with plausible
-fakes, nothing ever leaves the machine.
+The types are those that the configuration uses. Speak plugin protocol 5. Planning marks computed attributes unknown,
+applying fills them with plausible fakes, nothing ever leaves the machine.
 
 Terraform attaches to this one process: it would start each provider several times in each run. The process prints the
 value of TF_REATTACH_PROVIDERS and ends when its standard input is closed.
@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fakes
 import grpcserver
 import rules
+import store
 import utility
-from store import CAPABILITIES, Types
 from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint)
 
 ERROR, WARNING = 1, 2
@@ -173,9 +173,9 @@ def overlaid(value, changes):
 
 
 class Provider:
-    def __init__(self, types):
-        self.types = types
-        self.google = types.meta["provider"].startswith("google")
+    def __init__(self, schema):
+        self.schema = schema
+        self.google = schema["provider"].startswith("google")
         self._rules = None
         self.config = {}
 
@@ -185,14 +185,11 @@ class Provider:
     def rule(self, tname):
         """The provider's rules for this type beyond its schema; None if none are known."""
         if self._rules is None:
-            self._rules = rules.load(self.types.meta["version"]) if self.google else {}
+            self._rules = rules.load(self.schema["version"]) if self.google else {}
         return self._rules.get(tname)
 
     def block(self, kind, name):
-        b = self.types.get(kind, name)
-        if b is None:
-            raise LookupError("no schema for %s %s" % (kind, name))
-        return b
+        return self.schema[kind][name]
 
     def method(self, path):
         """The function that answers the calls of a path; None without one."""
@@ -201,14 +198,7 @@ class Provider:
 
     # schema
     def rpc_GetSchema(self, m):
-        with open(os.path.join(self.types.path, "schema.pb"), "rb") as f:
-            return f.read()
-
-    def rpc_GetMetadata(self, m):
-        out = [f_bytes(1, CAPABILITIES)]
-        for field, kind in ((3, "data"), (4, "resources"), (6, "ephemeral")):
-            out += [f_bytes(field, f_str(1, n)) for n in self.types.names(kind)]
-        return b"".join(out)
+        return store.encoded(self.schema)
 
     # configuration
     def rpc_PrepareProviderConfig(self, m):
@@ -337,10 +327,10 @@ class Provider:
 def main():
     directory = tempfile.mkdtemp(prefix="tfp")
     served, servers = {}, []
-    for number, (address, schema) in enumerate(json.loads(sys.argv[1]).items()):
-        path = os.path.join(directory, str(number))
-        servers.append(grpcserver.listen(path, Provider(Types(schema)).method))
-        served[address] = {"Protocol": "grpc", "ProtocolVersion": 5, "Pid": os.getpid(), "Test": True,
+    for schema in store.schemas(set(sys.argv[1:])):
+        path = os.path.join(directory, schema["provider"])
+        servers.append(grpcserver.listen(path, Provider(schema).method))
+        served["registry.terraform.io/hashicorp/" + schema["provider"]] = {"Protocol": "grpc", "ProtocolVersion": 5, "Pid": os.getpid(), "Test": True,
                            "Addr": {"Network": "unix", "String": path}}
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Terraform decides when to stop
     print(json.dumps(served), flush=True)
