@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
@@ -17,6 +17,7 @@ from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item, key_of_path, read_item
 from mnemosyne.formats.note_dates import time_text
 from mnemosyne.ids import new_id
+from tests.examples import many_at_night
 
 MODIFIED = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -273,7 +274,14 @@ def _damaged(block: str, damage: list[tuple[int, str]]) -> str:
     return block
 
 
-def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str) -> None:
+BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=60)
+
+
+@many_at_night
+@given(FRONT, DAMAGE, ENDS, BODIES)
+def test_a_note_with_any_front_matter_is_read(
+    front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
+) -> None:
     text = f"---\n{_damaged(yaml.safe_dump(front, allow_unicode=True), damage)}{end}{body}"
     for item in _items(text):
         memory = read_item(item, Defaults(new_id=new_id), vault="vault")
@@ -283,23 +291,3 @@ def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], en
         else:
             assert memory.title.strip() and memory.external_id
             assert damage or "\n---" in body or body.strip() == "" or memory.content.endswith(body.lstrip("\n"))
-
-
-BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=60)
-
-
-@given(FRONT, DAMAGE, ENDS, BODIES)
-def test_a_note_with_any_front_matter_is_read(
-    front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
-) -> None:
-    _check_front_matter(front, damage, end, body)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.nightly
-@given(FRONT, DAMAGE, ENDS, BODIES)
-@settings(max_examples=10_000)
-def test_a_note_with_any_of_10_000_random_front_matters_is_read(
-    front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
-) -> None:
-    _check_front_matter(front, damage, end, body)

@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.rfc3339 import rfc3339
+from tests.examples import many_at_night
 
 AFTERNOON = "2026-05-20T14:30:00Z"
 
@@ -108,7 +109,9 @@ NUMBERS = st.one_of(
 )
 
 
-def _check_number(number: int) -> None:
+@many_at_night
+@given(NUMBERS)
+def test_a_number_is_accepted_only_if_it_is_a_plausible_time(number: int) -> None:
     if not _is_plausible(number):
         with pytest.raises(ValueError, match="got "):
             event_time(number)
@@ -118,19 +121,6 @@ def _check_number(number: int) -> None:
     stamps = {moment.strftime(form) for form in ("%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S")}
     epochs = {(naive - datetime(1970, 1, 1)) // timedelta(microseconds=10**6 // unit) for unit in (1, 1000, 10**6)}  # noqa: DTZ001
     assert str(number) in stamps or number in epochs
-
-
-@given(NUMBERS)
-def test_a_number_is_accepted_only_if_it_is_a_plausible_time(number: int) -> None:
-    _check_number(number)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.nightly
-@given(NUMBERS)
-@settings(max_examples=10_000)
-def test_ten_thousand_numbers_are_accepted_only_if_they_are_plausible_times(number: int) -> None:
-    _check_number(number)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.wording import wording, wording_id
+from tests.examples import many_at_night
 
 FACTS = [
     ("Ada's blood group is A+ since birth", "Ada's blood group is A- since birth"),
@@ -88,7 +89,9 @@ def _written(words: list[str], blanks: list[str]) -> str:
     return "".join(part for pair in zip(words, [*blanks, ""], strict=True) for part in pair)
 
 
-def _never_folded(data: st.DataObject) -> None:
+@many_at_night
+@given(data=st.data())
+def test_changing_a_meaningful_character_changes_the_wording(data: st.DataObject) -> None:
     words = data.draw(WORDS)
     text = " ".join(words)
     kind = data.draw(st.sampled_from(["replace", "insert", "delete", "swap", "case"]))
@@ -117,36 +120,12 @@ def _reference_words(text: str) -> list[str]:
     return [word for word in words if word]
 
 
-def _always_folded(data: st.DataObject) -> None:
+@many_at_night
+@given(data=st.data())
+def test_the_amount_of_white_space_between_words_does_not_change_the_wording(data: st.DataObject) -> None:
     words = [word for word in data.draw(WORDS) if unicodedata.normalize("NFC", word)[0].isalnum()] or ["Ada"]
     text = " ".join(words)
     blanks = data.draw(st.lists(BLANKS, min_size=len(words) - 1, max_size=len(words) - 1))
     around = data.draw(st.tuples(st.text(" \n\t", max_size=3), st.text(" \n\t", max_size=3)))
     stop = "." if text[-1].isalnum() and data.draw(st.booleans()) else ""
     assert wording(text) == wording(around[0] + _written(words, blanks) + stop + around[1])
-
-
-@given(data=st.data())
-def test_changing_a_meaningful_character_changes_the_wording(data: st.DataObject) -> None:
-    _never_folded(data)
-
-
-@given(data=st.data())
-def test_the_amount_of_white_space_between_words_does_not_change_the_wording(data: st.DataObject) -> None:
-    _always_folded(data)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.nightly
-@settings(max_examples=10_000)
-@given(data=st.data())
-def test_changing_a_meaningful_character_changes_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
-    _never_folded(data)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.nightly
-@settings(max_examples=10_000)
-@given(data=st.data())
-def test_the_amount_of_white_space_does_not_change_the_wording_in_10_000_pairs(data: st.DataObject) -> None:
-    _always_folded(data)
