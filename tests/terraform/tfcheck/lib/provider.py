@@ -24,23 +24,18 @@ import store
 import utility
 from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint)
 
-ERROR, WARNING = 1, 2
+ERROR = 1
 
 
 def path_msg(steps):
     out = b""
     for s in steps:
-        if isinstance(s, int):
-            out += f_bytes(1, bytes((3 << 3,)) + varint(s))
-        elif isinstance(s, tuple):
-            out += f_bytes(1, f_bytes(2, s[0].encode()))
-        else:
-            out += f_bytes(1, f_bytes(1, s.encode()))
+        out += f_bytes(1, bytes((3 << 3,)) + varint(s) if isinstance(s, int) else f_bytes(1, s.encode()))
     return out
 
 
-def diag(field, summary, detail="", path=(), severity=ERROR):
-    m = f_int(1, severity) + f_str(2, summary) + f_str(3, detail)
+def diag(field, summary, detail="", path=()):
+    m = f_int(1, ERROR) + f_str(2, summary) + f_str(3, detail)
     if path:
         m += f_bytes(4, path_msg(path))
     return f_bytes(field, m)
@@ -57,8 +52,6 @@ def each_block(block, value):
             continue
         if nest in ("list", "set"):
             yield name, nest, sub, [(i, x) for i, x in enumerate(v) if isinstance(x, dict)]
-        elif nest == "map":
-            yield name, nest, sub, [((k,), x) for k, x in v.items() if isinstance(x, dict)]
         else:
             yield name, nest, sub, [(None, v)]
 
@@ -68,11 +61,9 @@ def put_blocks(block, value, out, fn):
     for name, (nest, _, _, sub) in block.get("b", {}).items():
         v = value.get(name)
         if v is None or is_unknown(v):
-            out[name] = v if v is not None else ([] if nest in ("list", "set") else {} if nest == "map" else None)
+            out[name] = v if v is not None or nest == "single" else []
         elif nest in ("list", "set"):
             out[name] = [fn(sub, x, (name, i)) if isinstance(x, dict) else x for i, x in enumerate(v)]
-        elif nest == "map":
-            out[name] = {k: fn(sub, x, (name, (k,))) if isinstance(x, dict) else x for k, x in v.items()}
         else:
             out[name] = fn(sub, v, (name,))
     return out
@@ -208,9 +199,6 @@ class Provider:
         self.config = undyn(one(m, 2)) or {}
         return b""
 
-    def rpc_Stop(self, m):
-        return b""
-
     # validation
     def _validate(self, kind, m):
         b = self.block(kind, text(m, 1))
@@ -289,15 +277,6 @@ class Provider:
         error = diag(3, failure) if failure else b""
         return f_bytes(1, dyn(fill_block(b, planned, ctx))) + error + f_int(4, 1)
 
-    def rpc_ImportResourceState(self, m):
-        tname, rid = text(m, 1), text(m, 2)
-        b = self.block("resources", tname)
-        known = told("TFCHECK_CLOUD")  # {import id: attributes of the resource in the cloud}
-        v = normalise(b, known.get(rid, {}))
-        if rid not in known:
-            v.update(fakes.from_id(b, rid))
-        return f_bytes(1, f_str(1, tname) + f_bytes(2, dyn(v)))
-
     # data sources, ephemeral resources
     def rpc_ReadDataSource(self, m):
         tname = text(m, 1)
@@ -316,9 +295,6 @@ class Provider:
         v = undyn(one(m, 2)) or {}
         utility.apply(tname, v)
         return f_bytes(3, dyn(fill_block(b, v, self.ctx("ephemeral", tname), computed_null=True)))
-
-    def rpc_RenewEphemeralResource(self, m):
-        return b""
 
     def rpc_CloseEphemeralResource(self, m):
         return b""
