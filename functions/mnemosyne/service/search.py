@@ -72,20 +72,19 @@ def search(
     completions = _completions(query, memories)
     if completions:
         query = replace(query, query=" ".join((query.query or "", *completions)))
-    by_meaning = query.by_meaning
-    vector, embedder_fault = (
-        _embedded(memories.namespace, query.query, embedder) if query.query and by_meaning else (None, None)
-    )
+    vector, embedder_fault, reranker_fault, rerank_ms = None, None, None, None
+    if not query.by_meaning:
+        reranker = None
+    elif query.query:
+        vector, embedder_fault = _embedded(memories.namespace, query.query, embedder)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
-    reads = replace(query, limit=max(query.limit, RERANKED)) if reranker and by_meaning else query
-    ranked, candidates = rank(
+    reads = replace(query, limit=max(query.limit, RERANKED)) if reranker else query
+    found, candidates = rank(
         reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
-    without_minimum = min(query.limit, len(ranked))
-    ranked = with_confidence(query, ranked, embedder.model)
-    left_out = without_minimum - min(query.limit, len(ranked))
-    strategy, reranker_fault, rerank_ms = candidates.strategy, None, None
-    if reranker and by_meaning and ranked:
+    ranked, strategy = with_confidence(query, found, embedder.model), candidates.strategy
+    left_out = min(query.limit, len(found)) - min(query.limit, len(ranked))
+    if reranker and ranked:
         reranking = time.perf_counter()
         ranked, reranker_fault = _reranked(query, ranked, memories, reranker)
         strategy += "" if reranker_fault else "+reranked"
@@ -142,12 +141,9 @@ def rank(
         else:
             ranked = ranking.plain(candidates)
         ordered = ranking.order(ranked, query.quality_weight)
-        new = {
-            entry.candidate.statement for entry in ordered if entry.folded and entry.candidate.statement
-        } - statements
-        folded |= {
-            entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in ordered if entry.folded
-        }
+        best = [entry for entry in ordered if entry.folded]
+        new = {entry.candidate.statement for entry in best if entry.candidate.statement} - statements
+        folded |= {entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in best}
         if len(ordered) >= query.limit or not candidates.full or not new:
             break
         statements |= new
