@@ -176,7 +176,7 @@ class Provider:
     def rule(self, tname):
         """The provider's rules for this type beyond its schema; None if none are known."""
         if self._rules is None:
-            self._rules = rules.load(self.schema["version"]) if self.google else {}
+            self._rules = rules.load() if self.google else {}
         return self._rules.get(tname)
 
     def block(self, kind, name):

@@ -11,31 +11,13 @@ import os
 from wire import has_unknown, is_unknown
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rules", "provider_rules.json")
-LAYERS = (("7.32.0", (7, 32, 0)), ("7.45.0", (7, 45, 0)), ("main", (8, 0, 0)))
 
 
 @functools.cache
-def load(version):
-    """The rules of one version of the provider, by resource type. Each layer has only its changes."""
-    wanted = tuple(int(n) for n in version.split("."))
+def load():
+    """The rules by resource type."""
     with open(FILE) as f:
-        versions = json.load(f)["versions"]
-    types = {}
-    for name, since in LAYERS:
-        if since > LAYERS[0][1] and since > wanted:
-            break
-        for tname, rule in versions[name].items():
-            if rule is None:
-                continue
-            had = types.setdefault(tname, {"attributes": {}, "groups": {}, "customize_diff": []})
-            for path, facts in (rule.get("attributes") or {}).items():
-                if facts is None:
-                    had["attributes"].pop(path, None)
-                else:
-                    had["attributes"][path] = facts
-            had["groups"].update(rule.get("groups") or {})
-            had["customize_diff"] += (rule.get("customize_diff") or []) + (rule.get("customize_diff_added") or [])
-    return types
+        return json.load(f)["types"]
 
 
 def at(value, path):
@@ -69,7 +51,7 @@ def problems(rule, config):
         if missing:
             out.append('"%s": all of `%s` must be specified' % (path, ",".join(facts["required_with"])))
     for kind, least, most in (("exactly_one_of", 1, 1), ("at_least_one_of", 1, None)):
-        for group in rule["groups"].get(kind, ()):
+        for group in rule.get("groups", {}).get(kind, ()):
             parent = os.path.commonprefix([p.split(".")[:-1] for p in group])
             # Terraform validates a dynamic block whose number is not known yet as an unknown value.
             known = [one for _, one in at(config, ".".join(parent)) if not has_unknown(one)] if parent else [config]
@@ -190,7 +172,7 @@ def replacements(rule, block, prior, planned):
         measure = _count if _is_block(block, path) else (lambda x: x)
         before, after = ({p: measure(v) for p, v in at(value, path)} for value in (prior, planned))
         out += [_up_to_a_list(place) for place in after if _differs(before.get(place), after[place])]
-    for rule_ in rule["customize_diff"]:
+    for rule_ in rule.get("customize_diff", ()):
         path, when = rule_["attribute"], rule_["replaces_when"]
         before, after = dict(at(prior, path)), dict(at(planned, path))
         for place in set(before) | set(after):

@@ -1,19 +1,15 @@
 """Facts about plans, read out of the Go source of terraform-provider-google.
 
-For every resource type in TYPES and every version asked for, this reads the schema literal in the provider's source
+For every resource type in TYPES, this reads the schema literal in the provider's source
 (https://github.com/hashicorp/terraform-provider-google, licensed MPL-2.0; a bare clone is enough, nothing is built or
 run) and writes the properties that decide a plan: which attribute forces replacement, which ones conflict
-or belong together, which differences are suppressed, and the defaults. Paths are dotted, without list indices. "oc"
-is an attribute that is optional and computed; "elem_" marks a property of a list's elements. Groups of attributes, at
-least or exactly one of them required, are in the type's "groups"; groups in a block apply if the block is set.
+or belong together, and which differences are suppressed. Paths are dotted, without list indices. Groups of attributes,
+at least or exactly one of them required, are in the type's "groups"; groups in a block apply if the block is set.
 
-The first version is written whole. Each later one holds only what differs from the version before it: a type or an
-attribute that is null is gone, or carries no such property any more; any other entry replaces the earlier one, except
-that "customize_diff_added" adds to "customize_diff". A type that is null in the first version is not in the provider.
-These two and "normalises" are written by hand after reading the Go functions: this script keeps those it finds in the
-file it overwrites.
+"customize_diff" and "normalises" are written by hand after reading the Go functions: this script keeps those it finds
+in the file it overwrites.
 
-    python extract.py REPOSITORY OUTPUT 7.32.0=v7.32.0 7.45.0=v7.45.0
+    python extract.py REPOSITORY OUTPUT TAG
 """
 
 from __future__ import annotations
@@ -59,9 +55,8 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 OPENING = {"(": ")", "[": "]", "{": "}"}
-FLAGS = {"force_new": {"ForceNew"}, "oc": {"Optional", "Computed"}, "write_only": {"WriteOnly"}}
 LISTS = {"ConflictsWith": "conflicts_with", "RequiredWith": "required_with"}
-BY_HAND = ("customize_diff", "customize_diff_added", "normalises")
+BY_HAND = ("customize_diff", "normalises")
 GROUPS = {"ExactlyOneOf": "exactly_one_of", "AtLeastOneOf": "at_least_one_of"}
 
 
@@ -176,24 +171,18 @@ def resolve(source: Source, node: Node) -> tuple[Source, Node]:
     raise ValueError(f"{source.path}@{source.tag}: cannot follow {node.text}")
 
 
-def literal(node: Node) -> object:
-    text = node.text
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"-?\d+(\.\d+)?", text):
-        return float(text) if "." in text else int(text)
+def literal(text: str) -> str:
     return str(json.loads(text)) if text.startswith('"') else text.strip("`")
 
 
 def paths_of(source: Source, node: Node) -> list[str]:
     listed = resolve(source, node)[1].items or []
-    return [re.sub(r"\.\d+(?=\.|$)", "", str(literal(item))) for _, item in listed]
+    return [re.sub(r"\.\d+(?=\.|$)", "", literal(item.text)) for _, item in listed]
 
 
 def properties(source: Source, entry: dict[str, Node]) -> Facts:
     """The set properties of one attribute's literal that matter to a plan."""
-    true = {name for name, node in entry.items() if node.text == "true"}
-    facts: Facts = {key: True for key, names in FLAGS.items() if names <= true}
+    facts: Facts = {"force_new": True} if "ForceNew" in entry and entry["ForceNew"].text == "true" else {}
     for name, key in (LISTS | GROUPS).items():
         paths = paths_of(source, entry[name]) if name in entry else []
         if paths:  # the SDK treats an empty list like no list
@@ -201,8 +190,6 @@ def properties(source: Source, entry: dict[str, Node]) -> Facts:
     if "DiffSuppressFunc" in entry:
         text = entry["DiffSuppressFunc"].text
         facts["diff_suppress"] = "inline" if text.startswith("func(") else text
-    if "Default" in entry:
-        facts["default"] = literal(entry["Default"])
     return facts
 
 
@@ -217,8 +204,6 @@ def walk(source: Source, schema: Node, prefix: str, found: dict[str, Facts]) -> 
             inside, elem = resolve(place, entry.keyed()["Elem"])
             if elem.text.endswith("schema.Resource"):
                 walk(inside, elem.keyed()["Schema"], f"{path}.", found)
-            else:
-                facts |= {f"elem_{name}": value for name, value in properties(inside, elem.keyed()).items()}
         if facts:
             found[path] = facts
 
@@ -254,19 +239,9 @@ def type_facts(repository: str, tag: str, name: str) -> Facts | None:
     return {"attributes": attributes, "source": source.path} | ({"groups": groups} if groups else {})
 
 
-def difference(before: Facts | None, after: Facts | None) -> Facts | None:
-    """Return what changed in one type: an empty object if nothing changed, and None if the type is gone."""
-    if before is None or after is None:
-        return after if before != after else {}
-    old, new = before["attributes"], after["attributes"]
-    changed = {path: new.get(path) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
-    facts: Facts = {"attributes": changed} if changed else {}
-    return facts | ({"groups": after.get("groups", {})} if before.get("groups") != after.get("groups") else {})
-
-
 def rendered(value: object, depth: int = 0) -> str:
     """JSON with sorted keys, and one line for each attribute and each hand-written entry."""
-    if depth == 5 or not isinstance(value, dict | list) or not value:
+    if depth == 4 or not isinstance(value, dict | list) or not value:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
     indent = " " * (depth + 1)
     if isinstance(value, list):
@@ -278,22 +253,15 @@ def rendered(value: object, depth: int = 0) -> str:
 
 
 def main() -> None:
-    repository, output, *versions = sys.argv[1:]
+    repository, output, tag = sys.argv[1:]
     path = Path(output)
-    kept: Facts = json.loads(path.read_text(encoding="utf-8"))["versions"] if path.exists() else {}
-    document: dict[str, Facts] = {"sources": {}, "versions": {}}
-    before: dict[str, Facts | None] = {}
-    for label, tag in (version.split("=") for version in versions):
-        now = {name: type_facts(repository, tag, name) for name in sorted(TYPES)}
-        written = {name: difference(before[name], facts) for name, facts in now.items()} if before else now
-        types = {name: facts for name, facts in written.items() if facts != {}}
-        for name, facts in (kept.get(label) or {}).items():
-            if by_hand := {key: facts[key] for key in BY_HAND if facts and key in facts}:
-                types[name] = (types.get(name) or {}) | by_hand
-        document["sources"][label] = git(repository, "log", "-1", "--format=%H %cs", tag).strip()
-        document["versions"][label] = types
-        before = now
-    path.write_text(rendered(document) + "\n", encoding="utf-8")
+    kept: Facts = json.loads(path.read_text(encoding="utf-8"))["types"] if path.exists() else {}
+    types: dict[str, Facts] = {}
+    for name in sorted(TYPES):
+        if facts := type_facts(repository, tag, name):
+            types[name] = facts | {key: kept[name][key] for key in BY_HAND if key in kept.get(name, {})}
+    source = git(repository, "log", "-1", "--format=%H %cs", tag).strip()
+    path.write_text(rendered({"source": source, "types": types}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
