@@ -11,7 +11,6 @@ from tests.fakes_wire.google.organization import OrganizationApis
 from tests.fakes_wire.google.services import ServiceApis
 
 PROJECT = "my-project"
-REGION = "europe-west1"
 
 
 def succeeded(result: Any) -> dict[str, Any]:
