@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
@@ -16,6 +15,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.fakes_wire.http import served
 
 SECONDS = 60
 _HEADLESS_SHELL = '#!/bin/sh\nexec {} "$@" about:blank\n'
@@ -112,10 +113,9 @@ def page_elsewhere(html: str) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Log nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    with served(server):
         yield f"http://evil.localhost:{server.server_port}/"
-        server.shutdown()
 
 
 def _options(home: Path, browser: str, *, dark: bool, javascript: bool) -> ChromeOptions:

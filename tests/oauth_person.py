@@ -1,7 +1,6 @@
 """A person with a real browser, who reads the log-in code in the terminal of `mnemosyne dev`."""
 
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.chromium import Chromium
 from tests.dev import DevServer
+from tests.fakes_wire.http import served
 from tests.waiting import wait_until
 
 
@@ -85,9 +85,5 @@ def callback() -> Iterator[Callback]:
 
     http = HTTPServer(("127.0.0.1", 0), Handler)
     listener = Callback(http)
-    threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
-    try:
+    with served(http):
         yield listener
-    finally:
-        http.shutdown()
-        http.server_close()

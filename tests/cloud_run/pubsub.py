@@ -1,12 +1,12 @@
 """A push subscription's identity, which the emulator does not send."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.cloud_run.headers import Headers
 from tests.cloud_run.listener import Answer, http_server
 from tests.cloud_run.service import Service, deterministic_url
+from tests.fakes_wire.http import served
 
 PUSH_ACCOUNT = "mnemosyne-push@test-project.iam.gserviceaccount.com"
 
@@ -33,9 +33,5 @@ class Push:
     @contextmanager
     def serving(self) -> Iterator["Push"]:
         """Push until the context ends."""
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        try:
+        with served(self._http):
             yield self
-        finally:
-            self._http.shutdown()
-            self._http.server_close()

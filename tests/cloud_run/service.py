@@ -19,6 +19,7 @@ from tests.cloud_run.headers import CLIENT_ADDRESS, HOP_BY_HOP, Headers, forward
 from tests.cloud_run.identity import ALL_USERS, Google, Refused, admit
 from tests.cloud_run.instance import HOST, Instance
 from tests.cloud_run.listener import Answer, http_server
+from tests.fakes_wire.http import served
 
 REQUEST_BYTES = 32 * 1024 * 1024
 """Maximum size of an HTTP/1 request: https://cloud.google.com/run/quotas#request_limits."""
@@ -224,12 +225,10 @@ class Service:
     @contextmanager
     def serving(self) -> Iterator["Service"]:
         """Serve until the context ends; the first instance comes with the first request."""
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         try:
-            yield self
+            with served(self._http):
+                yield self
         finally:
-            self._http.shutdown()
-            self._http.server_close()
             self._starter.shutdown()
             for instance in self.instances:
                 instance.crash()

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -21,6 +19,7 @@ from selenium.webdriver.common.by import By
 from tests.chromium import Chromium
 from tests.conformance.conftest import JS, install_javascript
 from tests.dev import DevServer
+from tests.fakes_wire.http import served
 from tests.waiting import wait_until
 
 Keep = Callable[[Chromium, str], None]
@@ -70,10 +69,8 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     esbuild = str(JS / "node_modules/.bin/esbuild")
     arguments = [esbuild, "apps_host.mjs", "--bundle", "--format=esm", f"--outfile={script}"]
     subprocess.run(arguments, cwd=JS, check=True, capture_output=True)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, Path(script).read_bytes())) as serve:
-        Thread(target=serve.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{serve.server_port}"
-        serve.shutdown()
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, script.read_bytes()))) as address:
+        yield address
 
 
 def _open(

@@ -9,7 +9,6 @@ import base64
 import itertools
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,8 @@ from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import google_crc32c
+
+from tests.fakes_wire.http import served
 
 Notify = Callable[[bytes, dict[str, str]], None]
 
@@ -49,12 +50,8 @@ class CloudStorage:
     @contextmanager
     def serving(self) -> Iterator[Self]:
         """Serve until the context ends."""
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        try:
+        with served(self._http):
             yield self
-        finally:
-            self._http.shutdown()
-            self._http.server_close()
 
     def put(self, bucket: str, name: str, data: bytes, *, encoding: str = "") -> Blob:
         """Store a finished object and send its notifications."""

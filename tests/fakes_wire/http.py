@@ -5,9 +5,20 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, Self
+
+
+@contextmanager
+def served(http: HTTPServer) -> Iterator[str]:
+    """Serve until the context ends, and yield the address."""
+    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}"
+    finally:
+        http.shutdown()
+        http.server_close()
 
 
 class Events(str):
@@ -104,11 +115,8 @@ class JsonServer(ABC):
     @contextmanager
     def serving(self) -> Iterator[Self]:
         """Serve until the context ends."""
-        thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.released.set()
-            self._http.shutdown()
-            self._http.server_close()
+        with served(self._http):
+            try:
+                yield self
+            finally:
+                self.released.set()

@@ -2,7 +2,6 @@
 
 import http.server
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import trustme
 
 from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
+from tests.fakes_wire.http import served
 
 
 class _Refusing(http.server.BaseHTTPRequestHandler):
@@ -36,11 +36,10 @@ def url(authority: trustme.CA) -> Iterator[str]:
     """Address of an https server with a certificate of the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with served(server):
         yield f"HTTPS://localhost:{server.server_port}/mcp"
-        server.shutdown()
 
 
 def test_a_server_with_a_certificate_of_an_unknown_authority_is_refused(url: str) -> None:
@@ -64,11 +63,9 @@ def test_a_server_on_this_machine_is_asked_without_the_proxy_of_the_environment(
     monkeypatch.delenv("no_proxy", raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        with pytest.raises(InvalidRequest, match="memory_stats"):
-            ToolClient(f"http://{host}:{server.server_port}/mcp").call("memory_stats", {})
-        server.shutdown()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
+    with served(server), pytest.raises(InvalidRequest, match="memory_stats"):
+        ToolClient(f"http://{host}:{server.server_port}/mcp").call("memory_stats", {})
 
 
 @pytest.mark.parametrize("token", ["mnk_…", "mnk_a\nmnk_b", "mnk_ü"])
