@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  axisMarks, axisTimes, bucketEnd, bucketName, coarsen, fillBuckets, filtersOfSelection, midnight, timeFilters,
+  axisMarks, axisTimes, bucketEnd, coarsen, fillBuckets, filtersOfSelection, midnight, timeFilters,
 } from "../../functions/mnemosyne/http/console/static/buckets.js";
 import { scales } from "../../functions/mnemosyne/http/console/static/strip.js";
 
@@ -42,11 +42,6 @@ for (const [start, hours] of WITH_CHANGED_CLOCKS) {
     process.env.TZ = "Europe/Berlin";
     assert.equal(bucketEnd(midnight(start), "day") - midnight(start), hours * HOUR);
   });
-}
-
-const NAMES = [["day", "2026-05-01"], ["week", "2026-05-01"], ["month", "2026-05"], ["year", "2026"]];
-for (const [per, name] of NAMES) {
-  test(`a bucket by the ${per} is called ${name}`, () => assert.equal(bucketName("2026-05-01", per), name));
 }
 
 test("filters include the last microsecond and exclude the end", () => {

@@ -13,7 +13,6 @@ import mcp_types
 
 from mnemosyne.mcp.icon import SVG
 
-EXTENSION = "io.modelcontextprotocol/ui"
 URI = "ui://mnemosyne/memories"
 MIME_TYPE = "text/html;profile=mcp-app"
 TOOL_META: dict[str, Any] = {"ui": {"resourceUri": URI}}

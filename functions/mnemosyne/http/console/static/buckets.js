@@ -81,9 +81,6 @@ export function coarsen({ per, buckets }, most) {
   return { per: unit, buckets: [...counts].map(([start, memories]) => ({ start, memories })) };
 }
 
-// Name of a bucket in the list: the year, the month or the date of its start.
-export const bucketName = (start, per) => ({ month: start.slice(0, -3), year: start.slice(0, -6) })[per] ?? start;
-
 // Name of a bucket in the chart, in the language of the browser.
 export const bucketLabel = (time, per) => new Intl.DateTimeFormat(undefined, LABELS[per]).format(new Date(time));
 

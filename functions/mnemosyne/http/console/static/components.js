@@ -74,7 +74,7 @@ export function Line({ title, text, badge = null, class: kind = "" }) {
 export const Marked = ({ segments }) =>
   segments.map(({ text, isMark }) => (isMark ? html`<mark>${text}</mark>` : text));
 
-export const withCode = (text) =>
+const withCode = (text) =>
   codeSegments(text).map(({ text: part, isCode }) => (isCode ? html`<code>${part}</code>` : part));
 
 const STATES = {

@@ -11,7 +11,7 @@ const mcpAddress = () => `${location.origin}/mcp`;
 const json = (value) => JSON.stringify(value, null, 1).replaceAll(/\n\s*/gu, " ");
 
 // The configuration of each client, by the name of the client.
-export const snippets = (url) => ({
+const snippets = (url) => ({
   "Claude Code": `claude mcp add --transport http mnemosyne ${url}`,
   Cursor: json({ mcpServers: { mnemosyne: { url } } }),
   "VS Code": json({ servers: { mnemosyne: { type: "http", url } } }),

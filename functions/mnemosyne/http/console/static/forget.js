@@ -15,7 +15,7 @@ const MOST = 50; // maximum memories of a page
 const EMPTY = { time: "", after: "", before: "", session: "" };
 
 // The arguments that select the memories. Throws an error if nothing is chosen.
-export function selectionOf({ isAll, tags, ...form }) {
+function selectionOf({ isAll, tags, ...form }) {
   const filters = filtersOf({ ...EMPTY, ...form, session: form.session?.trim(), tags: formatTags(tags) });
   const isFiltered = Object.keys(filters).length > 0;
   if (isAll && isFiltered) throw new Error("Clear the other fields, or do not choose all memories.");
@@ -24,7 +24,7 @@ export function selectionOf({ isAll, tags, ...form }) {
 }
 
 // Forget the memories of a preview, some hundreds a call. `onProgress` gets the state after each call.
-export async function forgetAll({ selection, token }, onProgress) {
+async function forgetAll({ selection, token }, onProgress) {
   const callTool = client.retrying();
   let state = await call("forget_memories", { ...selection, token });
   forgetLists();

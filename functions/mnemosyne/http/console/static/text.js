@@ -8,7 +8,7 @@ const MOST_PASSAGE = 400;
 const MARKDOWN = /\*\*|__|`|(?:^|(?<=\n))[ \t]*#{1,6}[ \t]+/gu; // marks of Markdown that are left out of a passage
 
 // Length of the leading lines that the page shows elsewhere: marks of a chronicle, its time, title and tags.
-export function headerLength(content) {
+function headerLength(content) {
   let length = 0;
   for (let count = 0; count < MOST_HEADERS; count += 1) {
     const match = content.slice(length, length + 2000).match(HEADER);

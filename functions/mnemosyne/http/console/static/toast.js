@@ -21,9 +21,6 @@ export function showToast(text, { action = "Undo", onAction = null, onEnd = () =
   current.set(toast);
 }
 
-// End the message now.
-export const endToast = () => current.get()?.end();
-
 export function Toast() {
   const toast = useValue(current);
   const [isHeld, setIsHeld] = useState(false);

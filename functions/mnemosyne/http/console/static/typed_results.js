@@ -9,7 +9,7 @@ import { useSelection } from "./selection.js";
 import { counted } from "./text.js";
 
 // A sentence about the list: the number of results in bold, and the rest.
-export function typedText(count, isSearching) {
+function typedText(count, isSearching) {
   const next = isSearching ? "Searching by meaning too …" : "Press Enter to search by meaning too.";
   if (!count) return ["No memory has these words.", next];
   return [`${counted(count, "memory", "memories")} found by words`, `while you type. ${next}`];
