@@ -46,9 +46,9 @@ def _read(path: Path, format_: str | None = None) -> list[Item]:
         ("a.mp3", b"ID3", "a recording"),
         ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
         ("a.tar", b"\x00" * 257 + b"ustar", "an archive"),
-        ("a.jsonl", gzip.compress(b"{}"), "a gzip file without the ending .gz"),
-        ("a.md", gzip.compress(b"note"), "a gzip file without the ending .gz"),
-        ("a.tgz", gzip.compress(b"x"), "an archive"),
+        ("a.jsonl", gzip.compress(b"{}", mtime=0), "a gzip file without the ending .gz"),
+        ("a.md", gzip.compress(b"note", mtime=0), "a gzip file without the ending .gz"),
+        ("a.tgz", gzip.compress(b"x", mtime=0), "an archive"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_named_with_the_fix(
