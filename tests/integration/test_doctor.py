@@ -12,6 +12,7 @@ from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Unavailable
 
 
 @pytest.fixture
@@ -126,3 +127,19 @@ def test_an_embedder_without_a_key_is_reported(examine: Any, monkeypatch: pytest
 def test_an_unknown_variable_is_a_warning(examine: Any) -> None:
     checks = examine(MNEMOSYNE_DB_POOLSIZE="9")
     assert (checks["settings"]["seen"], checks["settings"]["warning"]) == ("unknown: MNEMOSYNE_DB_POOLSIZE", True)
+
+
+def test_a_local_system_whose_database_fails_at_the_start_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise Unavailable("the database reported an internal error", next_step="read the log of the database")
+
+    monkeypatch.setattr("mnemosyne.cli.doctor.open_services", fail)
+    (check,) = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)
+    assert (check["name"], check["ok"]) == ("local system", False)
+    assert "read the log of the database" in check["seen"]
+
+
+def test_without_gcloud_a_command_on_a_deployment_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Unavailable, match="gcloud could not call the deployment: it is not installed, or not in PATH"):
+        CliRunner().invoke(cli, ["doctor", "--project", "my-project"], catch_exceptions=False)

@@ -102,7 +102,10 @@ class Deployment:
         try:
             process = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - constant program, arguments without a shell
         except (OSError, subprocess.CalledProcessError) as exc:
-            raise Unavailable(f"gcloud could not call the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
+            reason = getattr(exc, "stderr", "") or exc
+            if isinstance(exc, FileNotFoundError):
+                reason = "it is not installed, or not in PATH: https://cloud.google.com/sdk"
+            raise Unavailable(f"gcloud could not call the deployment: {reason}") from exc
         return process.stdout
 
 

@@ -14,7 +14,7 @@ from mnemosyne.cli.system import memory_system
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
 from mnemosyne.cli.terminal import say
 from mnemosyne.domain.health import Check
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import ServiceError
 
 
 @click.command()
@@ -66,7 +66,9 @@ def _checks(place: Mapping[str, Any]) -> Iterator[Check]:
             # Yield each check when it ends, so that it is printed at once.
             yield examination.check_settings()
             yield from examination.examine(services)
-    except Misconfigured as exc:
+    except ServiceError as exc:
+        if place["project"] is not None:
+            raise
         if settings_of_a_system() and place["data_dir"] is None:
             yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")
         else:  # a local system has no settings to change
