@@ -78,6 +78,7 @@ def test_a_key_that_no_header_can_have_is_refused_without_showing_it(
     assert token == "mnk_…" or token not in str(refused.value)
 
 
-def test_white_space_around_a_key_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MNEMOSYNE_TOKEN", "mnk_key\r\n")
+@pytest.mark.parametrize("text", ["mnk_key\r\n", "Bearer mnk_key", "bearer  mnk_key", "Authorization: Bearer mnk_key"])
+def test_the_key_is_read_from_a_line_of_a_file_or_a_header(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEMOSYNE_TOKEN", text)
     assert ToolClient("http://127.0.0.1:9/mcp").token == "mnk_key"

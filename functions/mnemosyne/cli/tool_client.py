@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ from mnemosyne.errors import (
 
 PATIENCE_SECONDS = 60.0
 """Maximum Retry-After in seconds for which the client waits."""
+_HEADER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
 ERROR_META = "mnemosyne/error"
 """Key of a tool error's code in `_meta`: docs/reference/errors.md."""
 ERRORS: Mapping[str, type[MnemosyneError]] = {
@@ -95,8 +97,12 @@ class ToolClient:
 
 
 def _token() -> str:
-    """Return the bearer token of the environment. Raises Misconfigured if no header can have it."""
-    token = os.environ.get("MNEMOSYNE_TOKEN", "").strip()  # files from Windows end lines with a carriage return
+    """Return the bearer token of the environment. Raises Misconfigured if no header can have it.
+
+    The text may be a whole header, as `mnemosyne keys create` shows it. Files from Windows end lines with a carriage
+    return.
+    """
+    token = _HEADER.sub("", os.environ.get("MNEMOSYNE_TOKEN", "").strip())
     if not (token.isascii() and token.isprintable()):
         raise Misconfigured(
             "MNEMOSYNE_TOKEN must be a whole key in ASCII characters, not a placeholder such as mnk_…: "
