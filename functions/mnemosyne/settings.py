@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from mnemosyne.domain.embedding_space import PROVIDERS
 from mnemosyne.domain.oauth import ACCESS_TOKEN_SECONDS, PeopleRule
@@ -140,6 +140,14 @@ class Settings(BaseModel):
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
+    @field_validator("oauth_people", mode="before")
+    @classmethod
+    def _people(cls, value: str) -> tuple[PeopleRule, ...]:
+        try:
+            return tuple(PeopleRule.of(rule) for rule in json.loads(value))
+        except (ValueError, TypeError) as exc:
+            raise ValueError(f"must be a JSON array of rules: {exc}") from exc
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the settings. Raises Misconfigured with all problems."""
@@ -172,19 +180,11 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    if name in (
+    is_list = name in (
         "allowed_hosts", "allowed_origins", "immutable_sources", "oauth_resources", "oidc_audience",
         "push_service_account", "runtime_users"
-    ):  # fmt: skip
-        return _listed(value)
-    return _people(value) if name == "oauth_people" else value
-
-
-def _people(value: str) -> tuple[PeopleRule, ...]:
-    try:
-        return tuple(PeopleRule.of(rule) for rule in json.loads(value))
-    except (ValueError, TypeError) as exc:
-        raise Misconfigured(f"settings: {variable('oauth_people')} must be a JSON array of rules: {exc}") from exc
+    )  # fmt: skip
+    return _listed(value) if is_list else value
 
 
 def _listed(value: str) -> tuple[str, ...]:
@@ -296,5 +296,5 @@ def _problem(error: dict[str, object]) -> str:
     name = str(location[0]) if isinstance(location, tuple) and location else ""
     if error["type"] == "missing":
         return f"{variable(name)} is not set ({Settings.model_fields[name].description})"
-    excerpt = "a secret" if name in _SECRETS else repr(error["input"])
-    return f"{variable(name)}: {error['msg']}, got {excerpt}"
+    got = "" if name == "oauth_people" else f", got {'a secret' if name in _SECRETS else repr(error['input'])}"
+    return f"{variable(name)}: {str(error['msg']).removeprefix('Value error, ')}{got}"

@@ -21,10 +21,19 @@ def test_lists_are_split_on_commas() -> None:
 
 def test_every_problem_is_named_in_one_error() -> None:
     with pytest.raises(Misconfigured) as refused:
-        Settings.from_environment({"MNEMOSYNE_DB_POOL_SIZE": "many", "MNEMOSYNE_EMBEDDER": "magic"})
+        Settings.from_environment(
+            {
+                "MNEMOSYNE_DB_POOL_SIZE": "many",
+                "MNEMOSYNE_EMBEDDER": "magic",
+                "MNEMOSYNE_OAUTH_PEOPLE": '[{"who": "x"}]',
+            }
+        )
     message = str(refused.value)
-    for variable in ("DATABASE_URL and MNEMOSYNE_INSTANCE", "TOPIC is not set", "DB_POOL_SIZE", "EMBEDDER"):
-        assert f"MNEMOSYNE_{variable}" in message
+    for problem in (
+        "DATABASE_URL and MNEMOSYNE_INSTANCE", "TOPIC is not set", "DB_POOL_SIZE", "EMBEDDER",
+        "OAUTH_PEOPLE: must be a JSON array of rules: who must be an address",
+    ):  # fmt: skip
+        assert f"MNEMOSYNE_{problem}" in message
 
 
 @pytest.mark.parametrize(
