@@ -33,7 +33,7 @@ FOLDERS = {
     "cloudrunv2": "cloud_run_v2_job cloud_run_v2_service_iam_member",
     "compute": "compute_address compute_backend_service compute_forwarding_rule compute_global_address "
     "compute_global_forwarding_rule compute_managed_ssl_certificate compute_network "
-    "compute_region_network_endpoint_group compute_router compute_router_nat compute_security_policy "
+    "compute_region_network_endpoint_group compute_security_policy "
     "compute_subnetwork compute_target_https_proxy compute_url_map",
     "dns": "dns_managed_zone dns_record_set",
     "iap": "iap_web_backend_service_iam_member",
