@@ -47,5 +47,5 @@ def test_a_directory_s_embedder_cannot_be_changed(tmp_path: Path, embedder: str)
     server.start()
     server.close()
     server.arguments = ("--embedder", embedder)
-    with pytest.raises(AssertionError, match="in the space of multilingual-e5-small-q4 at dimension 384, not of"):
+    with pytest.raises(AssertionError, match="were embedded by multilingual-e5-small-q4 at dimension 384, not by"):
         server.start()

@@ -238,7 +238,7 @@ def test_a_directory_created_for_gemini_keeps_this_embedder(tmp_path: Path) -> N
                 timeout=60,
             )
             assert refused.returncode == 1
-            assert "in the space of gemini-embedding-2 at dimension 768, not of" in refused.stderr
+            assert "were embedded by gemini-embedding-2 at dimension 768, not by" in refused.stderr
         finally:
             server.close()
 

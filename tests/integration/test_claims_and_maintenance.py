@@ -146,5 +146,5 @@ def test_a_move_ends_although_memories_are_stored_as_fast_as_they_are_moved(
     move = _BusyMove(owner, store, rounds)
     move.begin()
     with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as they are embedded again"):
-        _move(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": OTHER.dimension}, move.missing(), 40)
+        _move(LocalOperations(_Moving(move)), {"model": OTHER.model, "dimension": 128}, move.missing(), 40)
     assert (read_embedding_space(owner).model == OTHER.model) is moves
