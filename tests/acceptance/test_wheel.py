@@ -65,7 +65,9 @@ def test_the_installed_command_serves_a_client_over_stdio(installed: Installed, 
     )
     answers = {answer["id"]: answer for answer in map(json.loads, completed.stdout.splitlines())}
     assert answers[0]["result"]["serverInfo"]["version"] == mnemosyne.__version__
-    assert answers[1]["result"].get("structuredContent", answers[1])["memories"] == 0
+    stats = answers[1]["result"]
+    assert not stats["isError"], stats
+    assert stats["structuredContent"]["memories"] == 0
 
 
 @pytest.mark.parametrize(("embedder", "extra"), [("gemini", "cloud"), ("multilingual", "multilingual")])
