@@ -19,8 +19,12 @@ LANGUAGES = [
     ("en", "Москва trip notes: book the hotel"),
     ("en", "Meeting with 田中さん at noon about the budget"),
     ("en", "SELECT * FROM users WHERE id = 42"),
+    ("en", "I am hungry"),
+    ("en", "Sue likes meetings on Fridays"),
+    ("en", "Kim: I love tea"),
     ("de", "Der Kühlschrank ist kaputt und die Milch sauer."),
     ("de", "Wir treffen uns morgen um acht vor dem Bahnhof."),
+    ("de", "WO IST DIE RECHNUNG UND WER HAT SIE"),
     ("de", "Die Datei /etc/php.ini ist nicht das Problem und/oder der Fehler."),
     ("ja", "東京/大阪の天気は/usr/binではない"),
     ("de", "The Meeting: wir haben das nicht besprochen und die Folien sind weg"),
@@ -61,6 +65,11 @@ UNKNOWN = [
     "café receipts, Beyoncé tickets", "Kubernetes nginx ingress timeout 30s", "Bitte Mülltonnen rausstellen", "🜚 🎉",
     "https://example.com/a/b?x=1&y=2#y", "https://es.wikipedia.org/wiki/El_gato_y_el_perro", "/usr/local/bin/node",
     r"C:\Users\bob\bin", "php.ini", "LANG=en_US.UTF-8", "plot(x, y)", "x, y = y, x", "| x | y | z |", "e = mc^2",
+    "Jan de Wit phone number", "Leonardo da Vinci paintings", "Le Mans", "Al Gore speech", "Kim birthday",
+    "Jen birthday", "hi Ben", "AI meetings", "ai tools", "EU regulation deadlines", "MIT license", "9 am standup",
+    "iPhone Plus price", "MacBook Pro price", "comment section", "common sense tips", "12 volt battery",
+    "recycling bin collection day", "Big Sur hike", "hay fever", "vi editor shortcuts",
+    "minecraft mod list", "et al", "em dash",
 ]  # fmt: skip
 
 
@@ -96,6 +105,14 @@ def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: Post
         if not _search(store, f"alone {number}", query):
             missed.append((query, content))
     assert missed == []
+
+
+@pytest.mark.parametrize("content", ["Kim prefers short meetings", "EU meetings: agenda", "Pro plan: two meetings"])
+def test_a_name_or_abbreviation_in_an_english_text_hides_no_forms_of_its_words(
+    store: PostgresMemories, content: str
+) -> None:
+    _store(store, "english", content)
+    assert _search(store, "english", "meeting") == [content]
 
 
 def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: PostgresMemories) -> None:

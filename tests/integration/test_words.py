@@ -181,8 +181,8 @@ def test_a_word_of_a_changed_title_is_in_the_first_passage(memories: PostgresMem
 @pytest.mark.parametrize(("query", "best", "other"), [
     ("Zoë", "Zoë sings at noon", "Zoe sings at noon"),
     ("Zoe", "Zoe sings at noon", "Zoë sings at noon"),
-    ("año", "Un año en Lima", "Un ano en Lima"),
-    ("ano", "Un ano en Lima", "Un año en Lima"),
+    ("año", "Según Ana un año en Lima", "Según Ana un ano en Lima"),
+    ("ano", "Según Ana un ano en Lima", "Según Ana un año en Lima"),
     ("résumé", "The résumé is here", "The resume is here"),
     ("небо", "небо над полем", "нёбо над полем"),
     ("нёбо", "нёбо над полем", "небо над полем"),

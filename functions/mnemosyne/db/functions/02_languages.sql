@@ -5,7 +5,8 @@
 -- language of a text.
 --
 -- A word in the column `sure` counts twice for its language. A word in the column `maybe` counts once, because it is
--- also a word of another language, a part of names (Los Angeles, La Plata), or a name of variables (x, y).
+-- also a word of another language (bin, plus), a name or a part of names (Kim, Los Angeles), an abbreviation (AI, EU), or
+-- a name of variables (x, y).
 CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -16,69 +17,70 @@ BEGIN ATOMIC
         'are be here just very too still said get got like through without against since',
         'a an in is on at by or as if no so to do we he she us me my his her him was has will may all out up '
         'one other over under i d don ll m re s t ve'),
-    ('de', 'das und ist nicht ein eine einen einem einer eines dem des auf mit für von zum zur bei nach aus wird '
-        'werden wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie wer '
-        'wo wann warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über unter '
-        'vor zwischen durch gegen ohne bis seit jeden jede im am vom kein keine als bin es mein meine unser '
-        'unsere mehr sehr viel viele oft etwas alle alles dann hier dort diese dieser dieses diesem wovor '
-        'worüber wofür ihm ihn uns',
-        'der den die was in so er an um zu man war hat da will du ß ä ö ü'),
-    ('nl', 'het een en niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet '
-        'hoe waar wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat',
-        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als'),
-    ('sv', 'och att det inte är på som för av ett den hon från eller hade har vi vid efter kan ska skulle vad '
-        'vem när varför hur vilken mycket också utan över mellan sina deras våra vår jag ni',
-        'en i med om de så då han var till men mot under sin å ä ö'),
-    ('da', 'og det ikke er på som af et hun fra eller havde har vi ved efter kan skal skulle hvad hvem hvornår '
-        'hvorfor hvordan hvilken meget også mod uden mellem deres vores jeg blev bliver nogen',
-        'at den til han var men sin en i med om de så da for under over å æ ø'),
-    ('no', 'og det ikke er på som av et hun fra eller hadde har vi ved etter kan skal skulle hva hvem når '
-        'hvorfor hvordan hvilken mye også mot uten mellom deres våre jeg ble blir noen',
-        'at den til han var men sin en i med om de så da for under over å æ ø'),
-    ('fr', 'le une est et dans avec qui que quoi où quand pourquoi comment quel quelle quels quelles ne pas plus '
-        'sur sous sont était être avoir ont nous vous ils elles leur leurs notre nos votre vos cette ces ses '
-        'mais ou donc parce aux du au elle je chez combien peut fait sans depuis très même aussi après avant '
-        'entre chaque tous toutes ce cet lui été',
-        'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu y à é è ê ç œ û î'),
-    ('es', 'una es que en del por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas '
-        'porque pero más está están fue ser tiene tienen hay hace desde hasta entre sobre muy también su sus '
-        'nuestro nuestra este esta estos estas ese esa cada al lo le nos ya todos todas se unos unas después '
-        'antes cuando donde según',
-        'el los las les con sin son la de un a no o y me te si mi como he has ¿ ¡ ñ'),
-    ('pt', 'uma que em um da dos das por para quem quando onde qual quais quanto porque mas mais está estão '
-        'são foi ser tem têm não há desde até entre sobre sem muito também seu sua seus suas nosso nossa este '
-        'esta isso essa cada ao aos à na nos nas pelo pela já todos todas ele ela eu você depois antes',
-        'o os a e é com de do se me as no como ã õ ç'),
-    ('it', 'il gli una è che di chi quando dove perché quale quali quanto quanta quante quanti può ma più sono '
-        'era essere hanno non del della dei delle degli dello nel nella nei nelle al alla ai alle agli dal '
-        'dalla sul sulla sulle tra fra sua suo suoi sue nostro nostra questo questa questi ogni anche molto '
-        'già tutti tutte viene lo le dopo prima cui',
-        'la un in e i a si se o no me mi da con per come ha ci l d c à ò ù'),
-    ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té hi des fins entre sobre '
-        'sense molt també seu seva nostre aquest aquesta cada al dels pels',
-        'el la les de un en a com per ha no o l d i on'),
-    ('ro', 'și este în cu pe ce cine când unde cum pentru nu sunt au sau după până între fără foarte lui ei lor '
-        'nostru acest această fiecare',
-        'o a un de la care din era fi are mai dar să se ă â î ș ț'),
-    ('fi', 'ja ei se että joka mikä mitä kuka missä milloin miksi miten kun mutta tai ovat oli olla ole ollut '
-        'hän te minä sinä tämä nämä sen sitä siitä kanssa ennen jälkeen myös vain kaikki hyvin',
-        'on he me ne jos ä ö'),
-    ('hu', 'az és nem hogy ez egy ki mikor hol miért hogyan melyik vannak volt lesz kell csak de vagy mert után '
-        'előtt között nagyon minden',
-        'a is mi ha meg van ő ű ö ü'),
-    ('tr', 'bir bu şu için ile kim nerede neden nasıl hangi var yok değil veya çok daha gibi kadar sonra önce '
-        'olan olarak oldu',
-        've de da ne ama en her o mi ş ğ ı ö ü ç'),
-    ('pl', 'nie się na że są był była być dla od przez przed między bez bardzo także tylko każdy jego jej ich '
-        'który która które kto kiedy gdzie dlaczego jak lub oraz po',
-        'i jest ale w z o do to ł ą ę ś ż ź ć ń'),
-    ('cs', 'je na že se není jsou byl byla být pro od před mezi bez velmi také jen každý jeho její jejich který '
-        'která které kdo kdy kde proč jak nebo po',
-        'a v z o do to ale ř ě ů č š ž'),
-    ('id', 'yang di ini itu dengan untuk dari pada adalah tidak akan ke oleh juga sudah karena atau apa siapa '
-        'kapan mana mengapa bagaimana mereka kami kita saya anda',
-        'dan'),
-    ('vi', 'và là của không có được với này đó những các một nào ai đâu sao', 'khi cho trong đ ơ ư'),
+    ('de', 'das und ist nicht ein eine einen einem einer eines dem auf mit für zum zur bei nach aus wird '
+        'werden wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie '
+        'wer wo wann warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über '
+        'unter vor zwischen durch gegen ohne bis seit jeden jede vom kein keine als mein meine unser unsere '
+        'mehr sehr viel viele oft etwas alle alles dann hier dort diese dieser dieses diesem wovor worüber '
+        'wofür ihm ihn uns',
+        'der den die was in so er an um zu man war hat da will du am bin im des es von ß ä ö ü'),
+    ('nl', 'het een niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet '
+        'waar wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat',
+        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als en hoe'),
+    ('sv', 'och att det inte är på som för av ett hon från eller hade har vid efter kan skulle vad vem när '
+        'varför hur vilken mycket också utan över mellan sina deras våra vår jag ni',
+        'en i med om de så då han var till men mot under sin den vi ska å ä ö'),
+    ('da', 'og det ikke er på som af hun fra eller havde har ved efter kan skal skulle hvad hvem hvornår '
+        'hvorfor hvordan hvilken meget også uden mellem deres vores jeg blev bliver nogen',
+        'at den til han var men sin en i med om de så da for under over vi mod et å æ ø'),
+    ('no', 'og det ikke er på som av hun fra eller hadde har ved etter kan skal skulle hva hvem når hvorfor '
+        'hvordan hvilken mye også mot uten mellom deres våre jeg ble blir noen',
+        'at den til han var men sin en i med om de så da for under over vi et å æ ø'),
+    ('fr', 'une dans avec qui que quoi où quand pourquoi quel quelle quels quelles pas sont était être avoir '
+        'ont nous vous ils elles leur leurs notre nos votre vos cette ces ses mais ou donc parce je chez '
+        'combien peut fait depuis très même aussi après entre chaque tous toutes ce cet lui été',
+        'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu le est plus sur sous '
+        'sans comment avant et au aux du elle ne y à é è ê ç œ û î'),
+    ('es', 'una que por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas porque pero '
+        'más puede está están fue ser tiene tienen hace desde hasta entre sobre muy también nuestro nuestra este '
+        'estos estas ese cada nos todos todas unos unas después antes cuando donde según',
+        'el los las les con sin son la de un a no o y me te si mi como he has es en del al lo le ya su sus se '
+        'hay esta esa ¿ ¡ ñ'),
+    ('pt', 'que por para quem quando onde qual quais quanto porque mas mais está estão são foi ser tem têm não '
+        'há desde até entre sobre muito também seu sua seus suas nosso nossa este isso essa cada ao aos à '
+        'nos pelo pela já todos todas ele ela você depois antes',
+        'o os a e é com de do se me as no como da dos das em eu uma um na nas sem esta ã õ ç'),
+    ('it', 'il gli una è che chi quando perché quale quali quanto quante quanti può più sono essere hanno della delle '
+        'degli dello nel nella nei nelle alla alle agli dalla sul sulla sulle tra fra sua suo suoi nostro '
+        'nostra questo questa questi ogni anche molto già tutti tutte viene dopo cui',
+        'la un in e i a si se o no me mi da con per come ha ci di ma era non del dei al ai lo le dal '
+        'prima dove sue quanta l d c à ò ù'),
+    ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té entre sobre molt també '
+        'seu seva nostre aquest aquesta cada dels pels',
+        'el la les de un en a com per ha no o l d i on al des fins sense hi'),
+    ('ro', 'și este în cu ce cine când unde pentru sunt sau după până între fără foarte lui ei lor nostru '
+        'acest această fiecare',
+        'o a un de la care din era fi are mai dar să se pe nu au cum ă â î ș ț'),
+    ('fi', 'ja ei että joka mikä mitä kuka missä milloin miksi miten kun mutta ovat oli olla ollut hän minä '
+        'sinä tämä nämä sitä siitä kanssa ennen jälkeen myös kaikki hyvin',
+        'on he me ne jos tai se sen ole vain te ä ö'),
+    ('hu', 'és nem hogy egy mikor hol miért hogyan melyik vannak lesz kell csak vagy mert után előtt között '
+        'nagyon minden',
+        'a is mi ha meg van az ez ki de volt ő ű ö ü'),
+    ('tr', 'bir bu şu için ile nerede neden nasıl hangi yok değil veya çok daha gibi kadar sonra önce olan '
+        'olarak oldu',
+        've de da ne ama en her o mi kim var ş ğ ı ö ü ç'),
+    ('pl', 'nie się że są był była być dla przez przed między bez bardzo także tylko każdy jego jej ich który '
+        'która które kto kiedy gdzie dlaczego jak lub oraz',
+        'i jest ale w z o do to na po od ł ą ę ś ż ź ć ń'),
+    ('cs', 'je že není jsou byl byla být před mezi bez velmi také každý jeho její jejich který která které kdo '
+        'kdy kde proč jak nebo',
+        'a v z o do to ale na po od pro jen se ř ě ů č š ž'),
+    ('id', 'itu dengan untuk pada adalah tidak akan ke oleh juga sudah karena atau siapa kapan mengapa '
+        'bagaimana mereka kami kita saya anda',
+        'dan yang di dari apa mana ini'),
+    ('vi', 'và là của không có được với này đó những các một nào đâu',
+        'khi cho trong ai sao đ ơ ư'),
     ('ru', 'и в не на что с по как это из у за от так но к он она они мы вы я его её их был была было были быть '
         'есть для или если когда где кто почему какой какая какие какое до после перед между без очень также '
         'только каждый каждого который которая которые чем о об же ли бы',
@@ -164,9 +166,11 @@ AS $$
 DECLARE
     english CONSTANT jsonb := evidence_for_english(true);
     others CONSTANT jsonb := evidence_for_english(false);
+    beginning text := left(p_text, 1000);
     -- Remove paths, URLs and names of files, because their parts are no words of a language: "/usr/bin" is not German.
-    prose text := regexp_replace(left(p_text, 1000),
-        '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*', ' ', 'g');
+    -- In a text with small letters, remove words of two or three capital letters, too: "MIT" is an abbreviation.
+    prose text := regexp_replace(beginning, '[!-~]*([a-zA-Z0-9][/\\@_=]|[/\\]|[a-zA-Z][.])[a-zA-Z0-9][!-~]*'
+        || CASE WHEN beginning ~ '[[:lower:]]' THEN '|\m[A-Z]{2,3}\M' ELSE '' END, ' ', 'g');
     -- Replace punctuation by spaces. An apostrophe separates words, too: "l'eau" becomes "l eau".
     words text := translate(lower(normalize(prose, NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
         '                                            ¿¡');
