@@ -71,7 +71,7 @@ class Stored:
 
         def names(question: str) -> Sequence[str]:
             ranked, _ = self.rank(question, mode, words_only=words_only, weight=weight)
-            return self.documents(ranked_memory.candidate.id for ranked_memory in ranked[:10])
+            return self.documents(id_ for entry in ranked[:10] for id_ in (entry.candidate.id, *entry.folded))
 
         return names
 
@@ -131,7 +131,7 @@ class Stored:
             )
             if result.degraded:
                 print(f"  {question!r}: {result.degraded}")
-            return self.documents(str(hit.id) for hit in result.hits)
+            return self.documents(str(id_) for hit in result.hits for id_ in (hit.id, *hit.near_duplicates))
 
         return names
 

@@ -94,3 +94,12 @@ def test_documents_with_the_same_text_are_found_together(shared_database: Shared
             found = store.search(mode)("oolong thanks")
             assert found in ([*"bdeac"], [*"acbde"])
     assert measure(collection.answerable, without.search(SearchMode.HYBRID))[0, 0] == 1
+
+
+def test_a_near_duplicate_that_is_folded_into_a_hit_is_found(shared_database: SharedDatabase) -> None:
+    texts = {"a": "The oolong is on shelf 7", "b": "The oolong is on shelf 7."}
+    documents = {name: {"id": name, "text": text, "timestamp": "2026-05-20T12:00:00Z"} for name, text in texts.items()}
+    collection = Collection("near-duplicates", documents, [Question("oolong", "", frozenset(texts))])
+    store = Stored(collection, MemoryDatabase(shared_database.pool, FAKE_SPACE), FakeEmbedder())
+    for mode in SearchMode.SEMANTIC, SearchMode.HYBRID:
+        assert measure(collection.answerable, store.search(mode))[0, 0] == 1
