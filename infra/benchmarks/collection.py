@@ -15,7 +15,7 @@ from typing import Any
 
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.memory_input import Defaults, read
-from mnemosyne.domain.parsing import excerpt, read_json
+from mnemosyne.domain.parsing import excerpt, read_json, storable
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
@@ -152,7 +152,11 @@ def _document(place: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def _question(place: str, row: Mapping[str, Any], documents: Mapping[str, object]) -> Question:
     text, relevant = row.get("query"), row.get("relevant_ids")
     if not isinstance(text, str) or not text.strip():
-        raise InvalidRequest(f"{place}: query must be a text, got {excerpt(text)}")
+        raise InvalidRequest(f"{place}: query must be a text of at least one word, got {excerpt(text)}")
+    try:
+        storable(text)
+    except ValueError as exc:
+        raise InvalidRequest(f"{place}: query {exc}") from exc
     if not isinstance(relevant, list):
         raise InvalidRequest(f"{place}: relevant_ids must be an array, got {excerpt(relevant)}")
     ids = frozenset(_id(place, "relevant_ids", value) for value in relevant)

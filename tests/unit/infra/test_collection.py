@@ -68,6 +68,9 @@ def test_files_of_other_programs_are_read(tmp_path: Path, corpus: bytes, queries
         (_lines(DOCUMENT), _lines(QUESTION | {"relevant_ids": ["a", "z"]}), 'queries.jsonl:1: .* has no "z"'),
         (_lines(DOCUMENT), _lines(QUESTION | {"relevant_ids": "a"}), "queries.jsonl:1: relevant_ids must be an array"),
         (_lines(DOCUMENT), _lines({"relevant_ids": []}), "queries.jsonl:1: query must be a text"),
+        (_lines(DOCUMENT), _lines(QUESTION | {"query": "a\0"}), "queries.jsonl:1: query must not contain NUL"),
+        (_lines(DOCUMENT), _lines(QUESTION).replace(b"oolong", b"th\xe9"), "queries.jsonl:1: query .* as UTF-8"),
+        (_lines(DOCUMENT), _lines(QUESTION).replace(b"oolong", rb"\ud800"), "queries.jsonl:1: query .* U.D800"),
     ],
 )
 def test_a_mistake_is_reported_with_its_file_and_line(
