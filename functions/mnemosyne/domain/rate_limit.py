@@ -20,6 +20,8 @@ TYPING: Final = 1.0
 """Cost of a search for a query that is still being typed. Such a search is by words only."""
 COUNTING: Final = 2.0
 """Cost of a query that reads all memories of a namespace."""
+VALUES: Final = 20
+"""Values in conditions on metadata per unit. Each value is compared with the metadata of every memory."""
 FORGETTING: Final = 20.0
 """Cost of a dry run or of a step of a forgetting (a deletion of selected memories). Each may read or delete all
 memories of a namespace."""
@@ -53,13 +55,30 @@ def cost_of_memories(memories: object) -> float:
 
 
 def cost_of_search(arguments: Mapping[str, Any]) -> float:
-    """Return the additional cost of a search in a mode, by default hybrid; 0 without a query."""
+    """Return the additional cost of a search in a mode, by default hybrid. Without a query, it is that of a list."""
     mode = arguments.get("mode", "hybrid")
     earlier = COUNTING if arguments.get("as_of") else 0.0  # no index has earlier labels, so all are read
     if not arguments.get("query"):
-        return earlier
+        return max(earlier, cost_of_list(arguments))
     cost = earlier + SEARCH.get(mode if isinstance(mode, str) else "hybrid", 0.0)
     return min(cost, TYPING) if arguments.get("typing") is True else cost
+
+
+def cost_of_list(arguments: Mapping[str, Any]) -> float:
+    """Return the additional cost of a list of memories in the order of their timestamps.
+
+    If few memories match a filter by tags or metadata, the list reads all memories.
+    """
+    return COUNTING if arguments.get("tags") or arguments.get("metadata") else 0.0
+
+
+def cost_of_conditions(arguments: Mapping[str, Any]) -> float:
+    """Return the additional cost of the values in the conditions on metadata; 0 if `metadata` has no conditions."""
+    conditions = arguments.get("metadata")
+    if not isinstance(conditions, list):
+        return 0.0
+    values = [condition.get("values") for condition in conditions if isinstance(condition, Mapping)]
+    return sum(len(each) for each in values if isinstance(each, list)) / VALUES
 
 
 def cost_of_changes(arguments: Mapping[str, Any]) -> float:

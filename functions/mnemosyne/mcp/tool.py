@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import mcp_types
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.app import TOOL_META
@@ -117,7 +118,8 @@ class Tool(Generic[ArgumentsT]):
 
     def units_of(self, arguments: Mapping[str, Any]) -> float:
         """Return the units of a call in addition to the request itself; see `domain.rate_limit`."""
-        return self.units(plain(arguments, self.schema))
+        converted = plain(arguments, self.schema)
+        return self.units(converted) + rate_limit.cost_of_conditions(converted)
 
     @property
     def scope(self) -> Scope:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain import preview
+from mnemosyne.domain import preview, rate_limit
 from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
 from mnemosyne.domain.forgetting import Hold
 from mnemosyne.domain.parsing import Id, Input, Text
@@ -200,6 +200,7 @@ LIST_MEMORIES = Tool(
     unlisted=(*LIST_FILTERS, "order", "preview"),
     result=Listing,
     returns_stored_text=True,
+    units=rate_limit.cost_of_list,
     run=_list_memories,
     read_only=True,
 )

@@ -160,6 +160,7 @@ EXPORT_MEMORIES = Tool(
     arguments=ExportArguments,
     result=ExportedPage,
     returns_stored_text=True,
+    units=rate_limit.cost_of_list,
     run=_export_memories,
     read_only=True,
 )

@@ -1,0 +1,49 @@
+"""Units of the rate limit that a tool call costs in addition to the request itself."""
+
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.rate_limit import COUNTING, SEARCH, VALUES
+from mnemosyne.mcp.tools import by_name
+
+VALUE = {"path": "team", "values": ["a"]}
+MANY = [{"path": "team", "values": [str(number) for number in range(50)]}] * 10
+
+
+def _units(tool: str, **arguments: Any) -> float:
+    return by_name()[tool].units_of(arguments)
+
+
+@pytest.mark.parametrize("tool", ["list_memories", "export_memories", "memory_search"])
+def test_a_list_whose_filter_may_read_all_memories_costs_as_much_as_counting_them(tool: str) -> None:
+    assert _units(tool, session="s", after="2026-05-20") == 0
+    assert _units(tool, tags="tea") == COUNTING
+    assert _units(tool, metadata=[{"path": "team", "op": "missing"}]) == COUNTING
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "base"),
+    [
+        ("memory_search", {"query": "tea"}, SEARCH["hybrid"]),
+        ("memory_search", {"query": "tea", "mode": "exact"}, SEARCH["exact"]),
+        ("memory_search", {}, COUNTING),
+        ("retrieve_memories", {"query": "tea"}, SEARCH["hybrid"]),
+        ("list_memories", {}, COUNTING),
+        ("export_memories", {}, COUNTING),
+        ("memory_timeline", {}, COUNTING),
+        ("memory_facets", {}, COUNTING),
+    ],
+)
+def test_each_value_that_metadata_are_compared_with_costs_a_part_of_a_unit(
+    tool: str, arguments: dict[str, Any], base: float
+) -> None:
+    assert _units(tool, **arguments, metadata=[VALUE]) == pytest.approx(base + 1 / VALUES)
+    assert _units(tool, **arguments, metadata=VALUE) == pytest.approx(base + 1 / VALUES)
+    assert _units(tool, **arguments, metadata=MANY) == pytest.approx(base + 500 / VALUES)
+
+
+def test_the_metadata_of_a_new_memory_are_no_conditions() -> None:
+    memory = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
+    with_metadata = memory | {"metadata": {"values": ["a"] * 50}}
+    assert _units("ingest_memory", **with_metadata) == _units("ingest_memory", **memory)
