@@ -160,6 +160,23 @@ def test_what_was_typed_into_the_form_of_a_memory_is_kept_during_a_log_in(guarde
     assert find(fresh, "input#title").get_property("value") == "Typed for an hour"
 
 
+def test_a_log_in_takes_the_keyboard_from_the_hidden_page_and_its_dialog(guarded: DevServer, fresh: Chromium) -> None:
+    first, second = (_key(guarded, "read", "write", namespace="gus") for _ in range(2))
+    guarded.client.headers["Authorization"] = f"Bearer {first}"
+    guarded.outcome(guarded.ingest("A canoe.", tags=["boat"]))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/tags")
+    _use(fresh, first)
+    click(fresh, "[aria-label='Rename boat']")
+    type_into(fresh, "name", "canoe")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    click(fresh, "dialog .btn.main")
+    shows(fresh, "You have been logged out.")
+    keys(fresh, "/")
+    assert fresh.url.endswith("/tags")
+    _use(fresh, second)
+    reads(fresh, ".tagtable", "boat")
+
+
 def test_an_import_does_not_continue_when_another_person_logs_in(guarded: DevServer, fresh: Chromium) -> None:
     eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
     fresh.open(f"http://127.0.0.1:{guarded.port}/import")

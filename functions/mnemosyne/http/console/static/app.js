@@ -1,5 +1,5 @@
 // The console: its pages, their addresses, and the log-in.
-import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { logOut, LogIn, renew } from "./account.js";
 import { forgetPerson, go, useAddress } from "./address.js";
 import { Activity } from "./activity.js";
@@ -122,14 +122,20 @@ function focusSearch() {
   else go("/");
 }
 
-function useShortcuts(may, onHelp) {
+// Shortcuts do nothing while a log-in hides the page.
+function useShortcuts(may, isOn, onHelp) {
   useKeys({
     "/": focusSearch,
     "Ctrl+k": focusSearch,
-    a: () => (may?.has("ingest_memory") ? go("/add") : false),
+    a: () => (may.has("ingest_memory") ? go("/add") : false),
     "?": onHelp,
   });
-  useKeyboard();
+  useKeyboard(isOn);
+}
+
+// An open dialog would make the form of the log-in inert, although the dialog is hidden with its page.
+function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
 }
 
 function App() {
@@ -140,7 +146,12 @@ function App() {
   useFocus(path);
   const isIn = Boolean(may && !refused);
   const help = () => setHasHelp(true);
-  useShortcuts(isIn ? may : null, help);
+  useShortcuts(may, isIn, help);
+  useLayoutEffect(() => {
+    if (!refused) return;
+    setHasHelp(false);
+    closeDialogs();
+  }, [refused]);
   const pages = may ? PAGES.filter(({ tool }) => may.has(tool)) : [];
   return html`<${Icons} />
     ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}

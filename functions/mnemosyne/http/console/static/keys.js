@@ -43,12 +43,13 @@ function onKeyDown(event) {
   }
 }
 
-// Listen to the keyboard; the application calls this once.
-export function useKeyboard() {
+// Listen to the keyboard while `isOn` is true; the application calls this once.
+export function useKeyboard(isOn) {
   useEffect(() => {
+    if (!isOn) return undefined;
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
+  }, [isOn]);
 }
 
 // Shortcuts of a component: functions by key name. A function that returns false leaves the key to others.
