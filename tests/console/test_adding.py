@@ -14,6 +14,22 @@ from tests.waiting import wait_until
 PARAGRAPHS = "Eve plays chess on Mondays.\n\nFay plays go on Fridays."
 LIST = "- Gil bakes bread.\n- Hal bakes cakes.\n- Ivy bakes pies."
 
+# Drags a text over the content's field and drops it, and returns whether the page has prevented what the browser does.
+DROP_TEXT = """
+const data = new DataTransfer();
+data.setData("text/plain", "Half a thought");
+const options = { dataTransfer: data, bubbles: true, cancelable: true };
+const events = ["dragover", "drop"].map((name) => new DragEvent(name, options));
+for (const event of events) document.querySelector("#content").dispatchEvent(event);
+return events.some(({ defaultPrevented }) => defaultPrevented);
+"""
+# Each dropped item is a folder that the browser cannot read.
+UNREADABLE = """
+const readEntries = (_, reject) => reject(new DOMException("The folder cannot be read.", "NotReadableError"));
+const folder = { name: "notes", isDirectory: true, createReader: () => ({ readEntries }) };
+DataTransferItem.prototype.webkitGetAsEntry = () => folder;
+"""
+
 
 @pytest.fixture
 def add(system: DevServer, site: str, browser: Chromium) -> Iterator[Chromium]:
@@ -94,3 +110,14 @@ def test_a_dropped_file_is_imported_and_the_typed_text_is_kept(system: DevServer
     wait_until(lambda: find(add, "#content").get_property("value") == "Half a thought", "the text is kept")
     find(add, "#content").send_keys(Keys.CONTROL, "a")
     find(add, "#content").send_keys(Keys.BACKSPACE)
+
+
+def test_a_dragged_text_is_left_to_the_browser(add: Chromium) -> None:
+    assert not add.driver.execute_script(DROP_TEXT)
+    assert not add.driver.find_elements(By.CSS_SELECTOR, ".toast, .over")
+
+
+def test_a_dropped_folder_that_cannot_be_read_is_reported(add: Chromium) -> None:
+    add.driver.execute_script(UNREADABLE)
+    add.driver.execute_script(DROP, find(add, "#content"), "notes", "")
+    shows(add, "Not imported: The folder cannot be read.")

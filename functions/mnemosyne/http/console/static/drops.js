@@ -19,6 +19,9 @@ async function takeDrop(dataTransfer) {
   return files.length + others;
 }
 
+// A person may also drag a text or a link, for example into the field of the page Add.
+const hasFiles = ({ dataTransfer }) => dataTransfer.types.includes("Files");
+
 // `onOver` is called with true while something is dragged over the page, and `onTaken` with the number of imported
 // files.
 export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
@@ -28,15 +31,21 @@ export function useDrops({ onOver, onTaken = () => {}, isOn = true }) {
     const { signal } = leave;
     // The browser would open a file that is dropped.
     addEventListener("dragover", (event) => {
+      if (!hasFiles(event)) return;
       event.preventDefault();
       onOver(true);
     }, { signal });
     addEventListener("dragleave", ({ relatedTarget }) => relatedTarget || onOver(false), { signal });
     addEventListener("drop", async (event) => {
+      if (!hasFiles(event)) return;
       event.preventDefault();
       onOver(false);
-      const count = await takeDrop(event.dataTransfer);
-      if (count) onTaken(count);
+      try {
+        const count = await takeDrop(event.dataTransfer);
+        if (count) onTaken(count);
+      } catch (error) {
+        showToast(`Not imported: ${error.message} Choose the files with a button of Import & export.`);
+      }
     }, { signal });
     addEventListener("paste", ({ clipboardData, target }) => {
       const { length } = clipboardData.files;
