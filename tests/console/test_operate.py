@@ -255,6 +255,8 @@ def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_pat
     (folder / "one.md").write_text("# One\n\nThe first note of the folder.")
     (folder / "deep" / "two.md").write_text("# Two\n\nThe second note of the folder.")
     (folder / "picture.png").write_bytes(b"no memory")
+    (folder / ".trash").mkdir()
+    (folder / ".trash" / "gone.md").write_text("A deleted note of the folder.")
     browser.open(f"{site}/import")
     shows(browser, "Choose a folder")
     browser.driver.find_element(By.ID, "folder").send_keys(str(folder))

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { filesOf } from "../../functions/mnemosyne/http/console/static/folders.js";
 import { count, Import } from "../../functions/mnemosyne/http/console/static/import_file.js";
 import { Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
 import { emptyReason, plainName, splitFile } from "../../functions/mnemosyne/http/console/static/file_chunks.js";
@@ -162,4 +163,15 @@ test("an export restores tags and what supersedes a memory", async () => {
   const incomplete = lines.filter(({ state }) => state === "incomplete");
   assert.deepEqual(incomplete.map(({ line: number }) => number), [3]);
   assert.match(incomplete[0].error, /the memory that supersedes it is not in this file/);
+});
+
+test("all files of a dropped folder are collected, except those of hidden folders", async () => {
+  const entryOf = (name) => ({ name, isFile: true, file: (resolve) => resolve(fileOf(name, "")) });
+  const folderOf = (name, entries) => ({
+    name, isDirectory: true, createReader: () => ({ readEntries: (resolve) => resolve(entries.splice(0, 100)) }),
+  });
+  const notes = Array.from({ length: 6000 }, (_, index) => entryOf(`${index}.md`));
+  const folder = folderOf("notes", [folderOf(".trash", [entryOf("gone.md")]), ...notes]);
+  const { inFolders } = await filesOf({ items: [{ webkitGetAsEntry: () => folder }], files: [] });
+  assert.equal(inFolders.length, 6000);
 });

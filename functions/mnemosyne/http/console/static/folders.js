@@ -1,13 +1,10 @@
 // Collect the files of a drop, including the files in folders.
 
-const MOST_FILES = 5000;
-
 const fileOf = (entry) => new Promise((resolve, reject) => { entry.file(resolve, reject); });
 const readSome = (reader) => new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
 
 // Collect the files of an entry. A reader returns some entries at a time, and none at the end.
 async function collect(entry, files) {
-  if (files.length >= MOST_FILES) return;
   if (entry.isFile) files.push(await fileOf(entry));
   else if (entry.isDirectory && !entry.name.startsWith(".")) {
     const reader = entry.createReader();

@@ -36,9 +36,13 @@ export async function importFiles(files) {
   await Promise.all(Array.from({ length: MOST_FILES }, work));
 }
 
+// Whether a file or a folder of it is hidden, as deleted notes in `.trash` are. A chosen folder itself may be hidden.
+const isHidden = ({ name, webkitRelativePath: path }) =>
+  (path || `/${name}`).split("/").slice(1).some((part) => part.startsWith("."));
+
 // Import the files of a folder whose names say that they have memories. Returns how many there are.
 export function importFolder(files) {
-  const known = [...files].filter(({ name }) => isKnown(name) && !name.startsWith("."));
+  const known = [...files].filter((file) => isKnown(file.name) && !isHidden(file));
   importFiles(known);
   return known.length;
 }
