@@ -121,3 +121,12 @@ def test_a_dropped_folder_that_cannot_be_read_is_reported(add: Chromium) -> None
     add.driver.execute_script(UNREADABLE)
     add.driver.execute_script(DROP, find(add, "#content"), "notes", "")
     shows(add, "Not imported: The folder cannot be read.")
+
+
+def test_saving_by_keyboard_stores_the_tag_that_is_still_being_typed(system: DevServer, add: Chromium) -> None:
+    find(add, "#content").send_keys("Kim sails.")
+    find(add, "#add-tags").send_keys("boats", Keys.CONTROL, Keys.ENTER)
+    wait_until(lambda: bool(add.driver.find_elements(By.CSS_SELECTOR, ".side .state.stored")), "it is stored")
+    id_ = _contents(system)["Kim sails."]
+    assert system.call("get_memory", {"id": id_})["tags"] == ["boats"]
+    assert not add.driver.find_elements(By.CSS_SELECTOR, ".tokens .tag"), "the next memory gets no tag"

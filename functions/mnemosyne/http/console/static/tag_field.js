@@ -78,11 +78,15 @@ export function TagField({ id, tags, onChange, inputRef = null }) {
 }
 
 function handleKey(event, { typed, tags, options, index, setIndex, take, setIsOpen, isOpen, edit }) {
-  const { key } = event;
-  if (event.isComposing || event.ctrlKey || event.metaKey) return;
+  const { key, target } = event;
+  const isSave = key === "Enter" && (event.ctrlKey || event.metaKey) && typed.trim();
+  if (event.isComposing || ((event.ctrlKey || event.metaKey) && !isSave)) return;
   if (key === "ArrowDown" || key === "ArrowUp") {
     const step = key === "ArrowDown" ? 1 : -1;
     if (options.length) setIndex((index + step + options.length) % options.length);
+  } else if (isSave) {
+    take(typed);
+    setTimeout(() => target.dispatchEvent(new KeyboardEvent("keydown", event))); // when the form has the tag
   } else if ((key === "Enter" || key === ",") && typed.trim()) {
     const isQuoted = typed.trimStart().startsWith('"') && !/"\s*$/u.test(typed.trimStart().slice(1));
     if (key === "," && isQuoted) return;
