@@ -34,6 +34,13 @@ test("a year below 100 is not of the 20th century", () => {
   assert.equal(new Date(midnight("0026-03-01")).getFullYear(), 26);
 });
 
+test("days are filled after a day without a midnight", (context) => {
+  const zone = process.env.TZ;
+  context.after(() => { process.env.TZ = zone; });
+  process.env.TZ = "Africa/Cairo"; // on 24 April 2026 the clocks change from 0:00 to 1:00
+  assert.deepEqual(counts("day", bucket("2026-04-23", 1), bucket("2026-04-26", 2)), [1, 0, 0, 2]);
+});
+
 const WITH_CHANGED_CLOCKS = [["2026-03-29", 23], ["2026-10-25", 25], ["2026-05-01", 24]];
 for (const [start, hours] of WITH_CHANGED_CLOCKS) {
   test(`${start} has ${hours} hours in Berlin`, (context) => {

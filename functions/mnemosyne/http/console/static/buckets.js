@@ -31,6 +31,7 @@ export function midnight(date) {
 export function bucketEnd(time, per) {
   const date = new Date(time);
   STEPS[per](date);
+  date.setHours(0, 0, 0, 0); // a day without a midnight, because the clocks change then, begins later
   return date.getTime();
 }
 
