@@ -76,10 +76,10 @@ for (const [name, start, end, first, last] of SELECTED) {
 }
 
 for (const most of [1, 2, 3, 4, 5, 7, 8, 10, 40, 99, 1234, 1_000_000]) {
-  test(`the axis up to ${most} has at most four whole numbers`, () => {
-    const marks = axisMarks(most);
-    assert.ok(marks.length >= 1 && marks.length <= 4, `${marks}`);
-    assert.ok(marks.every((mark) => Number.isInteger(mark) && mark > 0 && mark <= most), `${marks}`);
+  test(`the axis up to ${most} has three whole numbers at equal distances`, () => {
+    const [top, middle, bottom] = axisMarks(most);
+    assert.ok(top >= most && Number.isInteger(middle));
+    assert.deepEqual([top - middle, bottom], [middle, 0]);
   });
 }
 

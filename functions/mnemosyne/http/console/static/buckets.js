@@ -99,9 +99,8 @@ export function axisTimes(start, end) {
   return Array.from({ length: count }, (_, index) => start + ((end - 1 - start) * index) / (count - 1));
 }
 
-// At most four round numbers between 0 and `most` for the axis of counts.
+// Three whole numbers at equal distances, for an axis of counts up to `most`, the greatest first.
 export function axisMarks(most) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(most / 4, 1)));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate * 4 >= most);
-  return Array.from({ length: Math.floor(most / step) }, (_, index) => (index + 1) * step);
+  const top = most + (most % 2);
+  return [top, top / 2, 0];
 }

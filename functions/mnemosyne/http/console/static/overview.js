@@ -81,8 +81,7 @@ function Months({ timeline }) {
   const filled = fillBuckets({ ...timeline, per: "month" }).slice(-MONTHS);
   const most = Math.max(...filled.map(({ memories }) => memories), 1);
   const marks = axisMarks(most);
-  const top = Math.max(most, marks.at(-1) ?? 1);
-  const y = (count) => CHART_HEIGHT * (1 - count / top);
+  const y = (count) => CHART_HEIGHT * (1 - count / marks[0]);
   const [first, last] = [filled[0], filled.at(-1)]
     .map(({ time, memories }) => `${countMemories(memories)} in ${bucketLabel(time, "month")}`);
   const label = `Memories by month, from ${first} to ${last}`;
@@ -90,8 +89,8 @@ function Months({ timeline }) {
   const width = Math.min(step * 0.68, MOST_BAR);
   const short = new Intl.DateTimeFormat(undefined, { month: "short" });
   return html`<section class="panel pad stack"><h2>Memories by month</h2><figure class="chart">
-    <div class="chart-y" aria-hidden="true">${[top, top / 2, 0].map((count) => html`<span>
-      ${number(Math.round(count))}</span>`)}</div>
+    <div class="chart-y" aria-hidden="true">${marks.map((count) => html`<span>
+      ${number(count)}</span>`)}</div>
     <svg viewBox="0 0 1200 100" preserveAspectRatio="none" role="img" aria-label=${label}>
       ${[0, 50, 100].map((line) => html`<line x1="0" x2="1200" y1=${line} y2=${line} />`)}
       ${filled.map(({ time, memories }, index) => html`<rect class=${index === filled.length - 1 ? "now" : ""}
