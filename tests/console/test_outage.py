@@ -8,6 +8,11 @@ from tests.console.person import click, find, press, shows, wait_for_titles
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
+# Calls a tool, as the page does every minute to count failed requests.
+CALL = """
+const address = document.querySelector("script[type=module]").src.replace("app.js", "mcp.js");
+import(address).then(({ call }) => call("memory_stats")).catch(() => null);
+"""
 NOTE = "The server is not responding; this page may be out of date."
 
 
@@ -45,6 +50,18 @@ def test_the_page_recovers_from_an_outage_without_a_click(site: str, browser: Ch
     finally:
         _is_offline(browser, False)
     wait_until(lambda: NOTE not in browser.text, "the note is gone", seconds=60)
+
+
+def test_the_overview_claims_neither_health_nor_failed_requests_in_an_outage(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/overview")
+    shows(browser, "All systems work")
+    _is_offline(browser, True)
+    try:
+        browser.driver.execute_script(CALL)
+        shows(browser, NOTE)
+        assert find(browser, ".page-head").text == "Overview"
+    finally:
+        _is_offline(browser, False)
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,16 @@ export function Overview({ may }) {
     if (may.has("memory_timeline")) months.run();
     if (may.has("memory_facets")) tags.run();
   }, []);
-  const isWell = useValue(isReachable) && !needsLook(useValue(failures));
+  const isThere = useValue(isReachable);
+  const isWell = !needsLook(useValue(failures));
   return html`<div class="page-head"><${Heading} class="grow">Overview</>
-      ${stats.done && (isWell ? html`<${State} state="stored">All systems work</>`
+      ${stats.done && isThere && (isWell ? html`<${State} state="stored">All systems work</>`
         : html`<${State} state="failed">Some requests need a look</>`)}</div>
     <${Problem} error=${stats.error} />${stats.busy && !stats.done && html`<${Loading} rows=${4} />`}
     ${stats.done && html`<div class="stack"><${Tiles} stats=${stats.done} />
       <div class="halves">
         ${months.done?.buckets.length > 0 && html`<${Months} timeline=${months.done} />`}
-        <${TopTags} tags=${tags.done?.tags ?? []} /></div>
+        ${tags.done && html`<${TopTags} tags=${tags.done.tags} />`}</div>
       <div class="halves"><${Limits} quota=${stats.done.quota} /><${About} stats=${stats.done}
         may=${may} /></div></div>`}`;
 }
