@@ -130,3 +130,15 @@ def test_a_time_in_the_address_is_marked_on_the_timeline(site: str, browser: Chr
     browser.driver.set_window_size(1280, 900)
     click(browser, ".chip.on")
     wait_until(lambda: browser.driver.execute_script(width) == 0, "the mark is gone")
+
+
+def test_a_text_from_an_address_does_not_replace_what_was_typed_after_it(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/add?content=Oolong")
+    wait_until(lambda: find(browser, "#content").get_property("value") == "Oolong", "the text is in the field")
+    find(browser, "#content").send_keys(" is on shelf 8.")
+    open_page(browser, "Memories")
+    shows(browser, "Note 1")
+    browser.driver.back()
+    assert find(browser, "#content").get_property("value") == "Oolong is on shelf 8."
+    browser.driver.refresh()
+    wait_until(lambda: find(browser, "#content").get_property("value") == "Oolong", "a reload starts again")

@@ -1,7 +1,7 @@
 // Add a memory, and show the outcomes of the latest ones.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
-import { forgetLists, go } from "./address.js";
+import { forgetLists, go, markRead } from "./address.js";
 import { Button, Heading, Icon, Note, Problem, State, Time, useAction } from "./components.js";
 import { deleteLater } from "./deletions.js";
 import { useDrops } from "./drops.js";
@@ -115,7 +115,9 @@ const tellImport = (count) =>
   showToast(`Importing ${counted(count, "file")} …`, { action: "Show", onAction: () => go("/import") });
 
 // The first contents of the form, from the address of the page: a query without results, or a correction of a memory.
+// When the page is shown again, the form has what was typed.
 function startForm({ searchParams }) {
+  if (markRead() && draft.current !== EMPTY) return draft.current;
   const [content, replaces] = [searchParams.get("content"), searchParams.get("replaces")];
   if (content) draft.current = { ...draft.current, content, replaces: "" };
   if (replaces) draft.current = { ...draft.current, replaces };

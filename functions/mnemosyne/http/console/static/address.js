@@ -8,7 +8,7 @@ const MOST_LISTS = 10;
 const navigation = { isBack: false, onChange: () => {}, lists: new Map(), results: null };
 
 const height = () => document.documentElement.scrollHeight;
-const place = (link = null) => ({ y: scrollY, height: height(), link });
+const place = (link = null) => ({ ...history.state, y: scrollY, height: height(), link });
 
 // Go to an address of the console. The current address is loaded again. `isReplaced` replaces it in the history.
 export function go(address, { isReplaced = false, link = null } = {}) {
@@ -24,6 +24,14 @@ export function go(address, { isReplaced = false, link = null } = {}) {
 
 // Give the current page another address in the history, without loading it.
 export const renameAddress = (address) => history.replaceState(history.state, "", address);
+
+// Mark the parameters of the current address as read. Returns whether they were read before: the person may have gone
+// back to them.
+export function markRead() {
+  const { isRead = false } = history.state ?? {};
+  history.replaceState({ y: 0, height: 0, link: null, ...history.state, isRead: true }, "");
+  return isRead;
+}
 
 // The saved list, if the person has gone back to it.
 export const savedList = (name) => (navigation.isBack ? navigation.lists.get(name) : undefined);
