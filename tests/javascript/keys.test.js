@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applies, keyName } from "../../functions/mnemosyne/http/console/static/keys.js";
-import { nextPause } from "../../functions/mnemosyne/http/console/static/poll.js";
+import { nextPause, poll } from "../../functions/mnemosyne/http/console/static/poll.js";
 import { themeAfter } from "../../functions/mnemosyne/http/console/static/preferences.js";
 import { idsBetween } from "../../functions/mnemosyne/http/console/static/selection.js";
 
@@ -48,4 +48,17 @@ test("pauses grow while nothing changes, and shrink after a change", () => {
 
 test("appearances follow each other in a circle", () => {
   assert.deepEqual(["", "light", "dark"].map(themeAfter), ["light", "dark", ""]);
+});
+
+test("a page that is shown again while its call runs makes no second call", async () => {
+  globalThis.document = Object.assign(new EventTarget(), { hidden: false });
+  const show = () => document.dispatchEvent(new Event("visibilitychange"));
+  let calls = 0;
+  const stop = poll(() => {
+    calls += 1;
+    return new Promise(() => {});
+  });
+  for (let times = 0; times < 3; times += 1) show();
+  stop();
+  assert.equal(calls, 1);
 });

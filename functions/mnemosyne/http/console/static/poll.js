@@ -10,34 +10,39 @@ export function nextPause(pause, { hasChanged = false, seconds = 0 } = {}) {
   return hasChanged ? FIRST_SECONDS : Math.min(Math.max(pause * FACTOR, seconds), MOST_SECONDS);
 }
 
-// Call `work` again and again. It returns whether something has changed.
-export function usePoll(work, first = FIRST_SECONDS) {
+// Call `work` again and again, and never twice at the same time. It returns whether something has changed. The result
+// is a function that ends the calls.
+export function poll(work, first = FIRST_SECONDS) {
+  const state = { timer: null, pause: first, isRunning: false, isLeft: false };
+  const schedule = () => { state.timer = setTimeout(run, state.pause * 1000); };
+  const run = async () => {
+    if (document.hidden || state.isRunning) return; // `onVisible` or the running call continues
+    state.isRunning = true;
+    try {
+      state.pause = nextPause(state.pause, { hasChanged: Boolean(await work()) });
+    } catch (error) {
+      state.pause = nextPause(state.pause, { seconds: error.seconds ?? 0 });
+    }
+    state.isRunning = false;
+    if (!state.isLeft) schedule();
+  };
+  const onVisible = () => {
+    clearTimeout(state.timer);
+    if (document.hidden) return;
+    state.pause = first;
+    run();
+  };
+  schedule();
+  document.addEventListener("visibilitychange", onVisible);
+  return () => {
+    state.isLeft = true;
+    clearTimeout(state.timer);
+    document.removeEventListener("visibilitychange", onVisible);
+  };
+}
+
+export function usePoll(work, first) {
   const latest = useRef(work);
   latest.current = work;
-  useEffect(() => {
-    const state = { timer: null, pause: first, isLeft: false };
-    const schedule = () => { state.timer = setTimeout(run, state.pause * 1000); };
-    const run = async () => {
-      if (document.hidden) return; // `onVisible` continues
-      try {
-        state.pause = nextPause(state.pause, { hasChanged: Boolean(await latest.current()) });
-      } catch (error) {
-        state.pause = nextPause(state.pause, { seconds: error.seconds ?? 0 });
-      }
-      if (!state.isLeft) schedule();
-    };
-    const onVisible = () => {
-      clearTimeout(state.timer);
-      if (document.hidden) return;
-      state.pause = first;
-      run();
-    };
-    schedule();
-    document.addEventListener("visibilitychange", onVisible);
-    return () => {
-      state.isLeft = true;
-      clearTimeout(state.timer);
-      document.removeEventListener("visibilitychange", onVisible);
-    };
-  }, []);
+  useEffect(() => poll(() => latest.current(), first), []);
 }
