@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  dayName, daysBetween, expiryText, groupName, groupsOf, rowDate, windowName,
+  dayName, daysBetween, expiryText, groupName, groupsOf, rowDate, startOfDate, windowName,
 } from "../../functions/mnemosyne/http/console/static/dates.js";
 
 const NOW = new Date(2026, 10, 27, 15, 0); // a Friday
@@ -60,3 +60,7 @@ for (const [expiry, text] of [
 ]) {
   test(`an expiry at ${expiry} has the text ${text}`, () => assert.equal(expiryText(expiry, NOW), text));
 }
+
+test("a date of a year above 9999 is an error that names the years", () => {
+  assert.throws(() => startOfDate("12026-01-01"), /between 1 and 9999, got 12026-01-01/u);
+});

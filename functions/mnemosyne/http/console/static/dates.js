@@ -58,7 +58,11 @@ const pad = (value, length = 2) => String(value).padStart(length, "0");
 export const localDate = (date) => `${pad(date.getFullYear(), 4)}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 
 // The start of a date of a date field, as a timestamp.
-export const startOfDate = (date) => new Date(`${date}T00:00`).toISOString();
+export function startOfDate(date) {
+  const start = new Date(`${date}T00:00`);
+  if (Number.isNaN(start.getTime())) throw new Error(`The year of a date must be between 1 and 9999, got ${date}.`);
+  return start.toISOString();
+}
 
 // Day and time: "Today, 11:47".
 export const dayAndTime = (timestamp, now = new Date()) =>
