@@ -35,6 +35,15 @@ window.fetch = (...asked) => {
 };
 document.dispatchEvent(new Event("visibilitychange"));
 """
+# The server is busy: it refuses the calls of one tool.
+REFUSE = """
+const [tool] = arguments;
+const real = window.fetch;
+const error = { jsonrpc: "2.0", id: null, error: { code: -32000, message: "too many requests: try again in 7 s" } };
+window.fetch = (...asked) =>
+  (asked[1]?.body?.includes(`"${tool}"`) ? Promise.resolve(new Response(JSON.stringify(error), { status: 429 }))
+    : real(...asked));
+"""
 RELEASE = """
 const done = arguments[0];
 release().then(() => requestAnimationFrame(() => requestAnimationFrame(() => done())));
@@ -152,3 +161,19 @@ def test_names_of_clients_stay_on_one_line(system: DevServer, site: str, browser
       range.selectNodeContents(document.querySelector('.table .from'));
       return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;""")
     assert lines == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "button"),
+    [
+        ("list_dead_letters", "//div[contains(@class, 'note')]//button[starts-with(normalize-space(), 'Retry the')]"),
+        ("drop_dead_letters", "//section//button[normalize-space()='Delete …']"),
+    ],
+)
+def test_a_refused_question_before_an_action_is_reported(
+    browser: Chromium, given_up: list[IngestRequest], tool: str, button: str
+) -> None:
+    wait_until(lambda: bool(browser.driver.find_elements(By.XPATH, button)), "the button is there")
+    browser.driver.execute_script(REFUSE, tool)
+    browser.driver.find_element(By.XPATH, button).click()
+    shows(browser, "too many requests: try again in 7 s")

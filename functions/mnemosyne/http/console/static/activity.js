@@ -119,22 +119,22 @@ function useRedrive(may, onChanged) {
 
 function NeedsLook({ may, redriving }) {
   const counts = useValue(failures);
-  if (!needsLook(counts)) return null;
-  const { failed, dead_lettered: given } = counts;
-  const retry = async () => {
+  const retrying = useAction(async () => {
     const { dead_letters: letters } = await call("list_dead_letters", { limit: MOST_LETTERS });
     const ids = letters.filter((letter) => !letter.redriven_at).map(({ message_id: id }) => id);
     if (ids.length) redriving.run(ids);
     else showToast("All of them are being tried again.");
-  };
+  });
+  if (!needsLook(counts)) return null;
+  const { failed, dead_lettered: given } = counts;
   const button = given > 0 && redriving.mayRedrive && may.has("list_dead_letters") && html`
-    <${Button} class="btn small" icon="retry" busy=${redriving.busy} onClick=${retry}>
+    <${Button} class="btn small" icon="retry" busy=${redriving.busy || retrying.busy} onClick=${retrying.run}>
       ${given === 1 ? "Retry it" : `Retry the ${number(given)}`}</>`;
   const parts = [given > 0 && `${number(given)} given up after several attempts`,
     failed > 0 && `${counted(failed, "error")} in a request`].filter(Boolean);
   return html`<${Note} kind="bad" role="status" button=${button || null}><p>
     <strong>${number(needsLook(counts))} ${needsLook(counts) === 1 ? "needs" : "need"} a look.</strong>${" "}
-    ${parts.join(", ")}.</p></>`;
+    ${parts.join(", ")}.</p></><${Problem} error=${retrying.error} />`;
 }
 
 function Tabs({ state, counts }) {

@@ -67,10 +67,10 @@ function useActions(may, onChanged) {
     await onChanged();
     return dropped;
   });
-  const ask = async (which) => {
+  const asking = useAction(async (which) => {
     const { would_drop: count } = await call("drop_dead_letters", { ...which, dry_run: true });
     setAsked({ which, count });
-  };
+  });
   const confirm = () => {
     deleting.run(asked);
     setAsked(null);
@@ -78,27 +78,27 @@ function useActions(may, onChanged) {
   const close = () => setAsked(null);
   const question = asked && html`<${Question} count=${asked.count} onClose=${close} onConfirm=${confirm} />`;
   const [mayRedrive, mayDelete] = [may.has("redrive"), may.has("drop_dead_letters")];
-  return { redriving, deleting, ask, question, mayRedrive, mayDelete };
+  return { redriving, deleting, asking, question, mayRedrive, mayDelete };
 }
 
-function Results({ actions: { redriving, deleting } }) {
+function Results({ actions: { redriving, deleting, asking } }) {
   const { done } = redriving;
   return html`
     ${done && html`<p role="status">Published again: ${counted(done.requests, "request")}.
       ${done.remaining > 0 && ` ${letterCount(done.remaining)} of this cause remain: redrive again.`}</p>`}
     ${done?.problems.map((problem) => html`<${Problem} error=${new Error(problem)} />`)}
     ${deleting.done !== null && html`<p role="status">${`Deleted ${letterCount(deleting.done)}.`}</p>`}
-    <${Problem} error=${redriving.error} /><${Problem} error=${deleting.error} />`;
+    ${[redriving, asking, deleting].map(({ error }) => html`<${Problem} error=${error} />`)}`;
 }
 
 // The buttons of one or more dead letters. `redrive` and `drop` are the tools' arguments; without `redrive` there is no
 // such button.
-function Actions({ name, redrive, drop, actions: { redriving, deleting, ask, mayRedrive, mayDelete } }) {
+function Actions({ name, redrive, drop, actions: { redriving, deleting, asking, mayRedrive, mayDelete } }) {
   return html`<div class="btns">
     ${mayRedrive && redrive && html`<${Button} class="btn small" icon="retry" busy=${redriving.busy}
       onClick=${() => redriving.run(redrive)} aria-label=${`Redrive ${name}`}>Redrive</>`}
     ${mayDelete && html`<${Button} class="btn small danger" icon="trash" busy=${deleting.busy}
-      onClick=${() => ask(drop)} aria-label=${`Delete ${name}`}>Delete …</>`}</div>`;
+      onClick=${() => asking.run(drop)} aria-label=${`Delete ${name}`}>Delete …</>`}</div>`;
 }
 
 function Cause({ cause: { cause, letters, in_flight: inFlight, oldest }, actions }) {
