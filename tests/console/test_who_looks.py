@@ -245,6 +245,8 @@ def test_a_caller_with_only_the_write_scope_starts_on_the_page_add(guarded: DevS
     fresh.open(f"http://127.0.0.1:{guarded.port}/")
     _use(fresh, _key(guarded, "write"))
     find(fresh, "#content")
+    tabs = fresh.driver.find_elements(By.CSS_SELECTOR, ".tabbar > *")
+    assert [tab.get_attribute("href") for tab in tabs] == [f"http://127.0.0.1:{guarded.port}/add"]
     fresh.driver.execute_script("history.pushState(null, '', '/tags'); dispatchEvent(new PopStateEvent('popstate'))")
     shows(fresh, "Your key does not have the scope for this page.")
 

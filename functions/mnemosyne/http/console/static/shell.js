@@ -77,10 +77,10 @@ export function TabBar({ pages, may, path }) {
   const isRest = rest.some((page) => page.path === path);
   return html`<nav class="tabbar" aria-label="Pages, short">
     ${first.slice(0, 2).map(tab)}${add}${first.slice(2).map(tab)}
-    <${Menu} up kind="" current=${isRest} summary=${html`<${Icon} name="list" />More`}>
+    ${rest.length > 0 && html`<${Menu} up kind="" current=${isRest} summary=${html`<${Icon} name="list" />More`}>
       ${rest.map((page) => html`<a href=${page.path} aria-current=${current(page, path)}>
         <${Icon} name=${page.icon} />${page.name}</a>`)}
-      <a href="/connect"><${Icon} name="link" />Connect a client</a></></nav>`;
+      <a href="/connect"><${Icon} name="link" />Connect a client</a></>`}</nav>`;
 }
 
 export const Foot = () => html`<div class="floor" aria-live="polite">${useValue(bulkBar)}<${ImportProgress} />
@@ -128,7 +128,7 @@ const KEYS = [
     ["Tag the picked memories", "t"], ["Delete", "Del"]]],
   ["On a memory", [["Edit title and tags", "e"], ["Next, previous result", "j", "k"],
     ["It helped, it misled", "+", "−"], ["Replace with…", "r"], ["Copy its text", "c"], ["Formatted or source", "s"]]],
-  ["While writing", [["Save", "Ctrl", "Enter"], ["Leave without saving", "Esc"]]],
+  ["While writing", [["Save", "Ctrl", "Enter"]]],
 ];
 
 export function Help({ onClose }) {
