@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,40 +28,31 @@ Outcomes = Mapping[UUID, IngestStatus]
 class _Pausing:
     """A destination that waits a moment between two requests for outcomes."""
 
-    def __init__(self) -> None:
-        self._never = threading.Event()
-
-    def pause(self, seconds: float = PAUSE_SECONDS) -> None:
-        """Wait a moment before the next request for outcomes."""
-        self._never.wait(seconds)
+    def pause(self) -> None:
+        time.sleep(PAUSE_SECONDS)
 
 
 class OverPubSub(_Pausing):
     """Publishes memories to the topic, and reads their outcomes (final states) from the database."""
 
     def __init__(self, services: ConfiguredServices, namespace: str) -> None:
-        super().__init__()
         self._services = services
-        self._namespace = namespace
+        self.namespace = namespace
         settings = services.settings
         database = settings.database_url or f"{settings.instance_connection_name} {settings.db_name}"
         self.name = f"{settings.topic} {database} {namespace}"
 
-    @property
-    def namespace(self) -> str:
-        return self._namespace
-
     def new_id(self) -> UUID:
-        return issue_request_id(self._namespace)
+        return issue_request_id(self.namespace)
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         lines = [record.item.line for record in records]
         publisher = Publisher(client="command line", import_name=source.name, lines=lines)
-        self._services.queue.publish(self._namespace, [record.reading for record in records], publisher)
+        self._services.queue.publish(self.namespace, [record.reading for record in records], publisher)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         try:
-            return self._services.memories_of(self._namespace).statuses(request_ids)
+            return self._services.memories_of(self.namespace).statuses(request_ids)
         except Unavailable:
             return {}
 
@@ -69,7 +60,7 @@ class OverPubSub(_Pausing):
         return status.content_hash
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        self._services.memories_of(self._namespace).update(memory_id, change)
+        self._services.memories_of(self.namespace).update(memory_id, change)
 
 
 class OverMcp(_Pausing):
@@ -81,11 +72,10 @@ class OverMcp(_Pausing):
         `place` identifies a system whose URL changes, such as a local system. Without it, the URL identifies the
         system.
         """
-        super().__init__()
         self._client = ToolClient(url)
         # The name contains a hash of the token, because the namespace depends on the token.
         self.name = f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"
-        self.call("ingest_status", {"request_id": str(new_id())})  # rejects an invalid token now
+        self._client.call("ingest_status", {"request_id": str(new_id())})  # rejects an invalid token now
 
     namespace = None
 
@@ -103,11 +93,13 @@ class OverMcp(_Pausing):
             arguments["timezone"] = source.timezone
         if source.modified:
             arguments["modified"] = rfc3339(source.modified)
-        self.call("import_memories", arguments)
+        self._client.call("import_memories", arguments)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         try:
-            answer = self.call("ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]})
+            answer = self._client.call(
+                "ingest_status", {"request_ids": [str(request_id) for request_id in request_ids]}
+            )
         except Unavailable:
             return {}
         statuses = [
@@ -126,7 +118,7 @@ class OverMcp(_Pausing):
 
     def content_hash(self, status: IngestStatus) -> str | None:
         with suppress(NotFound):
-            return str(self.call("get_memory", {"id": str(status.memory_id)})["content_hash"])
+            return str(self._client.call("get_memory", {"id": str(status.memory_id)})["content_hash"])
         return None
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
@@ -135,11 +127,7 @@ class OverMcp(_Pausing):
             arguments["superseded_by"] = str(change.superseded_by)
         if change.tags is not None:
             arguments["tags"] = list(change.tags) or [NO_TAGS]
-        self.call("update_memory", arguments)
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool and return its structured result. Raises the same errors as `ToolClient.call`."""
-        return self._client.call(tool, arguments)
+        self._client.call("update_memory", arguments)
 
 
 def _refusal(refused: FailedRequest) -> dict[str, str]:

@@ -1,12 +1,11 @@
 """Open the system that a command works on: the system that the environment names, or a local system."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.terminal import say
 from mnemosyne.settings import PREFIX, Settings, variable
 
@@ -22,22 +21,6 @@ def owner_settings() -> Settings:
     They need no topic, because these commands publish nothing.
     """
     return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
-
-
-@contextmanager
-def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
-    """Yield a function that opens connections as the owner of the schema.
-
-    The owner is named by the settings or, without settings, by the local system. `make` has the same meaning as in
-    `data_directory`.
-    """
-    if settings_of_a_system() and data_dir is None:
-        yield connection_factory_for(owner_settings())
-        return
-    from mnemosyne.cli.local import postgres, stack
-
-    with stack.database(data_directory(data_dir, make)) as server:
-        yield connection_factory(server.url(postgres.OWNER))
 
 
 def settings_of_a_system() -> list[str]:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.app import operations
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import MemoryStores, OwnerStores, SystemOperator
 from mnemosyne.cli.deployment import Deployment
-from mnemosyne.cli.open_services import open_services, owner_connection_factory, owner_settings, settings_of_a_system
+from mnemosyne.cli.open_services import data_directory, open_services, owner_settings, settings_of_a_system
 from mnemosyne.domain.batches import batches
 from mnemosyne.observability import configure_logging
 
@@ -63,8 +64,10 @@ def owners_system(
     elif settings_of_a_system() and data_dir is None:
         yield LocalSystem(SystemOperator(owner_settings()))
     else:
-        with owner_connection_factory(data_dir, make=make) as connection_factory:
-            yield LocalSystem(OwnerStores(connection_factory))
+        from mnemosyne.cli.local import postgres, stack
+
+        with stack.database(data_directory(data_dir, make)) as server:
+            yield LocalSystem(OwnerStores(connection_factory(server.url(postgres.OWNER))))
 
 
 @contextmanager

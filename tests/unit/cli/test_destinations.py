@@ -6,6 +6,7 @@ import pytest
 
 from mnemosyne.cli.destinations import OverMcp
 from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.cli.tool_client import ToolClient
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.memory_input import Defaults
@@ -26,11 +27,11 @@ def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
 ) -> None:
     memory_id = store_content(services.memories_of(LOCAL.namespace), "a", tags=("alpha",))
 
-    def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         (named,) = (listed_tool for listed_tool in TOOLS if listed_tool.name == tool)
         return call(named, arguments, LOCAL, services).structured_content or {}
 
-    monkeypatch.setattr(OverMcp, "call", answer)
+    monkeypatch.setattr(ToolClient, "call", answer)
     OverMcp("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
     memory = services.memories_of(LOCAL.namespace).fetch(memory_id)
     assert memory
@@ -39,12 +40,12 @@ def test_an_import_replaces_the_tags_of_a_memory_by_those_of_the_export(
 
 @pytest.fixture
 def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> OverMcp:
-    def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def answer(self: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = call(by_name()[tool], arguments, LOCAL, services)
         assert not result.is_error, result.content
         return result.structured_content or {}
 
-    monkeypatch.setattr(OverMcp, "call", answer)
+    monkeypatch.setattr(ToolClient, "call", answer)
     return OverMcp("http://localhost:8000/mcp")
 
 
