@@ -19,7 +19,6 @@ from mnemosyne.domain.forgetting import Selection
 from mnemosyne.domain.memory import Deletion, ExternalId, IngestState, IngestStatus
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.domain.retention import Lifetimes
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import deletion_id
@@ -211,9 +210,9 @@ def test_memories_under_another_hold_are_not_reported_to_expire(
     system.run(ReleaseHold(namespace="ns", id=UUID(other["id"])))
     assert sum(page["changed"] for page in pages(system, ApplyRetention(namespace="ns"))) == 0
     retention = PostgresRetention(shared_database.connect_as_owner)
-    assert retention.expired_by("ns", Lifetimes(default=0, maximum=0)) == 0
+    assert retention.expired_by("ns", 0, 0) == 0
     store_content(services.memories, "sencha")
-    assert retention.expired_by("ns", Lifetimes(default=0, maximum=0)) == 1
+    assert retention.expired_by("ns", 0, 0) == 1
 
 
 def test_a_newer_version_of_a_held_record_does_not_change_the_held_tags(

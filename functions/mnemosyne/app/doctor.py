@@ -115,12 +115,8 @@ def check_role(connection: Connection, users: Sequence[str] = ()) -> Check:
     return wrong or Check("role", f"{', '.join(users)}: bound by row-level security")
 
 
-def check_function_role(connection: Connection) -> Check:
-    """Check that row-level security applies to the role of this connection."""
-    return _role_check(connection.one(_ROLES, names=None))
-
-
 def _role_check(role: Row) -> Check:
+    """Check that row-level security applies to a role."""
     user = role["name"]
     if not role["exists"]:
         return Check("role", f"{user} does not exist", "run `make deploy`, which creates the user")
@@ -233,7 +229,7 @@ def examine_dependencies(services: ConfiguredServices, *, embeds: bool = True) -
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):
-        yield from _with_connection(services, lambda connection: [check_function_role(connection)])
+        yield from _with_connection(services, lambda connection: [_role_check(connection.one(_ROLES, names=None))])
     if embeds:
         yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.settings.auth_mode in ("oauth", "oidc"):

@@ -45,11 +45,9 @@ class Quota:
         """Whether `size` more bytes would exceed the limit."""
         return _exceeds(self.bytes + size, self.bytes_limit)
 
-    def with_more(self, memories: int, size: int, texts: int) -> "Quota":
-        """Return the quota with this much added to the usage."""
-        return replace(
-            self, memories=self.memories + memories, bytes=self.bytes + size, texts_today=self.texts_today + texts
-        )
+    def with_memory(self, size: int, texts: int) -> "Quota":
+        """Return the quota with one more memory in the usage."""
+        return replace(self, memories=self.memories + 1, bytes=self.bytes + size, texts_today=self.texts_today + texts)
 
 
 def midnight(now: datetime) -> datetime:

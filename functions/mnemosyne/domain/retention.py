@@ -6,28 +6,19 @@ from mnemosyne.domain.parsing import Id, Input, Text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lifetimes:
-    """Lifetimes of a namespace's memories in seconds; None means no limit.
-
-    A memory's lifetime begins when the memory was last sent.
-    """
-
-    default: int | None = None
-    """Lifetime of memories that are not pinned and whose publisher gave no expiry."""
-    maximum: int | None = None
-    """Longest lifetime of all memories, pinned or not."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class NamespaceRetention:
-    """The lifetimes of a namespace, and how many of its memories expire."""
+    """The lifetimes of a namespace in seconds, and how many of its memories expire.
+
+    A memory's lifetime begins when the memory was last sent. None means no limit.
+    """
 
     namespace: str
     """Name of the namespace. Empty for the default lifetimes, which apply to all namespaces without their own
     lifetimes."""
     default: int | None
+    """Lifetime of memories that are not pinned and whose publisher gave no expiry."""
     maximum: int | None
-    """Its own lifetimes; see Lifetimes."""
+    """Longest lifetime of all memories, pinned or not."""
     expiring: int
     """Number of the namespace's memories that will expire."""
 

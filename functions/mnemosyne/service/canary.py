@@ -4,6 +4,8 @@ The canary memory is in a separate namespace, so that no user sees it.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from uuid import UUID
 
@@ -64,12 +66,12 @@ def _run(services: Services, wait: float) -> float:
     request = IngestRequest.of(
         request_id, content=content, timestamp=services.clock(), tags=("canary",), title=None, metadata=None
     )
-    with _Step("publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"):
+    with _step("publish", "run `make deploy`, which creates the topic and grants mcp roles/pubsub.publisher on it"):
         ingest.accept(NAMESPACE, [request], services)
-    with _Step("store", _READ_INGEST):
+    with _step("store", _READ_INGEST):
         memory_id = _stored_memory(request_id, memories, time.monotonic() + wait)
     stored_ms = milliseconds(started)
-    with _Step("search", _READ_MCP):
+    with _step("search", _READ_MCP):
         query = SearchQuery(query=content, limit=3)
         # Without the reranker: it may still be loaded after a cold start, and a memory is also found without it.
         result = search.search(query, memories=memories, embedder=services.embedder)
@@ -79,7 +81,7 @@ def _run(services: Services, wait: float) -> float:
             raise _FailedStepError(
                 "search", "a search does not find a stored memory", "run `mnemosyne doctor --project MY-PROJECT`"
             )
-    with _Step("delete", _READ_MCP):
+    with _step("delete", _READ_MCP):
         old = memories.list(Filters(before=request.timestamp - OLD), LEFT_OVER)
         manage.delete_many([memory_id, *(memory.id for memory in old)], memories=memories)
     return stored_ms
@@ -99,18 +101,12 @@ def _stored_memory(request_id: UUID, memories: MemoryStore, deadline: float) -> 
         time.sleep(PAUSE_SECONDS)
 
 
-class _Step:
-    """A step of the check. An error of Mnemosyne in this context is raised again with the name of the step."""
-
-    def __init__(self, name: str, next_step: str) -> None:
-        self._name = name
-        self._next_step = next_step
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ServiceError):
-            raise _FailedStepError(self._name, error.cause, error.next_step or self._next_step) from error
-        if isinstance(error, MnemosyneError):
-            raise _FailedStepError(self._name, str(error), self._next_step) from error
+@contextmanager
+def _step(name: str, next_step: str) -> Iterator[None]:
+    """Within the context, raise an error of Mnemosyne again with the name of the step of the check."""
+    try:
+        yield
+    except ServiceError as exc:
+        raise _FailedStepError(name, exc.cause, exc.next_step or next_step) from exc
+    except MnemosyneError as exc:
+        raise _FailedStepError(name, str(exc), next_step) from exc

@@ -202,18 +202,13 @@ def _not_found(message_id: str) -> NotFound:
     return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
 
 
-def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
+def redrive(message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> Sequence[UUID]:
     """Publish the message of one dead letter again, and return the ids of its requests.
 
     The message is published even if the dead letter should wait after a failed redrive. Raises NotFound, and the errors
     of Redrive.
     """
-    letter = memories.dead_letter(message_id)
-    if letter is None:
-        raise _not_found(message_id)
-    prepared = Redrive.of(memories.namespace, letter)
-    prepared.run(memories=memories, queue=queue, now=True)
-    return prepared.request_ids
+    return _redrive_one(message_id, memories, queue, None, Redrivable.NOW, dry_run=False).request_ids
 
 
 @dataclass(frozen=True, kw_only=True)

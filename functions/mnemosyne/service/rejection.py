@@ -67,7 +67,7 @@ def within_quota(
             size, texts = request.size, len(chunks(request.embedded_text, chunk_limit))
             why = counted[request.content_hash] = quota.refusal(now, size=size, texts=texts)
             if why is None:
-                quota = quota.with_more(1, size, texts)
+                quota = quota.with_memory(size, texts)
         reason = counted[request.content_hash]
         if reason is None:
             fitting.append(request)

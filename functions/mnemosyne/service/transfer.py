@@ -20,10 +20,11 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.domain.parsing import VALUES, check_values
 from mnemosyne.domain.provenance import Publisher
-from mnemosyne.domain.search import EVERY_MEMORY, Filters
+from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats import front_matter, reading
+from mnemosyne.formats import reading
+from mnemosyne.formats.front_matter import yaml_characters as yaml_characters  # the tool computes its cost with it
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown, to_record
 from mnemosyne.ids import issue_request_id
@@ -127,14 +128,6 @@ def _defaults(namespace: str, part: FilePart, place: ExternalId | None = None) -
     )
 
 
-def yaml_characters(text: str) -> int:
-    """Count the characters of YAML front matter at the beginning of a part of a file.
-
-    The rate limit charges separately for these characters, because YAML is slow to parse.
-    """
-    return front_matter.yaml_characters(text)
-
-
 def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
     """Return the request of an item, or the reason why the item was refused."""
     if isinstance(reading_, FailedRequest):
@@ -153,11 +146,10 @@ def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportPage:
-    """Exported memories as texts, and the cursor of the next page."""
+    """Exported memories, and the cursor of the next page."""
 
-    names: Sequence[str]
-    """File names of the texts; empty for lines of JSON."""
-    texts: Sequence[str]
+    files: Sequence[tuple[str, str]]
+    """The name and text of each file; the name is empty for a line of JSON."""
     next_cursor: KeysetCursor | None
 
 
@@ -165,9 +157,9 @@ def export_page(
     *,
     after: KeysetCursor | None,
     memories: MemoryStore,
-    filters: Filters = EVERY_MEMORY,
-    memory_ids: Sequence[UUID] | None = None,
-    markdown: bool = False,
+    filters: Filters,
+    memory_ids: Sequence[UUID] | None,
+    markdown: bool,
 ) -> ExportPage:
     """Return the next matching memories as lines of JSON or Markdown files."""
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
@@ -181,8 +173,4 @@ def export_page(
         size += len(text)
     is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
     is_last = len(exported) < EXPORT_PAGE and len(files) == len(exported) and not is_cut
-    return ExportPage(
-        names=[name for name, _ in files],
-        texts=[text for _, text in files],
-        next_cursor=None if is_last or not exported else exported[len(files) - 1].cursor,
-    )
+    return ExportPage(files=files, next_cursor=None if is_last or not exported else exported[len(files) - 1].cursor)

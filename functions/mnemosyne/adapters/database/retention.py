@@ -3,13 +3,12 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from typing import Final
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.owner_store import OwnerStore
 from mnemosyne.adapters.database.server_errors import smaller_on_timeout
-from mnemosyne.domain.retention import AppliedRetention, Lifetimes, NamespaceRetention, RetentionCursor
+from mnemosyne.domain.retention import AppliedRetention, NamespaceRetention, RetentionCursor
 
 REMOVED_AT_ONCE: Final = 500
 """Number of expired memories that one transaction removes."""
@@ -67,9 +66,9 @@ class PostgresRetention(OwnerStore):
         """
         return [NamespaceRetention(**row.named) for row in self._run(_LIST)]
 
-    def set(self, namespace: str, lifetimes: Lifetimes) -> None:
+    def set(self, namespace: str, default: int | None, maximum: int | None) -> None:
         """Set the lifetimes of a namespace. The empty name means all namespaces without their own lifetimes."""
-        self._run(_SET, namespace=namespace, **asdict(lifetimes))
+        self._run(_SET, namespace=namespace, default=default, maximum=maximum)
 
     def clear(self, namespace: str) -> bool:
         """Remove the lifetimes of a namespace, and return whether the namespace had its own lifetimes.
@@ -78,11 +77,11 @@ class PostgresRetention(OwnerStore):
         """
         return bool(self._run(_CLEAR, namespace=namespace))
 
-    def expired_by(self, namespace: str, lifetimes: Lifetimes) -> int:
+    def expired_by(self, namespace: str, default: int | None, maximum: int | None) -> int:
         """Return the number of stored memories that would expire at once with these lifetimes."""
         with closing(self._open()) as connection:
             return sum(
-                connection.one(_EXPIRED_BY, namespace=concerned, **asdict(lifetimes))["memories"]
+                connection.one(_EXPIRED_BY, namespace=concerned, default=default, maximum=maximum)["memories"]
                 for concerned in _concerned(connection, namespace)
             )
 

@@ -9,7 +9,7 @@ from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.lifetime import LONGEST
 from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.retention import Lifetimes, RetentionCursor
+from mnemosyne.domain.retention import RetentionCursor
 from mnemosyne.errors import NotFound
 
 SECONDS: Final = 30.0
@@ -45,14 +45,9 @@ class PreviewRetention(Operation):
             raise ValueError("give default, maximum or both")
         return self
 
-    @property
-    def lifetimes(self) -> Lifetimes:
-        """The lifetimes in the fields of the operation."""
-        return Lifetimes(default=self.default, maximum=self.maximum)
-
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of memories."""
-        return {"expired": operator.retention.expired_by(self.namespace, self.lifetimes)}
+        return {"expired": operator.retention.expired_by(self.namespace, self.default, self.maximum)}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
         return self.model_dump()
@@ -69,7 +64,7 @@ class SetRetention(PreviewRetention):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Set the lifetimes."""
-        operator.retention.set(self.namespace, self.lifetimes)
+        operator.retention.set(self.namespace, self.default, self.maximum)
         return {"namespace": self.namespace}
 
 

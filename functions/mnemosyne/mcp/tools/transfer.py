@@ -141,15 +141,15 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
         memory_ids=arguments.ids,
         markdown=markdown,
     )
-    files = [ExportedFile(name=name, text=text) for name, text in zip(page.names, page.texts, strict=True)]
+    files = [ExportedFile(name=name, text=text) for name, text in page.files]
     return Reply(
         ExportedPage(
-            lines=None if markdown else "".join(page.texts),
+            lines=None if markdown else "".join(text for _, text in page.files),
             files=files if markdown else None,
-            memories=len(page.texts),
+            memories=len(page.files),
             next_cursor=cursors.encode(page.next_cursor),
         ),
-        text=counted(len(page.texts), "memory", "memories"),
+        text=counted(len(page.files), "memory", "memories"),
     )
 
 
