@@ -139,21 +139,9 @@ Content = Annotated[
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Session = Annotated[
-    str,
-    Field(min_length=1, max_length=SESSION_LIMIT),
-    AfterValidator(_line),
-]
-Source = Annotated[
-    str,
-    Field(min_length=1, max_length=SOURCE_LIMIT),
-    AfterValidator(_line),
-]
-Key = Annotated[
-    str,
-    Field(min_length=1, max_length=KEY_LIMIT),
-    AfterValidator(_line),
-]
+Session = Annotated[str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(_line)]
+Source = Annotated[str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(_line)]
+Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(_line)]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]

@@ -79,7 +79,8 @@ class Access:
     async def authenticate(self, scope: AsgiScope, headers: Headers) -> Principal | Response:
         """Return the principal of the request, or the error response if authentication fails."""
         if isinstance(self._authenticator, NoAuthenticator):
-            return LOCAL if _on_loopback(scope) else error_response(403, "AUTH_MODE=none serves this machine only")
+            own, _ = scope.get("server") or ("", 0)
+            return LOCAL if _is_loopback(own) else error_response(403, "AUTH_MODE=none serves this machine only")
         try:
             return self._cached(headers) or await self._looked_up(headers, self._address(scope, headers))
         except Unauthorized as exc:
@@ -280,10 +281,6 @@ def _units(call: Any) -> float:
         return 0.0
     arguments = call["params"].get("arguments")
     return tool.units_of(arguments if isinstance(arguments, Mapping) else {})
-
-
-def _on_loopback(scope: AsgiScope) -> bool:
-    return _is_loopback((scope.get("server") or ("", 0))[0])
 
 
 @lru_cache(maxsize=16)

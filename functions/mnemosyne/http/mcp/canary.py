@@ -28,24 +28,19 @@ def canary_route(
 
     One check runs at a time, and other callers wait for its result.
     """
-    lock, last = anyio.Lock(), _Last()
+    lock = anyio.Lock()
+    checks: Sequence[Check] = ()
+    valid_until = 0.0
 
     async def canary(request: Request) -> Response:
+        nonlocal checks, valid_until
         if (refused := await refusal(request, identify)) is not None:
             return refused
         async with lock:
-            if clock() >= last.valid_until:
-                last.checks = await anyio.to_thread.run_sync(check)
-                passed = all(check.ok for check in last.checks)
-                last.valid_until = clock() + (PASSED_SECONDS if passed else FAILED_SECONDS)
-        return report(last.checks, details=True)
+            if clock() >= valid_until:
+                checks = await anyio.to_thread.run_sync(check)
+                passed = all(check.ok for check in checks)
+                valid_until = clock() + (PASSED_SECONDS if passed else FAILED_SECONDS)
+            return report(checks, details=True)
 
     return Route(PATH, canary, methods=["POST"])
-
-
-class _Last:
-    """The result of the last check, and the time until which it is valid."""
-
-    def __init__(self) -> None:
-        self.checks: Sequence[Check] = ()
-        self.valid_until = 0.0

@@ -65,16 +65,7 @@ class Document(Result):
 
 def _search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     response = memory_search(SearchArguments(query=arguments.query), principal, services)
-    results = [
-        ConnectorHit(
-            id=hit.id,
-            title=hit.title,
-            url=page_of(hit.id),
-            confidence=hit.confidence,
-            near_duplicates=hit.near_duplicates,
-        )
-        for hit in response.memories
-    ]
+    results = [ConnectorHit(**vars(hit), url=page_of(hit.id)) for hit in response.memories]
     notes = (STORED if results else None, response.nothing_close)
     return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None))
 

@@ -96,16 +96,9 @@ class Credential(Result):
 
 
 def _who_am_i(arguments: NoArguments, principal: Principal, services: Services) -> Reply:
-    return Reply(
-        Credential(
-            namespace=principal.namespace,
-            scopes=[scope.value for scope in Scope if principal.may(scope)],
-            name=principal.name or principal.id,
-            kind=principal.kind,
-            expires_at=principal.expires_at,
-            last_used_at=principal.last_used_at,
-        )
-    )
+    scopes = [scope.value for scope in Scope if principal.may(scope)]
+    name = principal.name or principal.id
+    return Reply(Credential(**vars(principal) | {"scopes": scopes, "name": name}, kind=principal.kind))
 
 
 WHO_AM_I = Tool(

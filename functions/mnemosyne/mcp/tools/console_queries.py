@@ -103,18 +103,9 @@ class FacetsResult(Result):
 def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
     filters = arguments.filters(arguments.window(services.clock()))
     facets = services.memories_of(principal.namespace).facets(filters, arguments.limit, prefix=arguments.prefix)
-    return Reply(
-        FacetsResult(
-            tags=[TagFacet(tag=tag.name, memories=tag.memories, last_used=tag.last_used) for tag in facets.tags],
-            total_tags=facets.total_tags,
-            sessions=[
-                SessionFacet(session=session.name, memories=session.memories, last_used=session.last_used)
-                for session in facets.sessions
-            ],
-            memories=facets.memories,
-            complete=facets.complete,
-        )
-    )
+    tags = [TagFacet(**vars(facet), tag=facet.name) for facet in facets.tags]
+    sessions = [SessionFacet(**vars(facet), session=facet.name) for facet in facets.sessions]
+    return Reply(FacetsResult(**vars(facets) | {"tags": tags, "sessions": sessions}))
 
 
 MEMORY_FACETS = Tool(
@@ -172,13 +163,7 @@ def _memory_history(arguments: HistoryArguments, principal: Principal, services:
             similar=list(map(MemoryLine.of, neighbours.similar)),
             may_replace=list(map(MemoryLine.of, neighbours.may_replace)),
             ratings=[
-                RatingResult(
-                    rating=rating.rating,
-                    reason=rating.reason,
-                    rated_at=rating.rated_at,
-                    by=rating.rater_name,
-                    mine=rating.rated_by == principal.id,
-                )
+                RatingResult(**vars(rating), by=rating.rater_name, mine=rating.rated_by == principal.id)
                 for rating in history.ratings
             ],
         )

@@ -186,17 +186,7 @@ def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services
     (status,) = statuses(principal, [UUID(queued["request_id"])], services)
     if not _is_outcome(status, queued):
         return None
-    return Reply(
-        Outcome(
-            status=status.state,
-            request_id=status.request_id,
-            memory_id=status.memory_id,
-            error=status.error,
-            note=status.note,
-            similar=status.similar,
-            may_replace=status.may_replace,
-        )
-    )
+    return Reply(Outcome(**vars(status), status=status.state))
 
 
 INGEST_MEMORY = Tool(
