@@ -7,10 +7,8 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-import orjson
-
 from mnemosyne.domain.parsing import Input, Instant, Text
-from mnemosyne.domain.pubsub_message import VALUE_BYTES
+from mnemosyne.domain.pubsub_message import cloud_event
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE: Final = "mnemosyne.memory.change.v1"
@@ -79,19 +77,7 @@ class ChangeEvent:
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
         """Encode the event as a CloudEvent in binary mode, and return the message's data and attributes."""
-        attributes = {
-            "ce-specversion": "1.0",
-            "ce-id": self.id,
-            "ce-source": "//mnemosyne",
-            "ce-type": EVENT_TYPE,
-            "ce-time": rfc3339(self.at) or "",
-            "content-type": "application/json",
-            "namespace": self.namespace,
-            "kind": self.kind.value,
-            "memory_id": str(self.memory_id),
-        }
-        valid = {name: value for name, value in attributes.items() if len(value.encode()) <= VALUE_BYTES}
-        return orjson.dumps(self.values), valid
+        return cloud_event(EVENT_TYPE, self.id, rfc3339(self.at), self.values, "namespace", "kind", "memory_id")
 
 
 class ChangeCursor(Input):

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
-import orjson
-
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.parsing import Id, Input, Instant, Text
-from mnemosyne.domain.pubsub_message import VALUE_BYTES
+from mnemosyne.domain.pubsub_message import cloud_event
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
@@ -101,19 +99,8 @@ class Outcome:
             "note": status.note if status else None,
             "updated_at": at,
         }
-        attributes = {
-            "ce-specversion": "1.0",
-            "ce-id": f"{status.request_id if status else self.message_id}/{self.state}/{digest}",
-            "ce-source": "//mnemosyne",
-            "ce-type": EVENT_TYPE,
-            "ce-time": at,
-            "content-type": "application/json",
-            "namespace": self.namespace,
-            "state": self.state.value,
-            "request_id": str(status.request_id) if status else None,
-        }
-        valid = {name: value for name, value in attributes.items() if value and len(value.encode()) <= VALUE_BYTES}
-        return orjson.dumps(data), valid
+        id_ = f"{status.request_id if status else self.message_id}/{self.state}/{digest}"
+        return cloud_event(EVENT_TYPE, id_, at, data, "namespace", "state", "request_id")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, excerpt, read_json, surrogate
 from mnemosyne.errors import InvalidRequest
 
@@ -187,6 +189,27 @@ def unwrap(message: Published) -> Unwrapped:
 
 def _first(characters: int, *values: object) -> str:
     return next((name for value in values if (name := storable_name(value, characters=characters))), "")
+
+
+def cloud_event(
+    kind: str, id_: str, at: str | None, data: Mapping[str, Any], *copied: str
+) -> tuple[bytes, dict[str, str]]:
+    """Encode a CloudEvent of a type in binary mode, and return the message's data and attributes.
+
+    `copied` are the fields of the data that are also attributes, for filters of subscriptions. An attribute that is
+    empty or too long is left out.
+    """
+    attributes = {
+        "ce-specversion": "1.0",
+        "ce-id": id_,
+        "ce-source": "//mnemosyne",
+        "ce-type": kind,
+        "ce-time": at,
+        "content-type": "application/json",
+        **{name: data[name] and str(data[name]) for name in copied},
+    }
+    valid = {name: value for name, value in attributes.items() if value and len(value.encode()) <= VALUE_BYTES}
+    return orjson.dumps(data), valid
 
 
 def storable_name(value: object, *, characters: int) -> str:
