@@ -109,20 +109,6 @@ class AuditEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditFilter:
-    """A filter for events of the audit trail. An event must meet all conditions."""
-
-    key: str | None = None
-    person: str | None = None
-    """E-mail address or subject of a person."""
-    client: str | None = None
-    grant: str | None = None
-    namespace: str | None = None
-    action: str | None = None
-    since: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ListedEvent(AuditEvent):
     """An event of the audit trail, with the names that the console shows."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mnemosyne.adapters.database import audit_trail
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import json_text, text_array
-from mnemosyne.domain.audit import IDS, Action, AuditEvent, AuditFilter
+from mnemosyne.domain.audit import IDS, Action, AuditEvent
 
 _LIST: Final = """
 SELECT e.id, e.at, e.principal, e.credential, e.client, e.namespace, e.action, e.outcome, e.ids, e.count
@@ -40,21 +40,19 @@ class PostgresAuditLog:
     def __init__(self, connection: Callable[[], AbstractContextManager[Connection]]) -> None:
         self._connection = connection
 
-    def page(self, chosen: AuditFilter, limit: int, after: tuple[datetime, int] | None = None) -> Sequence[AuditEvent]:
-        """Return events that match the filter, oldest first, beginning after the event with the time and id `after`."""
-        credentials = [
-            *([f"key:{chosen.key}"] if chosen.key else []),
-            *([f"grant:{chosen.grant}"] if chosen.grant else []),
-        ]
+    def page(
+        self, limit: int, after: tuple[datetime, int] | None, *, key: str | None, grant: str | None, **filters: object
+    ) -> Sequence[AuditEvent]:
+        """Return events that match all filters, oldest first, beginning after the event with the time and id `after`.
+
+        The other filters are person (an address or subject), client, namespace, action and since. None matches all.
+        """
+        credentials = [f"{kind}:{id_}" for kind, id_ in (("key", key), ("grant", grant)) if id_]
         with self._connection() as connection:
             rows = connection.run(
                 _LIST,
                 credentials=text_array(credentials) if credentials else None,
-                person=chosen.person,
-                client=chosen.client,
-                namespace=chosen.namespace,
-                action=chosen.action,
-                since=chosen.since,
+                **filters,
                 after_at=after[0] if after else None,
                 after_id=after[1] if after else None,
                 limit=limit,

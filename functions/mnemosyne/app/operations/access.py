@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from mnemosyne.app.operations.operation import Operation
 from mnemosyne.app.operator import Lockouts, SystemOperator
-from mnemosyne.domain.audit import AuditFilter
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
 from mnemosyne.domain.rfc3339 import instant
@@ -185,20 +184,15 @@ class ListAudit(Operation):
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return a page of events."""
-        chosen = AuditFilter(
-            key=self.key,
-            person=self.person,
-            client=self.client,
-            grant=self.grant,
-            namespace=self.namespace,
-            action=self.of_action,
-            since=None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC),
-        )
+        since = None if self.since is None else datetime.fromtimestamp(max(time.time() - self.since, 0.0), UTC)
         after = (instant(self.after[0]), int(self.after[1])) if self.after else None
-        page = operator.audit.page(chosen, PAGE, after)
+        page = operator.audit.page(PAGE, after, **self._whose, action=self.of_action, since=since)
         last = page[-1] if len(page) == PAGE else None
         return {"events": page, "after": [last.at, str(last.id)] if last else None}
 
     def audited(self, answer: dict[str, Any]) -> dict[str, Any]:
-        whose = {"key": self.key, "person": self.person, "client": self.client, "grant": self.grant}
-        return {**whose, "namespace": self.namespace, "count": len(answer["events"])}
+        return {**self._whose, "count": len(answer["events"])}
+
+    @property
+    def _whose(self) -> dict[str, Any]:
+        return self.model_dump(include={"key", "person", "client", "grant", "namespace"})
