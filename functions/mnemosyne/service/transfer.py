@@ -144,15 +144,6 @@ def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportPage:
-    """Exported memories, and the cursor of the next page."""
-
-    files: Sequence[tuple[str, str]]
-    """The name and text of each file; the name is empty for a line of JSON."""
-    next_cursor: KeysetCursor | None
-
-
 def export_page(
     *,
     after: KeysetCursor | None,
@@ -160,8 +151,11 @@ def export_page(
     filters: Filters,
     memory_ids: Sequence[UUID] | None,
     markdown: bool,
-) -> ExportPage:
-    """Return the next matching memories as lines of JSON or Markdown files."""
+) -> tuple[list[tuple[str, str]], KeysetCursor | None]:
+    """Return the next matching memories as lines of JSON or Markdown files, and the cursor of the next page.
+
+    Each memory is a name, which is empty for a line of JSON, and a text.
+    """
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
     size = 0
@@ -173,4 +167,4 @@ def export_page(
         size += len(text)
     is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
     is_last = len(exported) < EXPORT_PAGE and len(files) == len(exported) and not is_cut
-    return ExportPage(files=files, next_cursor=None if is_last or not exported else exported[len(files) - 1].cursor)
+    return files, None if is_last or not exported else exported[len(files) - 1].cursor

@@ -134,22 +134,22 @@ class ExportedPage(Result):
 
 def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
     markdown = arguments.format == "markdown"
-    page = transfer.export_page(
+    exported, next_cursor = transfer.export_page(
         after=cursors.read_key(arguments.cursor),
         memories=services.memories_of(principal.namespace),
         filters=arguments.filters(arguments.window(services.clock())),
         memory_ids=arguments.ids,
         markdown=markdown,
     )
-    files = [ExportedFile(name=name, text=text) for name, text in page.files]
+    files = [ExportedFile(name=name, text=text) for name, text in exported]
     return Reply(
         ExportedPage(
-            lines=None if markdown else "".join(text for _, text in page.files),
+            lines=None if markdown else "".join(text for _, text in exported),
             files=files if markdown else None,
-            memories=len(page.files),
-            next_cursor=cursors.encode(page.next_cursor),
+            memories=len(exported),
+            next_cursor=cursors.encode(next_cursor),
         ),
-        text=counted(len(page.files), "memory", "memories"),
+        text=counted(len(exported), "memory", "memories"),
     )
 
 
