@@ -12,8 +12,7 @@ from mnemosyne.cli.system import System, memory_system, slices
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.plurals import counted
-from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.decoding import as_utf_8
+from mnemosyne.formats.decoding import read_unicode
 
 
 @click.command()
@@ -85,14 +84,7 @@ def outcome_rows(system: System, operation: ListOutcomes, *, follow: bool) -> It
 def read_keys(path: Path) -> list[str]:
     """Return the lines of a text file that are not empty. Raises InvalidRequest if the text is not UTF-8 or UTF-16."""
     with path.open("rb") as file:
-        data = as_utf_8(file).read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise InvalidRequest(
-            f"{path} must be text in UTF-8, found the byte 0x{data[exc.start]:02x} at position {exc.start:,}: "
-            "convert it, as with iconv -f LATIN1 -t UTF-8"
-        ) from exc
+        text = read_unicode(file, path)
     return [key for line in text.split("\n") if (key := line.rstrip("\r"))]
 
 

@@ -16,7 +16,7 @@ from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats.decoding import as_utf_8
+from mnemosyne.formats.decoding import read_unicode
 
 WAIT = 10
 """Seconds to wait for the outcome. This is the maximum that the server accepts."""
@@ -69,14 +69,8 @@ def _standard_input() -> str:
 
     Raises InvalidRequest if the text is not UTF-8, UTF-16 or UTF-32.
     """
-    data = as_utf_8(io.BytesIO(sys.stdin.buffer.read())).read()
-    try:
-        return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as exc:
-        raise InvalidRequest(
-            f"standard input must be text in UTF-8, found the byte 0x{data[exc.start]:02x} at position {exc.start:,}: "
-            "convert it, as with iconv -f LATIN1 -t UTF-8"
-        ) from exc
+    text = read_unicode(io.BytesIO(sys.stdin.buffer.read()), "standard input")
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 @click.command()

@@ -5,6 +5,8 @@ import io
 import re
 from typing import Any, BinaryIO, cast
 
+from mnemosyne.errors import InvalidRequest
+
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -64,6 +66,18 @@ def as_utf_8(stream: BinaryIO) -> BinaryIO:
     if encoding == "utf-8-sig":
         return buffered
     return cast(BinaryIO, io.BufferedReader(_Recoded(buffered, encoding), io.DEFAULT_BUFFER_SIZE * 8))
+
+
+def read_unicode(stream: BinaryIO, name: object) -> str:
+    """Return the text of a stream in UTF-8, UTF-16 or UTF-32. Raises InvalidRequest, with its name, for other data."""
+    data = as_utf_8(stream).read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise InvalidRequest(
+            f"{name} must be text in UTF-8, found the byte 0x{data[exc.start]:02x} at position {exc.start:,}: "
+            "convert it, as with iconv -f LATIN1 -t UTF-8"
+        ) from exc
 
 
 class _Recoded(io.RawIOBase):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -166,31 +166,22 @@ def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     """Create the database, apply pending migrations and create the functions' logins."""
-    connection = connection_factory(postgres.url(OWNER, OWNER))()
-    try:
+    with closing(connection_factory(postgres.url(OWNER, OWNER))()) as connection:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
             # Do not use the locale of the process, because case-insensitive searches need the case mapping of all
             # letters.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
-    finally:
-        connection.close()
-    connection = connection_factory(postgres.url(OWNER), socket_timeout=None)()
-    try:
+    with closing(connection_factory(postgres.url(OWNER), socket_timeout=None)()) as connection:
         applied = migrations.migrate(connection, migrations.bundled(), space=space)
         if any(file.name == "baseline" for file in applied):
             connection.script(_LIFT_QUOTAS)
         connection.script(_CREATE_LOGINS)
-    finally:
-        connection.close()
 
 
 def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
     """Return the memories' embedding space."""
-    connection = connection_factory(postgres.url(OWNER))()
-    try:
+    with closing(connection_factory(postgres.url(OWNER))()) as connection:
         return read_embedding_space(connection)
-    finally:
-        connection.close()
 
 
 def make_server_user(name: str) -> None:
