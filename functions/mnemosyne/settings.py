@@ -5,12 +5,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from mnemosyne.domain.embedding_space import PROVIDERS
 from mnemosyne.domain.oauth import ACCESS_TOKEN_SECONDS, PeopleRule
+from mnemosyne.domain.redirect_uris import split_uri
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
@@ -201,7 +201,7 @@ def _contradictions(values: Mapping[str, str]) -> Iterator[str]:
         )
     if url and not url.startswith(("postgresql://", "postgres://")):
         yield "MNEMOSYNE_DATABASE_URL must start with postgresql://"
-    if url and not _has_valid_port(url):
+    if url and split_uri(url) is None:
         yield "MNEMOSYNE_DATABASE_URL must have a number as its port, or none"
     if url:
         for name in ("db_name", "db_user", "db_password", "db_iam_auth", "db_ip_type", "sqladmin_endpoint"):
@@ -251,14 +251,6 @@ def _embedding_problems(values: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def _has_valid_port(url: str) -> bool:
-    try:
-        urlsplit(url).port  # noqa: B018 - raises ValueError
-    except ValueError:
-        return False
-    return True
-
-
 def _instance_problems(values: Mapping[str, str], instance: str) -> Iterator[str]:
     if not _INSTANCE.fullmatch(instance):
         yield f"MNEMOSYNE_INSTANCE_CONNECTION_NAME must be project:region:instance, got {instance!r}"
@@ -282,10 +274,10 @@ def _auth_problems(values: Mapping[str, str]) -> Iterator[str]:
             yield f"{variable(name)} is not set, but MNEMOSYNE_AUTH_MODE is oauth"
     if mode == "oidc" and not values.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
         yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
-    hosts = [host.strip() for host in values.get("allowed_hosts", "").split(",") if host.strip()]
-    if mode == "none" and ("k_service" in values or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+    others = set(_listed(values.get("allowed_hosts", ""))) - set(_LOOPBACK_HOSTS.split(","))
+    if mode == "none" and ("k_service" in values or others):
         yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it is allowed on loopback hosts only"
-    if mode == "iam" and "k_service" not in values and (set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+    if mode == "iam" and "k_service" not in values and others:
         yield ("MNEMOSYNE_AUTH_MODE=iam relies on Cloud Run to check callers: elsewhere it needs loopback hosts")
     if ("push_audience" in values) != ("push_service_account" in values):
         yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
