@@ -10,7 +10,6 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     dead_letter_values,
     json_text,
-    read_dead_letter,
     text_array,
     unstored_json,
     uuid_array,
@@ -72,7 +71,7 @@ class PostgresDeadLetters(NamespaceStore):
                 letter_id=dead_letter.letter_id,
                 **dead_letter_values(dead_letter),
             )
-        return next(map(read_dead_letter, letter_rows), None)
+        return next((DeadLetter(**row.named) for row in letter_rows), None)
 
     def conclude_dead_letter(self, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
         self._run(dead_letter_sql.CONCLUDE_DEAD_LETTER, letter_id=letter_id, request_ids=uuid_array(request_ids))
@@ -91,7 +90,7 @@ class PostgresDeadLetters(NamespaceStore):
             cursor_time=after.timestamp if after else None,
             cursor_id=after.key if after else None,
         )
-        return list(map(read_dead_letter, listed))
+        return [DeadLetter(**row.named) for row in listed]
 
     def dead_letter_ids(self, choice: DeadLetterChoice) -> Sequence[str]:
         rows = self._run(dead_letter_sql.DEAD_LETTER_IDS, choice=json_text(choice))
@@ -112,7 +111,7 @@ class PostgresDeadLetters(NamespaceStore):
 
     def dead_letter(self, message_id: str) -> DeadLetter | None:
         rows = self._run(dead_letter_sql.DEAD_LETTER, message_id=message_id)
-        return next(map(read_dead_letter, rows), None)
+        return next((DeadLetter(**row.named) for row in rows), None)
 
     def mark_redriven(self, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool) -> UUID | None:
         with self._transaction() as connection:

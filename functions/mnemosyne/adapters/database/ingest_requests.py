@@ -11,13 +11,13 @@ from mnemosyne.adapters.database.memory_database import NamespaceStore
 from mnemosyne.adapters.database.rows import (
     announced_json,
     deletions_json,
-    read_dead_letter,
     read_outcomes,
     read_statuses,
     text_array,
     unstored_json,
     uuid_array,
 )
+from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import Deletion, FailedRequest, IngestStatus
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
@@ -90,7 +90,7 @@ class PostgresRequests(NamespaceStore):
             dead_letters = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, **between)
         return OutcomePage(
             outcomes=list(read_statuses(rows).values()),
-            lost=list(map(read_dead_letter, dead_letters)),
+            lost=[DeadLetter(**row.named) for row in dead_letters],
             after=OutcomeCursor(seen=after.until),
         )
 

@@ -180,11 +180,6 @@ def uuid_array(ids: Sequence[UUID | str]) -> str:
     return "{" + ",".join(map(str, ids)) + "}"
 
 
-def read_dead_letter(row: Row) -> DeadLetter:
-    """Build a dead letter from a row."""
-    return DeadLetter(**row.named)
-
-
 LISTED_COLUMNS = ("created_at", "first_words", "dead_letter")
 
 
