@@ -76,9 +76,10 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
 
     if settings.auth_mode == "oauth":
         from mnemosyne.adapters.database.oauth import find_standing_grant
-        from mnemosyne.service.oauth_tokens import JWT_TYPE, OAuthAuthenticator
+        from mnemosyne.ports.identity import ACCESS_TOKEN
+        from mnemosyne.service.oauth_tokens import OAuthAuthenticator
 
-        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=JWT_TYPE)
+        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=ACCESS_TOKEN)
         return OAuthAuthenticator(
             _api_keys(services), verifier, lambda grant: find_standing_grant(services.pool, grant)
         )

@@ -1,6 +1,5 @@
 """`AUTH_MODE=oauth`: authenticate API keys, and access tokens of this deployment's authorization server."""
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -14,14 +13,11 @@ from mnemosyne.domain.principal import Principal, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
-from mnemosyne.service.api_keys import PREFIX
+from mnemosyne.service.api_keys import PREFIX, hash_secret
 from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authenticator, bearer
 
 log = EventLog(__name__)
 
-JWT_TYPE = "at+jwt"
-"""Type of an access token in the header of a JWT. Other tokens of the same issuer have another type:
-https://www.rfc-editor.org/rfc/rfc9068#section-4."""
 FRESH_SECONDS = 25.0
 """Seconds for which the result of checking a token is cached. The time is so short that a revoked grant is refused
 within 30 seconds, even if the check itself is slow."""
@@ -59,7 +55,7 @@ class OAuthAuthenticator:
             raise Unauthorized("the grant of the token has been revoked")
         principal = _principal(claims, grant)
         with self._lock:
-            self._fresh[_hashed(token)] = principal, float(claims["exp"])
+            self._fresh[hash_secret(token)] = principal, float(claims["exp"])
         return principal
 
     def cached_principal(self, authorization: str | None) -> Principal | None:
@@ -68,7 +64,7 @@ class OAuthAuthenticator:
         if token.startswith(f"{PREFIX}_"):
             return self._keys.cached_principal(authorization)
         with self._lock:
-            principal, expires_at = self._fresh.get(_hashed(token), (None, 0.0))
+            principal, expires_at = self._fresh.get(hash_secret(token), (None, 0.0))
         return principal if time.time() < expires_at else None
 
     def _standing(self, grant_id: UUID) -> StandingGrant | None:
@@ -127,7 +123,3 @@ def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
         client=grant.client_id,
         last_used_at=grant.last_used_at,
     )
-
-
-def _hashed(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

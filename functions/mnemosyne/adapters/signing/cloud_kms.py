@@ -24,10 +24,9 @@ from google.api_core.exceptions import (
 )
 from google.api_core.retry import Retry, if_exception_type
 from google.auth.exceptions import GoogleAuthError
-from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from mnemosyne.adapters.signing.key_files import ALGORITHM
+from mnemosyne.adapters.signing.key_files import published, signed
 from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import ACCESS_TOKEN
@@ -56,10 +55,6 @@ class _Version:
     name: str
     created_at: float
     public: ECKey
-
-    @property
-    def jwk(self) -> Mapping[str, Any]:
-        return {**self.public.as_dict(private=False), "kid": self.public.thumbprint(), "use": "sig", "alg": ALGORITHM}
 
 
 class _RemoteKey(ECKey):
@@ -107,13 +102,12 @@ class CloudKmsKeys:
             return self._signed(claims, type_)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        return [version.jwk for version in self._current()]
+        return [published(version.public) for version in self._current()]
 
     def _signed(self, claims: Mapping[str, Any], type_: str) -> str:
         version = _signing(self._current(), self._clock())
         key = _RemoteKey(version.public, lambda message: self._signature(version, message))
-        header = {"typ": type_, "alg": ALGORITHM, "kid": version.public.thumbprint()}
-        return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
+        return signed(claims, type_, key)
 
     def _signature(self, version: _Version, message: bytes) -> bytes:
         """Return the signature in DER. Checksums of request and response are verified:
