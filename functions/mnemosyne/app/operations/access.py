@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import FilledName, Namespace, Operation
 from mnemosyne.app.operator import Lockouts, SystemOperator
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.domain.parsing import Id, Text
@@ -25,7 +25,7 @@ class ListGrants(Operation):
     action = "grant_list"
     as_owner = True
 
-    person: Annotated[Text | None, Field(min_length=1, max_length=200)] = None
+    person: FilledName | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the grants, oldest first."""
@@ -40,7 +40,7 @@ class RevokeGrants(Operation):
     as_owner = True
 
     ids: list[Id] = Field(default_factory=list, max_length=IDS)
-    person: Annotated[Text | None, Field(min_length=1, max_length=200)] = None
+    person: FilledName | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -131,7 +131,7 @@ class ListQuotas(Operation):
     action = "quota_list"
     as_owner = True
 
-    namespace: Annotated[Text | None, Field(max_length=200)] = None
+    namespace: Namespace | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return usage and limits."""
@@ -146,7 +146,7 @@ class SetQuota(Operation):
     changes = True
     as_owner = True
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     limits: Annotated[
         dict[Limit, Annotated[int, Field(ge=0, lt=2**63)] | None],
         Field(min_length=1),
@@ -175,7 +175,7 @@ class ListAudit(Operation):
     person: Name | None = None
     client: Name | None = None
     grant: Name | None = None
-    namespace: Annotated[Text | None, Field(max_length=200)] = None
+    namespace: Namespace | None = None
     of_action: Name | None = None
     since: Annotated[float | None, Field(ge=0)] = None
     """Length of the period that ends now, in seconds."""

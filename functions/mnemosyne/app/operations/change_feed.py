@@ -1,17 +1,13 @@
 """Operations on the change feed."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from pydantic import Field
-
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.change_feed import ChangeCursor, ChangeFeed
-from mnemosyne.domain.parsing import Text
 
 PAGE: Final = 500
-Namespace = Annotated[Text, Field(max_length=200)]
 
 
 class ListChanges(Operation):

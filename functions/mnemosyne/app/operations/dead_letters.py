@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import KeyPosition, Operation
+from mnemosyne.app.operations.operation import KeyPosition, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, Redrivable
 from mnemosyne.domain.parsing import Text
@@ -28,7 +28,7 @@ Seconds = Annotated[float, Field(ge=0)]
 class Choosing(Operation):
     """Base of the operations that choose dead letters of a namespace."""
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     younger_than: Seconds | None = None
     older_than: Seconds | None = None
     cause: Text | None = None
@@ -91,7 +91,7 @@ class ShowDeadLetter(Operation):
 
     action = "dead_letter_show"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     message_id: Text
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class DropDeadLetters(Operation):
     action = "dead_letter_drop"
     changes = True
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class RedriveDeadLetters(Operation):
     action = "redrive"
     changes = True
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     message_ids: Annotated[list[Text], Field(min_length=1, max_length=IDS)]
     now: bool
     """Whether dead letters that must wait after a failed redrive are published too."""

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import KeyPosition, Operation
+from mnemosyne.app.operations.operation import FilledName, KeyPosition, Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.archive import EXTRAS, NOTHING, ArchivedMemory, read_line
-from mnemosyne.domain.parsing import Id, Text
+from mnemosyne.domain.parsing import Id
 from mnemosyne.formats.writing import to_record
 
 PAGE = 200
@@ -23,7 +23,7 @@ class ExportMemories(Operation):
     action = "export"
     counted = "memories"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     after: KeyPosition | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class ExportRequests(Operation):
     action = "export_requests"
     counted = "lines"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class ExportRecords(Operation):
     action = "export_records"
     counted = "lines"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     after: Id = NOTHING
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class RestoreLines(Operation):
     as_owner = True
     counted = "stored"
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
     lines: Annotated[list[dict[str, Any]], Field(max_length=LINES)]
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:

@@ -6,12 +6,10 @@ A forgetting deletes the memories that a selection matches, and their texts in r
 import time
 from hashlib import sha256
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field
-
-from mnemosyne.app.operations.operation import IdPosition, Operation, Selecting
+from mnemosyne.app.operations.operation import FilledName, IdPosition, Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
 from mnemosyne.domain.forgetting import Forgetting, receipt_of
@@ -81,7 +79,7 @@ class ContinueForgetting(Operation):
     action = "forget_continue"
     changes = True
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
     id: Id
     after: bool = False
 
@@ -106,7 +104,7 @@ class IssueReceipt(Operation):
 
     action = "receipt"
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
@@ -128,7 +126,7 @@ class ListForgettings(Operation):
 
     action = "forgettings"
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the forgettings, the latest first."""
@@ -152,7 +150,7 @@ class ListForgotten(Operation):
 
     action = "forgotten_ids"
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
     id: Id
     after: Id | None = None
 

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation, Selecting
+from mnemosyne.app.operations.operation import Namespace, Operation, Selecting
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.audit import current_action
-from mnemosyne.domain.parsing import Filled, Id, Text
+from mnemosyne.domain.parsing import Filled, Id
 from mnemosyne.errors import NotFound
 
 REASON_LIMIT = 500
@@ -19,7 +19,7 @@ class ListHolds(Operation):
     action = "hold_list"
     as_owner = True
 
-    namespace: Annotated[Text, Field(max_length=200)] | None = None
+    namespace: Namespace | None = None
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the holds, the oldest first."""
@@ -52,7 +52,7 @@ class SuspendExpiry(Operation):
     changes = True
     as_owner = True
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     id: Id
     after: bool = False
 
@@ -72,7 +72,7 @@ class ReleaseHold(Operation):
     changes = True
     as_owner = True
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     id: Id
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import FilledName, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.parsing import Instant, Text
 from mnemosyne.domain.principal import ApiKey, Scope
@@ -25,7 +25,7 @@ class CreateKey(Operation):
     id: Annotated[Text, Field(pattern=r"^[0-9A-Za-z]{12}$")]
     secret_hash: Annotated[Text, Field(pattern=r"^[0-9a-f]{64}$")]
     name: Annotated[Text, Field(max_length=200)] = ""
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)] = "default"
+    namespace: FilledName = "default"
     scopes: Annotated[
         list[Literal["read", "write", "operate", "admin"]],
         Field(default_factory=lambda: ["read", "write"], min_length=1),

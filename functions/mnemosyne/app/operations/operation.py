@@ -16,6 +16,8 @@ from mnemosyne.domain.search import Filters
 KeyPosition = Annotated[KeysetCursor, BeforeValidator(TypeAdapter(KeysetCursor).validate_python)]
 IdPosition = Annotated[Cursor, BeforeValidator(TypeAdapter(Cursor).validate_python)]
 """Cursors, also in the form of JSON that answers have."""
+Namespace = Annotated[Text, Field(max_length=200)]
+FilledName = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Operation(Input):
@@ -79,7 +81,7 @@ class Condition(Input):
 class Selecting(Operation):
     """Base of the operations that select memories: by ids, by filters, or all memories of a namespace."""
 
-    namespace: Annotated[Text, Field(min_length=1, max_length=200)]
+    namespace: FilledName
     ids: Annotated[list[Id] | None, Field(min_length=1, max_length=IDS_AT_ONCE)] = None
     tags: Tags | None = None
     session: Session | None = None

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
@@ -23,7 +23,7 @@ class ListOutcomes(Operation):
     action = "outcome_list"
     counted = "outcomes"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     source: Text | None = None
     after: OutcomeCursor = OutcomeCursor()
 
@@ -51,7 +51,7 @@ class ListOutcomesOfKeys(Operation):
 
     action = "outcome_of_keys"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
     source: Text
     keys: Annotated[list[Text], Field(min_length=1, max_length=PAGE)]
 
@@ -72,7 +72,7 @@ class CountWaiting(Operation):
 
     action = "outcome_waiting"
 
-    namespace: Annotated[Text, Field(max_length=200)]
+    namespace: Namespace
 
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the number of these requests, and the error of the last attempt."""

@@ -5,16 +5,14 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, model_validator
 
-from mnemosyne.app.operations.operation import Operation
+from mnemosyne.app.operations.operation import Namespace, Operation
 from mnemosyne.app.operator import SystemOperator
 from mnemosyne.domain.lifetime import LONGEST
-from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.retention import RetentionCursor
 from mnemosyne.errors import NotFound
 
 SECONDS: Final = 30.0
 """Seconds after which an operation ends its page."""
-Namespace = Annotated[Text, Field(max_length=200)]
 Seconds = Annotated[int, Field(ge=1, le=int(LONGEST.total_seconds()))]
 
 
