@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.memory import KeysetCursor
+from mnemosyne.domain.pubsub_message import Published
 
 
 class DeadLetterKind(StrEnum):
@@ -178,3 +179,8 @@ class DeadLetter:
     def cursor(self) -> KeysetCursor:
         """Position of a list of dead letters after this one."""
         return KeysetCursor(timestamp=self.dead_lettered_at, key=self.message_id)
+
+    @property
+    def published(self) -> Published:
+        """The message."""
+        return Published(message_id=self.message_id, data=self.data, attributes=self.attributes)

