@@ -21,8 +21,6 @@ from tests.cloud_run.instance import HOST, Instance
 from tests.cloud_run.listener import Answer, http_server
 from tests.fakes_wire.http import served
 
-REQUEST_BYTES = 32 * 1024 * 1024
-"""Maximum size of an HTTP/1 request: https://cloud.google.com/run/quotas#request_limits."""
 PENDING_SECONDS = 60.0
 """Maximum time that a request waits for an instance. On Cloud Run this is ten seconds or, if this is longer, three and
 a half times the start time of an instance, which is long on a busy test machine:
@@ -125,8 +123,6 @@ class Service:
         if path.partition("?")[0].endswith("z"):
             # Never reaches the service: https://cloud.google.com/run/docs/known-issues#ah
             return Answer(404, b"<title>Error 404 (Not Found)!!1</title>")
-        if len(body) > REQUEST_BYTES:
-            return Answer(413, b"Request Entity Too Large")
         deployment = self.deployment
         audiences = deterministic_url(deployment.target), hashed_url(deployment.target)
         if deployment.iap_user:
