@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "functions"
 PACKAGE = SOURCES / "mnemosyne"
@@ -159,41 +157,3 @@ def test_the_development_tools_do_not_import_http_or_mcp() -> None:
             assert not {name for name in _imports(path.read_text()) if _is_in(name, "http") or _is_in(name, "mcp")}, (
                 path
             )
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import mnemosyne.http.push", "import os, mnemosyne.http.push as pushes", "from mnemosyne.http import push",
-        "from mnemosyne.http.push import build_app", "from mnemosyne.http.push import *", "from . import push",
-        "from .push import build_app", "from ..http.push import build_app",
-        "def late():\n    import mnemosyne.http.push",
-        "if TYPE_CHECKING:\n    from mnemosyne.http.push import Handler", 'import_module("mnemosyne.http.push")',
-        '__import__("mnemosyne.http.push")', 'patch("mnemosyne.http.push")',
-    ],
-)  # fmt: skip
-def test_each_form_of_an_import_is_recognized(source: str) -> None:
-    assert _imports(source, "mnemosyne.http") == {"http.push"}
-
-
-def test_the_package_of_a_module_name_in_an_f_string_is_recognized() -> None:
-    assert _imports('import_module(f"mnemosyne.adapters.embedders.{name}")') == {"adapters.embedders"}
-
-
-@pytest.mark.parametrize(
-    "source", ["import mnemosyne_adk", "import mnemosynes.http", 'log("mnemosyne.events")', "import os"]
-)
-def test_other_packages_and_strings_are_not_imports(source: str) -> None:
-    assert _imports(source) == set()
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'import os\nos.environ["HOME"]', 'import os\nos.getenv("HOME")', "import os as system\nsystem.environ",
-        'from os import environ\nenviron["HOME"]', 'from os import getenv as read\nread("HOME")',
-        'import os\nos.environb[b"HOME"]', 'import os\ngetattr(os, "environ")', '__import__("os").putenv("A", "1")',
-    ],
-)  # fmt: skip
-def test_each_way_to_read_the_environment_is_recognized(source: str) -> None:
-    assert _reads_environment(source)

@@ -20,31 +20,6 @@ def test_each_entry_of_the_tables_matches_a_documented_command(pattern: str) -> 
     assert any(re.match(pattern, command.text) for command in COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        "```sh\nrm notes\n```",
-        "```console\n$ rm notes\n```",
-        "```\nrm notes  # those of yesterday\n```",
-        "~~~bash\nrm \\\n  notes\n~~~",
-        "1. Then:\n\n   ```sh\n   rm notes\n   ```",
-        "Then:\n\n    rm notes\n",
-        "- Then:\n\n      rm notes\n",
-    ],
-)
-def test_a_new_command_is_found_in_each_form_of_code_block(block: str, tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text(f"# Page\n\n{block}\n\nThe end.\n")
-    (command,) = commands(tmp_path / "page.md")
-    assert command.text.split() == ["rm", "notes"]
-    assert not command.is_run and not command.reason
-
-
-@pytest.mark.parametrize("block", ['    {"a": 1}\n', "```python\nrm = notes\n```", "A line\n    that goes on.\n"])
-def test_a_block_without_a_command_has_no_commands(block: str, tmp_path: Path) -> None:
-    (tmp_path / "page.md").write_text(f"# Page\n\n{block}")
-    assert commands(tmp_path / "page.md") == []
-
-
 @pytest.mark.parametrize("target", sorted({c.text for c in COMMANDS if re.search(r"(^|\s)make ", c.text)}))
 def test_make_can_resolve_each_documented_target(target: str) -> None:
     (words,) = re.findall(r"\bmake ([^|&]*)", target)
