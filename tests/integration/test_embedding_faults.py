@@ -171,21 +171,10 @@ def _wrong_dimension(server: GeminiServer) -> tuple[int, Any]:
     return 200, {"embeddings": [{"values": [1.0] * 63} for _ in server.requests[-1]["requests"]]}
 
 
+# One of each kind: `test_gemini.py` has every status.
 FAULTS: Mapping[str, tuple[Any, str, str]] = {
-    "400 location": (
-        _answers(400, "User location is not supported for the API use."),
-        "not available at the location of this caller",
-        "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL)",
-    ),
-    "400 billing": (
-        _answers(400, "Billing account for project 1 is not found."),
-        "a problem with its billing",
-        "open billing account",
-    ),
     "400 unknown": (_answers(400, "Request contains an invalid argument."), "refuses every text", "check the project"),
-    "401": (_answers(401, "Request had invalid authentication credentials."), "credentials", "let the key call"),
     "403": (_answers(403, "The caller does not have permission"), "may not be used", "let the key call the Gemini API"),
-    "404": (_answers(404, "models/m is not found for API version v1beta"), "not available", "set embedding_model"),
     "429": (_answers(429, "Resource has been exhausted (e.g. check quota)."), "is exhausted", "request a higher quota"),
     "500": (_answers(500, "An internal error has occurred."), "does not work", ""),
     "hang": (_hangs, "cannot be reached", ""),

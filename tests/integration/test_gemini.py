@@ -50,6 +50,12 @@ def test_temporary_faults_are_retried(gemini: GeminiServer) -> None:
 FAULTS = [
     (error(400, "API key not valid"), Misconfigured, "answered 400: API key not valid", "add a valid key"),
     (
+        error(400, "User location is not supported"),
+        Misconfigured,
+        "at the location of this caller",
+        "set embedding_model",
+    ),
+    (
         error(400, "Billing account for project 1 is not found."),
         Broken,
         "answered 400: Billing",
