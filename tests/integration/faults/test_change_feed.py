@@ -1,10 +1,6 @@
-"""The change feed on the production path while `ingest` and the announcer are killed and messages are redelivered."""
+"""The change feed on the production path while `ingest` is killed and messages are redelivered."""
 
-import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,28 +21,11 @@ from mnemosyne.domain.memory import IngestState
 from mnemosyne.settings import Settings
 from tests.integration.faults.conftest import OUTCOMES, Cloud, publishing, pull_events
 from tests.integration.faults.traffic import Traffic
-from tests.memories import rate
 from tests.waiting import wait_until
 
 SUBSCRIPTION = f"projects/{local_emulator.PROJECT}/subscriptions/changes"
 SECONDS = float(os.environ.get("FEED_SECONDS", "3"))
 REMOVALS = ("expired", "deleted", "forgotten")
-# Program of a process that publishes its first batch of events and is then killed.
-KILLED = """
-import os, signal
-from mnemosyne.adapters.queues.pubsub import PubSubChanges
-from mnemosyne.app.operator import announce_changes
-from mnemosyne.settings import Settings
-
-publish = PubSubChanges.publish
-
-def publish_and_die(self, events):
-    publish(self, events)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-PubSubChanges.publish = publish_and_die
-announce_changes(Settings.from_environment())
-"""
 
 
 class Feed:
@@ -74,13 +53,6 @@ class Feed:
 
     def announce(self) -> None:
         announce_changes(Settings.from_environment(self.environment))
-
-    def announce_and_be_killed(self) -> int:
-        """Publish a batch in a process that is killed before it can mark the events; return its exit code."""
-        completed = subprocess.run(
-            [sys.executable, "-c", KILLED], env=os.environ | self.environment, capture_output=True, check=False
-        )
-        return completed.returncode
 
     def receive(self, count: int) -> list[dict[str, Any]]:
         """Receive events until the number of different events is `count`; return them without repeats."""
@@ -166,27 +138,3 @@ def test_through_kills_and_redelivery_each_change_is_one_event_in_order(cloud: C
     for message in received:
         kinds[message["memory_id"]].append(message["kind"])
     assert kinds == _kinds(events)
-
-
-def test_an_announcer_that_is_killed_after_publishing_repeats_the_same_events(cloud: Cloud, feed: Feed) -> None:
-    with publishing(cloud) as publish:
-        for number in range(5):
-            publish(json.dumps({"content": f"tea {number}", "timestamp": "2026-05-20T00:00:00Z"}).encode())
-    wait_until(lambda: cloud.count() == 5, "the memories are stored")
-    memories = cloud.system.memories_of(cloud.namespace)
-    (first, *_) = feed.events()
-    rate(memories, first.memory_id, 1)
-    memories.delete(first.memory_id)
-    events = feed.events()
-    assert len(events) == 7
-    assert feed.announce_and_be_killed() == -signal.SIGKILL
-    feed.announce()
-    feed.announce()
-    received = feed.receive(7)
-    wait_until(lambda: len(feed.receive(7)) == 7 and len(feed.messages) >= 14, "the repeats are received")
-    assert {event.id for event in events} == {message["id"] for message in received}
-    assert [message["kind"] for message in received if message["memory_id"] == str(first.memory_id)] == [
-        "created",
-        "rated",
-        "deleted",
-    ]
