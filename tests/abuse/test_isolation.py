@@ -18,7 +18,6 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.memory_database import MemoryDatabase
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
@@ -180,18 +179,6 @@ def test_answers_do_not_depend_on_what_another_tenant_stores(pair: Pair, pairs: 
     assert compared >= 20 * pairs
 
 
-def test_the_offline_embedder_s_vectors_do_not_depend_on_what_another_tenant_stores(tmp_path: Any) -> None:
-    for seed in range(4):  # one of each kind
-        scenario = Scenario(seed)
-        alone, shared = OfflineEmbedder(tmp_path / f"{seed}a"), OfflineEmbedder(tmp_path / f"{seed}b")
-        shared.for_namespace("bob").embed_documents(scenario.bob)
-        for embedder in (alone, shared):
-            embedder.for_namespace("ada").embed_documents(scenario.ada)
-        for question in scenario.questions:
-            expected = alone.for_namespace("ada").embed_query(question)
-            assert (shared.for_namespace("ada").embed_query(question) == expected).all()
-
-
 def test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores(pair: Pair) -> None:
     """Mann-Whitney's U over interleaved searches: the probability that a search of Ada's takes longer with Bob's load
     than without it. 0.5 means no difference; equal runs gave 0.35 to 0.65.
@@ -296,18 +283,3 @@ def test_each_function_has_only_the_database_rights_that_it_needs(
 ) -> None:
     with permission_denied():
         session_of(user).script(statement)
-
-
-def test_scores_do_not_depend_on_words_that_another_tenant_stores(store: PostgresMemories) -> None:
-    """A word's weight in the caller's scores must not change when another tenant stores the word."""
-    embedder = FakeEmbedder()
-    _store(store, "ada", ["apple zeppelin", "apple pear plum", "pear cherry"])
-
-    def scores() -> list[float]:
-        query = SearchQuery(query="zeppelin plum", mode=SearchMode.HYBRID)
-        vector = embedder.embed_query("zeppelin plum")
-        return [hit.score for hit in find(store_of(store, "ada"), query, vector, model="fake", lexical_weight=0.5).hits]
-
-    before = scores()
-    _store(store, "bob", [f"zeppelin {n}" for n in range(300)])
-    assert scores() == before

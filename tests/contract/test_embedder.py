@@ -82,14 +82,6 @@ def test_text_of_any_characters_has_a_vector(name: str, text: str) -> None:
     assert np.linalg.norm(LOCAL[name]().embed_query(text)) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_words_that_occur_in_every_memory_have_less_weight(tmp_path: Path) -> None:
-    counted = OfflineEmbedder(tmp_path).for_namespace("ns")
-    counted.embed_documents([f"Caroline said something about {word}" for word in ("tea", "cars", "paint") * 40])
-    plain, query = OfflineEmbedder(), "Caroline paint"
-    (paint,) = plain.embed_documents(["paint"])
-    assert counted.embed_query(query) @ paint > plain.embed_query(query) @ paint
-
-
 def test_counts_are_shared_between_processes_through_the_file(tmp_path: Path) -> None:
     reader = OfflineEmbedder(tmp_path).for_namespace("ns")
     before = reader.embed_query("Caroline paint")

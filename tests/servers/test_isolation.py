@@ -5,9 +5,8 @@ import pytest
 from tests.abuse.test_isolation import *  # noqa: F403
 from tests.integration.test_isolation import *  # noqa: F403
 
-# Two of these tests need no database, and the third measures durations.
+# One of these tests needs no database, and the other measures durations.
 del test_every_tool_was_tried  # noqa: F821
-del test_the_offline_embedder_s_vectors_do_not_depend_on_what_another_tenant_stores  # noqa: F821
 del test_the_duration_of_a_search_does_not_depend_on_what_another_tenant_stores  # noqa: F821
 
 
