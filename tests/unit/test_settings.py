@@ -105,10 +105,11 @@ def test_secrets_are_not_shown() -> None:
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment({**GOOD, "MNEMOSYNE_DATABASE_URL": "mysql://u:hush@h/d"})
     assert "hush" not in str(refused.value)
-    settings = Settings.from_environment(
-        {**INSTANCE, "MNEMOSYNE_DB_IAM_AUTH": "false", "MNEMOSYNE_DB_PASSWORD": "hush"}
-    )
-    assert "hush" not in repr(settings)
+    for environment in (
+        {**INSTANCE, "MNEMOSYNE_DB_IAM_AUTH": "false", "MNEMOSYNE_DB_PASSWORD": "hush"},
+        {**GOOD, "MNEMOSYNE_DATABASE_URL": "postgresql://u:hush@h/d", "MNEMOSYNE_PUSH_SECRET": "hush"},
+    ):
+        assert "hush" not in repr(Settings.from_environment(environment))
 
 
 def test_a_variable_with_a_spelling_mistake_is_named() -> None:

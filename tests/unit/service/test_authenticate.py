@@ -267,6 +267,8 @@ def test_during_an_outage_the_database_is_queried_at_most_once_every_few_seconds
     clock(31)
     for _ in range(10):
         keys.authenticate(f"Bearer {token}")
+    with pytest.raises(Unavailable):
+        keys.authenticate("Bearer mnk_abcdefghijkl_x")
     assert store.asked == 2
     clock(6)
     keys.authenticate(f"Bearer {token}")
