@@ -9,7 +9,7 @@ import pytest
 from mnemosyne.adapters.database import console_queries
 from mnemosyne.domain.console_queries import HISTORY_LIMIT, Per
 from mnemosyne.domain.dead_letter import DeadLetter
-from mnemosyne.domain.memory import EXPORT_BYTES, Cursor, FailedRequest, IngestState, KeysetCursor
+from mnemosyne.domain.memory import Cursor, FailedRequest, IngestState, KeysetCursor
 from mnemosyne.domain.memory_changes import MemoryChange
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
@@ -180,15 +180,16 @@ def test_memories_of_the_earliest_and_latest_times_are_counted_in_each_time_zone
         assert buckets[-1][0].year == 9999
 
 
-def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore) -> None:
+def test_a_page_of_an_export_has_a_limit_of_bytes(memories: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred clients that export at once must not fill the instance's memory."""
-    _store(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
+    monkeypatch.setattr("mnemosyne.adapters.database.memories.EXPORT_BYTES", 20_000)
+    _store(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 250, _at(1), []) for n in range(50)))
     pages, after = [], None
     while page := memories.export(200, after=after):
         pages.append(len(page))
         after = page[-1].cursor
     assert sum(pages) == 50
-    assert max(pages) * 100_002 < EXPORT_BYTES + 100_002
+    assert max(pages) * 1_002 < 20_000 + 1_002
 
 
 def test_a_history_shows_a_limited_number_of_superseded_memories(memories: MemoryStore) -> None:
