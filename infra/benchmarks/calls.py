@@ -28,12 +28,11 @@ from starlette.applications import Starlette
 
 from infra.benchmarks.figures import Figure
 from mnemosyne.domain.memory import IngestStatus
-from mnemosyne.domain.principal import LOCAL, ApiKey, Scope
+from mnemosyne.domain.principal import LOCAL, ApiKey, Scope, hash_secret
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.service.api_keys import hash_secret
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, Authenticator, NoAuthenticator
 from tests.fakes import FakeServices
 

@@ -1,5 +1,6 @@
 """Principals (authenticated callers), their scopes and API keys. Pure."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -91,3 +92,11 @@ def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
     """Return the supported scopes among the names, with or without the prefix `mnemosyne:`. Other names are ignored."""
     plain = {name.removeprefix("mnemosyne:") for name in names}
     return frozenset(scope for scope in Scope if scope.value in plain)
+
+
+def hash_secret(secret: str) -> bytes:
+    """Hash a key, token, code or cookie with SHA-256.
+
+    They have 256 random bits, so the hash needs no salt and need not be slow.
+    """
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

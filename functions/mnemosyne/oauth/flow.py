@@ -16,12 +16,12 @@ from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import InvalidClientError, OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, addresses_of
-from mnemosyne.domain.principal import Scope, scopes_of
+from mnemosyne.domain.principal import Scope, hash_secret, scopes_of
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.domain.redirect_uris import is_on_device
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
-from mnemosyne.oauth.grants import OAuthClient, hash_secret
+from mnemosyne.oauth.grants import OAuthClient
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer, Issuer, Server

@@ -5,7 +5,6 @@ PKCE with S256 (RFC 9700, section 2.1.1), a resource (RFC 8707), and a single us
 """
 
 import base64
-import hashlib
 import hmac
 import secrets
 from typing import Any
@@ -25,7 +24,7 @@ from mnemosyne.domain.oauth import (
     RefreshToken,
     canonical_resource,
 )
-from mnemosyne.domain.principal import scopes_of
+from mnemosyne.domain.principal import hash_secret, scopes_of
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -35,11 +34,6 @@ class InvalidTarget(OAuth2Error):  # type: ignore[misc]
     """The error `invalid_target`: https://www.rfc-editor.org/rfc/rfc8707#section-2."""
 
     error = "invalid_target"
-
-
-def hash_secret(secret: str) -> bytes:
-    """SHA-256 of a code, token or cookie. They have 256 random bits, so the hash needs no salt."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 class OAuthClient(ClientMixin):  # type: ignore[misc]

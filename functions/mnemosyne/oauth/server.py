@@ -27,6 +27,7 @@ from mnemosyne.domain.oauth import (
     Person,
     RefreshToken,
 )
+from mnemosyne.domain.principal import hash_secret
 from mnemosyne.errors import Unauthorized
 from mnemosyne.ids import new_id
 from mnemosyne.oauth.grants import (
@@ -37,7 +38,6 @@ from mnemosyne.oauth.grants import (
     RotatingRefreshGrant,
     S256Only,
     grantable_scopes,
-    hash_secret,
 )
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.observability import EventLog

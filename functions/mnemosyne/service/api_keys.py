@@ -1,13 +1,12 @@
 """Create and parse API keys, and select the fields of a key that may be stored or shown."""
 
-import hashlib
 import re
 import secrets
 import string
 from datetime import datetime
 from typing import Any
 
-from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.domain.principal import ApiKey, Scope, hash_secret
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -39,11 +38,6 @@ def new_key(
         expires_at=expires_at,
     )
     return key, f"{PREFIX}_{key_id}_{secret}"
-
-
-def hash_secret(secret: str) -> bytes:
-    """Hash a secret with SHA-256. A slow hash is not needed, because the secret has 256 random bits."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 def split_token(token: str) -> tuple[str | None, str]:

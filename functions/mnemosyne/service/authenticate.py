@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeGuard
 
-from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
+from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, hash_secret, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
 from mnemosyne.ports.services import Clock
-from mnemosyne.service.api_keys import hash_secret, log_expiry, split_token
+from mnemosyne.service.api_keys import log_expiry, split_token
 
 log = EventLog(__name__)
 

@@ -7,9 +7,9 @@ Errors never say which part of a credential is wrong.
 import hmac
 from collections.abc import Collection
 
+from mnemosyne.domain.principal import hash_secret
 from mnemosyne.errors import Unauthorized
 from mnemosyne.ports.identity import TokenVerifier
-from mnemosyne.service.api_keys import hash_secret
 from mnemosyne.service.authenticate import bearer, is_usable
 
 GCLOUD_AUDIENCE = "32555940559.apps.googleusercontent.com"

@@ -9,11 +9,11 @@ from uuid import UUID
 from cachetools import TTLCache
 
 from mnemosyne.domain.oauth import StandingGrant
-from mnemosyne.domain.principal import Principal, scopes_of
+from mnemosyne.domain.principal import Principal, hash_secret, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, fault_fields
 from mnemosyne.ports.identity import TokenVerifier
-from mnemosyne.service.api_keys import PREFIX, hash_secret
+from mnemosyne.service.api_keys import PREFIX
 from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authenticator, bearer
 
 log = EventLog(__name__)

@@ -3,7 +3,6 @@
 As the authorization chapter of MCP requires, 401 and 403 have `WWW-Authenticate`, and the server has RFC 9728 metadata.
 """
 
-import hashlib
 import ipaddress
 import math
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from starlette.types import Scope as AsgiScope
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.audit import logged_caller
-from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.domain.principal import LOCAL, Principal, Scope, hash_secret
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets, client_address
@@ -114,7 +113,7 @@ class Access:
 
     async def _looked_up(self, headers: Headers, address: str) -> Principal:
         authorization = headers.get("authorization")
-        credential_hash = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
+        credential_hash = hash_secret(authorization or "")
         # Credentials that were valid are exempt, so that one user's guesses do not lock out other users of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
@@ -158,8 +157,6 @@ class Access:
                 every = f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
                 needed = f"the scope {required}" if required else every
                 return error_response(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
-        if not self.limits(principal):
-            return None
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
 
     async def metadata(self, request: Request) -> Response:
