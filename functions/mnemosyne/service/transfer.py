@@ -37,7 +37,11 @@ VAULT = "import_memories"
 """Source of imported notes. A note with the same name as an earlier note is a new version of the same record."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Maximum number of characters of a page. A single memory may have more."""
+"""Maximum number of characters of a page as lines of JSON. A single memory may have more."""
+FRONT_MATTER_CHARACTERS = 100_000
+"""Maximum number of characters of a page of Markdown files without the contents, as lines of JSON. To write them as
+YAML takes about a microsecond of CPU time a character, and up to ten for nested metadata. A single memory may have
+more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,13 +162,14 @@ def export_page(
     """
     exported = memories.export(EXPORT_PAGE, after=after, filters=filters, memory_ids=memory_ids)
     files: list[tuple[str, str]] = []
-    size = 0
+    size = front_matter_size = 0
     for record in map(to_record, exported):
-        name, text = to_markdown(record) if markdown else ("", to_jsonl(record))
-        if files and size + len(text) > EXPORT_CHARACTERS:
+        line = to_jsonl(record)
+        size += len(line)
+        front_matter_size += len(line) - len(record["content"])
+        if files and (size > EXPORT_CHARACTERS or (markdown and front_matter_size > FRONT_MATTER_CHARACTERS)):
             break
-        files.append((name, text))
-        size += len(text)
+        files.append(to_markdown(record) if markdown else ("", line))
     is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
     is_last = len(exported) < EXPORT_PAGE and len(files) == len(exported) and not is_cut
     return files, None if is_last or not exported else exported[len(files) - 1].cursor

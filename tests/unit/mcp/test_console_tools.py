@@ -150,6 +150,19 @@ def test_the_pages_of_an_export_are_consecutive_lines(services: FakeServices) ->
     assert {json.loads(line)["content"] for line in lines.splitlines()} == {f"memory {n} 😀" for n in range(450)}
 
 
+@pytest.mark.parametrize(("format_", "pages"), [("jsonl", 1), ("markdown", 3)])
+def test_a_page_of_markdown_has_fewer_memories_with_large_metadata(
+    services: FakeServices, format_: str, pages: int
+) -> None:
+    large = {"values": list(range(8_000))}
+    store(services.memories, *(request(f"memory {n}", metadata=large) for n in range(6)))
+    exported, cursor, read = 0, None, 0
+    while read == 0 or cursor:
+        page = answer_of(services, "export_memories", format=format_, cursor=cursor)
+        exported, cursor, read = exported + page["memories"], page["next_cursor"], read + 1
+    assert (exported, read) == (6, pages)
+
+
 def test_an_imported_part_of_a_file_has_an_outcome_for_each_line(services: FakeServices) -> None:
     good = {"content": "Ada prefers tea.", "timestamp": "2026-05-01T00:00:00Z", "colour": "red"}
     text = f"{json.dumps(good)}\nnot json\n{json.dumps(good | {'timestamp': 'never'})}\n"

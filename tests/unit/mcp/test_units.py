@@ -6,6 +6,7 @@ import pytest
 
 from mnemosyne.domain.rate_limit import COUNTING, SEARCH, VALUES
 from mnemosyne.mcp.tools import by_name
+from mnemosyne.mcp.tools.transfer import MARKDOWN_PAGE
 
 VALUE = {"path": "team", "values": ["a"]}
 MANY = [{"path": "team", "values": [str(number) for number in range(50)]}] * 10
@@ -41,6 +42,11 @@ def test_each_value_that_metadata_are_compared_with_costs_a_part_of_a_unit(
     assert _units(tool, **arguments, metadata=[VALUE]) == pytest.approx(base + 1 / VALUES)
     assert _units(tool, **arguments, metadata=VALUE) == pytest.approx(base + 1 / VALUES)
     assert _units(tool, **arguments, metadata=MANY) == pytest.approx(base + 500 / VALUES)
+
+
+def test_a_page_of_markdown_costs_more_than_a_page_of_json_lines() -> None:
+    assert _units("export_memories", format="jsonl") == 0
+    assert _units("export_memories", format="Markdown", tags=["tea"]) == MARKDOWN_PAGE + COUNTING
 
 
 def test_the_metadata_of_a_new_memory_are_no_conditions() -> None:

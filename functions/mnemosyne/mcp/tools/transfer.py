@@ -20,6 +20,8 @@ from mnemosyne.service import transfer
 
 YAML_CHARACTERS = 1_000
 """Number of characters of YAML that cost one unit. Parsing them takes about ten milliseconds of CPU time."""
+MARKDOWN_PAGE = 10.0
+"""Units of a page of Markdown files, because YAML is slow to write (see `transfer.FRONT_MATTER_CHARACTERS`)."""
 PART_CHARACTERS = 2_500_000
 """Maximum number of characters of a part of a file. Even with JSON escapes, the part fits into the maximum size of a
 request."""
@@ -153,6 +155,11 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
     )
 
 
+def _units_of_page(arguments: Mapping[str, Any]) -> float:
+    markdown = MARKDOWN_PAGE if arguments.get("format") == "markdown" else 0.0
+    return markdown + rate_limit.cost_of_list(arguments)
+
+
 EXPORT_MEMORIES = Tool(
     name="export_memories",
     title="Export",
@@ -160,7 +167,7 @@ EXPORT_MEMORIES = Tool(
     arguments=ExportArguments,
     result=ExportedPage,
     returns_stored_text=True,
-    units=rate_limit.cost_of_list,
+    units=_units_of_page,
     run=_export_memories,
     read_only=True,
 )
