@@ -146,6 +146,14 @@ def test_the_index_of_words_has_one_entry_for_all_forms_of_a_word(store: Postgre
     assert row["weights"].count(":") == 4
 
 
+def test_each_word_of_a_query_has_its_share_of_the_memories(store: PostgresMemories, owner: Connection) -> None:
+    words = [f"kettle{number}" for number in range(1, 21)]
+    contents = tuple(request(" ".join(words[number:])) for number in range(20))  # word n is in n of twenty memories
+    ingest.store(IngestMessage("ns", contents), memories=store, embedder=FakeEmbedder())
+    rows = owner.run("SELECT share FROM search_terms('ns', :query)", query=" ".join(["teapot", *words]))
+    assert sorted(row["share"] for row in rows) == pytest.approx([0.5 / 20, *(number / 20 for number in range(1, 21))])
+
+
 @pytest.mark.parametrize(("query", "content", "words"), [
     ("INC-4821", "INC-9999 is closed", ("inc",)),
     ("INC-4821", "INC-4821 is closed", ("4821", "inc", "inc-4821")),

@@ -20,9 +20,9 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT u.word, max(u.factor) FROM (
-        SELECT unnest(tsvector_to_array(stemmed_words(w.word, l.language))) AS word, CAST(1.0 AS double precision) AS factor
-        FROM unnest(tsvector_to_array(words)) AS w (word)
-        CROSS JOIN (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
+        SELECT unnest(tsvector_to_array(stemmed_words(array_to_string(tsvector_to_array(words), ' '), l.language))) AS word,
+            CAST(1.0 AS double precision) AS factor
+        FROM (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
         WHERE l.language IS NOT NULL
         UNION ALL
         SELECT unnest(tsvector_to_array(words || fold_words(words)) || compound_words(without_accents(split_characters(p_query)))), 0.25
@@ -76,8 +76,13 @@ DECLARE
     simple text[];
     words text[];
     factors double precision[];
+    -- Variables of their own, because PostgreSQL would decompress the arrays in `sample` again for each word.
+    sampled_keys integer[];
+    sampled_shares real[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
+    sampled_keys := sample.keys;
+    sampled_shares := sample.shares;
     -- Leave out languages that fewer than 1% of the sampled memories have. A rare language was often detected by
     -- mistake, and stemming in all rare languages would double the cost of this function.
     languages := ARRAY(
@@ -98,11 +103,11 @@ BEGIN
         FROM unnest(words, factors) AS query (word, factor) GROUP BY 1
     ), term_share AS MATERIALIZED (
         SELECT query_term.key, query_term.factor, coalesce(
-            CAST(sample.shares[array_position(sample.keys, query_term.key)] AS double precision),
+            CASE WHEN sampled_keys[place] = query_term.key THEN CAST(sampled_shares[place] AS double precision) END,
             0.5 / greatest(sample.sampled, 1),
             0.001
         ) AS share
-        FROM query_term
+        FROM query_term CROSS JOIN LATERAL width_bucket(query_term.key, sampled_keys) AS place  -- a binary search
     ), rarest AS MATERIALIZED (
         SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) AS weight
         FROM term_share w ORDER BY w.share, w.key

@@ -25,8 +25,8 @@ $$;
 -- changed by at least a tenth since the last computation. A trigger calls this function at each insert of memories.
 --
 -- The statistics come from a sample: the newest 3,000 memories, or fewer if the hashes of their words take more than
--- two megabytes. The statistics have only the 5,000 most frequent words of the sample. While a namespace grows to 3,000
--- memories, each memory is read about ten times on average.
+-- two megabytes. The statistics have only the 5,000 most frequent words of the sample, ordered by their keys. While
+-- a namespace grows to 3,000 memories, each memory is read about ten times on average.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -63,8 +63,8 @@ BEGIN
     )
     INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares, languages)
     SELECT p_namespace, current_memories, size.n, greatest(coalesce(size.mean_length, 0), 1),
-        array(SELECT key FROM counted ORDER BY n DESC, key),
-        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key),
+        array(SELECT key FROM counted ORDER BY key),
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.key),
         (SELECT coalesce(jsonb_object_agg(s.language, s.n), '{}') FROM (
             SELECT language, count(*) AS n FROM sampled WHERE language IS NOT NULL GROUP BY language
         ) AS s)
