@@ -202,3 +202,21 @@ def test_the_tab_bar_opens_each_page_by_touch(system: DevServer, site: str, them
 def _heading(browser: Chromium) -> str:
     heading: str = browser.driver.execute_script("return document.querySelector('h1').textContent.trim()")
     return heading
+
+
+@BY_NIGHT_IN_DARK
+def test_no_page_is_wider_than_the_window_because_of_long_names(
+    system: DevServer, site: str, themed: tuple[Chromium, str]
+) -> None:
+    browser, _ = themed
+    session, *tags = "s" * 200, "t" * 90, f"t-{'t' * 89}"
+    memory_id = system.outcome(system.ingest("Long names.", tags=tags, session=session))["memory_id"]
+    overflow = {}
+    for path in (f"/?session={session}", f"/?tags={tags[0]}", "/tags"):
+        open_page(browser, site, system, path)
+        browser.driver.execute_script("document.querySelector('.where > :last-child').textContent = 'n'.repeat(64)")
+        for width in (1280, 800, 320):
+            set_width(browser, width)
+            overflow[path[:6], width] = browser.driver.execute_script(OVERFLOW)
+    system.call("delete_memory", {"id": memory_id})
+    assert overflow == dict.fromkeys(overflow, 0)
