@@ -12,8 +12,10 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
-from mnemosyne.domain.oauth import PeopleRule
-from mnemosyne.http.auth.pages import security_headers
+from mnemosyne.domain.oauth import Client, PeopleRule, Person
+from mnemosyne.domain.principal import Scope
+from mnemosyne.http.auth.pages import consent, security_headers
+from mnemosyne.oauth.flow import Question
 from tests.oauth_server import (
     ISSUER,
     REDIRECT,
@@ -281,3 +283,12 @@ def test_no_database_connection_is_held_during_a_call_of_the_identity_provider(
         provider.may_answer.set()
         assert running.result(30) is False
     assert (provider.asked, owner.run_file("SELECT status FROM oauth_requests")) == (1, [["logged_in"]])
+
+
+def test_the_consent_page_names_all_that_the_scope_operate_allows() -> None:
+    scopes = frozenset({Scope.OPERATE})
+    person = Person(subject="ada", name="Ada", namespace="ada", scopes=scopes)
+    client = Client(id="notes", name="Notes", redirect_uris=(WEB,))
+    question = Question(client, person, scopes, WEB, f"{ISSUER}/mcp", agreed=False)
+    page = bytes(consent(ISSUER, "request", question).body).decode()
+    assert "retry and delete messages that could not be stored, forget memories, read the audit trail" in page

@@ -40,7 +40,7 @@ variable "oauth_client_secret_version" {
 }
 
 variable "oauth_people" {
-  description = "Log-in rules for auth_mode oauth. The first rule that matches a person applies. `who` is an address, @domain, claim:value or *. Without `namespace`, each person has a separate namespace. `scopes` are read, write and operate (redrive dead letters); the default is read and write."
+  description = "Log-in rules for auth_mode oauth. The first rule that matches a person applies. `who` is an address, @domain, claim:value or *. Without `namespace`, each person has a separate namespace. `scopes` are read, write and operate (redrive and drop dead letters, forget memories, read the audit trail); the default is read and write."
   type = list(object({
     who       = string
     namespace = optional(string)

@@ -20,7 +20,7 @@ STYLE = (_TEMPLATES / "style.css").read_text()
 SCOPE_LABELS: Mapping[Scope, str] = {
     Scope.READ: "read, search and rate memories",
     Scope.WRITE: "store, change and delete memories",
-    Scope.OPERATE: "retry messages that could not be stored",
+    Scope.OPERATE: "retry and delete messages that could not be stored, forget memories, read the audit trail",
     Scope.ADMIN: "do everything",
 }
 
