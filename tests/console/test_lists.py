@@ -124,6 +124,13 @@ def test_a_deletion_is_final_when_the_next_one_begins(
     wait_for_titles(browser, "C", "B", "A")
 
 
+def test_after_a_deletion_the_keyboard_goes_on_at_its_place(browser: Chromium, four: dict[str, str]) -> None:
+    keys(browser, "j", "j", "j", Keys.DELETE)
+    wait_for_titles(browser, "D", "C", "A")
+    keys(browser, "j")
+    assert focused(browser).startswith("A")
+
+
 def test_closing_the_page_before_a_deletion_is_final_keeps_the_memory(
     system: DevServer, site: str, browser: Chromium, four: dict[str, str]
 ) -> None:

@@ -59,6 +59,8 @@ export function useSelection({ items, may, onTagged }) {
   const { picked, pick, clear, isPicking, setIsPicking } = usePicks(ids);
   const [isTagging, setIsTagging] = useState(false);
   const list = useRef(null);
+  const place = useRef(0); // where the row `at` is, or was before its deletion
+  if (ids.includes(at)) place.current = ids.indexOf(at);
   const chosen = items.filter(({ id }) => picked.has(id));
   const remove = (memories) => {
     clear();
@@ -67,7 +69,8 @@ export function useSelection({ items, may, onTagged }) {
   const move = (step) => {
     const rows = [...list.current.querySelectorAll("[data-id]")];
     const before = rows.findIndex((row) => row.dataset.id === at);
-    const row = rows[Math.max(0, Math.min(rows.length - 1, before < 0 ? 0 : before + step))];
+    const next = before < 0 ? place.current + Math.min(step, 0) : before + step;
+    const row = rows[Math.max(0, Math.min(rows.length - 1, next))];
     if (!row) return;
     setAt(row.dataset.id);
     row.querySelector(".row-link").focus({ preventScroll: true });
