@@ -15,14 +15,13 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import store_notes
-from tests.console.person import click, drop, find, open_page, press, shows, wait_for_titles
+from tests.console.person import click, drop, find, open_page, press, reads, shows, wait_for_titles
 from tests.dev import COMMAND, DevServer, serving
 from tests.fakes import request
 from tests.waiting import wait_until
 
 Keep = Callable[[Chromium, str], None]
-
-
+EXPORT = "[aria-labelledby=export] .btn.main"
 BAR_TITLES = "return [...document.querySelectorAll('.strip rect title')].map((title) => title.textContent)"
 # Fire the event before a tab closes; return whether the page asks for confirmation.
 CLOSE = """
@@ -75,11 +74,14 @@ def test_a_dropped_file_is_imported_line_by_line(site: str, browser: Chromium, d
     lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
     browser.open(f"{site}/import")
     shows(browser, "Drop files or a folder")
+    reads(browser, EXPORT, "memories")
+    before = int(find(browser, EXPORT).text.split()[1])
     drop(browser, "facts.jsonl", "\n".join(lines))
     shows(browser, "Done. 5 of 5")
     shows(browser, "1 not stored")
     assert "Unknown fields that were left out: mood" in browser.text
     shows(browser, "Line 4 a line must be JSON")
+    reads(browser, EXPORT, f"Export {before + 3} memories")
     picture(browser, "import")
     press(browser, "Save failures")
     (failure,) = map(json.loads, _downloaded(downloads, "facts.jsonl.failures.jsonl").splitlines())

@@ -154,7 +154,8 @@ function Export() {
   const [written, setWritten] = useState(0);
   const [format, setFormat] = useState("jsonl");
   const counting = useAction(() => call("memory_stats"));
-  useEffect(() => void counting.run(), []);
+  const isImporting = useValue(imports).list.some(({ isRunning }) => isRunning);
+  useEffect(() => void counting.run(), [isImporting]);
   const isStopped = useRef(false);
   const exporting = useAction(async () => {
     isStopped.current = false;
