@@ -1,7 +1,20 @@
 """Values in addresses and forms of the console: tags with commas, the time zone, and the latest search."""
 
+from selenium.webdriver.common.keys import Keys
+
 from tests.chromium import Chromium
-from tests.console.person import click, click_row, find, open_page, press, shows, titles, type_into, wait_for_titles
+from tests.console.person import (
+    click,
+    click_row,
+    find,
+    keys,
+    open_page,
+    press,
+    shows,
+    titles,
+    type_into,
+    wait_for_titles,
+)
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -142,3 +155,11 @@ def test_a_text_from_an_address_does_not_replace_what_was_typed_after_it(site: s
     assert find(browser, "#content").get_property("value") == "Oolong is on shelf 8."
     browser.driver.refresh()
     wait_until(lambda: find(browser, "#content").get_property("value") == "Oolong", "a reload starts again")
+
+
+def test_escape_on_add_leads_to_the_memories_if_another_site_was_open_before(site: str, browser: Chromium) -> None:
+    browser.open("about:blank")
+    browser.open(f"{site}/add")
+    browser.driver.execute_script("arguments[0].blur()", find(browser, "#content"))
+    keys(browser, Keys.ESCAPE)
+    shows(browser, "Note 1")

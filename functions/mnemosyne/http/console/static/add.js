@@ -1,7 +1,7 @@
 // Add a memory, and show the outcomes of the latest ones.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useParts } from "./add_parts.js";
-import { forgetLists, go, markRead } from "./address.js";
+import { forgetLists, go, goBack, markRead } from "./address.js";
 import { Button, Heading, Icon, Note, Problem, State, Time, useAction } from "./components.js";
 import { deleteLater } from "./deletions.js";
 import { useDrops } from "./drops.js";
@@ -84,7 +84,7 @@ export function Add({ address, may }) {
     event.preventDefault();
     if (!storing.busy && form.content.trim()) storing.run();
   };
-  useKeys({ "Ctrl+Enter": submit, Escape: () => history.back() });
+  useKeys({ "Ctrl+Enter": submit, Escape: goBack });
   useEffect(() => field.current.focus(), []);
   return html`<div class="page-head"><${Heading}>Add a memory</></div>
     <div class="with-side"><form class="stack" onSubmit=${submit}>

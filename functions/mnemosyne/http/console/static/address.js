@@ -4,8 +4,9 @@ import { useEffect, useState } from "./vendor/htm-preact.js";
 const WAIT_MS = 10_000;
 const MOST_LISTS = 10;
 
-// `lists` has the items of lists by address and name, `results` the list from which a memory was opened.
-const navigation = { isBack: false, onChange: () => {}, lists: new Map(), results: null };
+// `hasPages` is true if the person has come from another page of the console, `lists` has the items of lists by address
+// and name, `results` is the list from which a memory was opened.
+const navigation = { isBack: false, hasPages: false, onChange: () => {}, lists: new Map(), results: null };
 
 const height = () => document.documentElement.scrollHeight;
 const place = (link = null) => ({ ...history.state, y: scrollY, height: height(), link });
@@ -17,10 +18,16 @@ export function go(address, { isReplaced = false, link = null } = {}) {
   if (isReplaced) history.replaceState(null, "", address);
   else {
     history.replaceState(place(link), "");
-    if (!isSame) history.pushState(null, "", address);
+    if (!isSame) {
+      history.pushState(null, "", address);
+      navigation.hasPages = true;
+    }
   }
   navigation.onChange(isSame);
 }
+
+// Go back, but stay in the console, because another site in the history would end the log-in.
+export const goBack = () => (navigation.hasPages ? history.back() : go("/"));
 
 // Give the current page another address in the history, without loading it.
 export const renameAddress = (address) => history.replaceState(history.state, "", address);
