@@ -26,11 +26,11 @@ CLAIMED = """
 FROM pg_locks WHERE locktype = 'advisory'
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-OTHER = EmbeddingSpace("fake", "other", 64)
+OTHER = EmbeddingSpace("fake", "other", 128)
 
 
 class _OtherEmbedder(FakeEmbedder):
-    model = OTHER.model
+    model, dimension = OTHER.model, OTHER.dimension
 
 
 def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestState]:
@@ -103,7 +103,7 @@ class _BusyMove(Reembedding):
     """A move to another space during whose first rounds as many new memories are stored as it embeds."""
 
     def __init__(self, owner: Connection, store: PostgresMemories, rounds: int) -> None:
-        super().__init__(owner, FakeEmbedder(), OTHER)
+        super().__init__(owner, _OtherEmbedder(), OTHER)
         self._store = store
         self._rounds = rounds
         self._stored = 0
