@@ -106,10 +106,11 @@ def test_the_next_announcer_publishes_although_the_server_has_not_noticed_that_t
 
 
 def test_a_page_of_long_contents_ends_early_and_no_event_is_lost(
-    memories: PostgresMemories, feeds: PostgresChangeFeeds
+    memories: PostgresMemories, feeds: PostgresChangeFeeds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("mnemosyne.adapters.database.change_feed.CONTENT_BYTES", 20_000)
     feeds.set(ChangeFeed(namespace="ns", enabled=True, contents=True))
-    ids = [store_content(memories, f"tea {n} " + "é" * 90_000) for n in range(14)]
+    ids = [store_content(memories, f"tea {n} " + "é" * 900) for n in range(14)]
     page = memories.changes(100, after=ChangeCursor())
     assert 1 < len(page.events) < 14
     assert [event.memory_id for event in Reader(memories).read()] == ids
