@@ -74,7 +74,7 @@ def test_an_embedder_has_a_model_name_a_dimension_and_a_lexical_weight(embedder:
     "text",
     [
         *("\ue000\ue001", "\x07", "🜚", "", " ", "\0", "tea\0tea"),
-        *("ﷺ" * 300, "\u0301" * 1_000, "½℻㍿" * 200, "각" * 600),  # more tokens than the multilingual model reads
+        *("ﷺ" * 300, "½℻㍿" * 200),  # more tokens than the multilingual model reads
         *(pytest.param(text, marks=pytest.mark.nightly) for text in ("ﷺ" * 3_000, "\u0301" * 5_000, "각" * 3_000)),
     ],
 )
