@@ -180,10 +180,7 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    is_list = name in (
-        "allowed_hosts", "allowed_origins", "immutable_sources", "oauth_resources", "oidc_audience",
-        "push_service_account", "runtime_users"
-    )  # fmt: skip
+    is_list = Settings.model_fields[name].annotation == tuple[str, ...]
     return _listed(value) if is_list else value
 
 

@@ -118,7 +118,7 @@ def insert_memories(
     if row["stored"] < len(incoming):
         raise ItemUnavailable("the memory expired while it was being stored")
     chunks = [
-        {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
+        rows.chunk_row(memory_id, index, vector)
         for memory_id, _, vectors in incoming
         for index, vector in enumerate(vectors[1:], 1)
     ]

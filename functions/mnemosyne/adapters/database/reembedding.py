@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Final
-from uuid import UUID
 
 from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.memory_database import read_embedding_space
-from mnemosyne.adapters.database.rows import json_text, vector_text
+from mnemosyne.adapters.database.rows import chunk_row, json_text
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import embedded_text
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports.embedder import Embedder, Vector
+from mnemosyne.ports.embedder import Embedder
 
 log = EventLog(__name__)
 
@@ -233,7 +232,7 @@ class Reembedding:
                 raise ItemUnavailable(problem, next_step="if this lasts, delete it first", detail=str(exc)) from exc
             raise Conflict(f"{self._target.model} refuses {memory}: {exc}; delete it first") from exc
         return [
-            _row(row["id"], index, vector)
+            chunk_row(row["id"], index, vector)
             for row, vectors in zip(batch, embedded, strict=True)
             for index, vector in enumerate(vectors)
         ]
@@ -245,7 +244,3 @@ def abandon(connection: Connection) -> None:
         if connection.one(_UNDER_WAY)["next_model"] is None:
             raise Conflict("no move is under way: there is nothing to abandon")
         connection.script(_ABANDON)
-
-
-def _row(memory_id: UUID, index: int, vector: Vector) -> dict[str, object]:
-    return {"memory_id": memory_id, "chunk_index": index, "embedding": vector_text(vector)}

@@ -169,6 +169,11 @@ def vector_text(vector: Vector) -> str:
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
+def chunk_row(memory_id: UUID, index: int, vector: Vector) -> dict[str, object]:
+    """Return the row of a chunk's embedding for JSON."""
+    return {"memory_id": memory_id, "chunk_index": index, "embedding": vector_text(vector)}
+
+
 def text_array(texts: Sequence[str]) -> str:
     """Return a text[] literal with every element in quotes. Without quotes, PostgreSQL would read the text `null` as
     NULL."""

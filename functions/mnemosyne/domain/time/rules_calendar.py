@@ -1,6 +1,7 @@
 """Rules for times of the calendar: months, quarters, seasons, holidays and dates. Pure."""
 
 import re
+from calendar import isleap
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
@@ -118,12 +119,8 @@ def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
     month, day = MONTHS[match["month"]], int(match["day"])
     if not 1 <= day <= (29 if month == 2 else 30 if month in (4, 6, 9, 11) else 31):
         return None
-    leap_years = (year for year in grammar.years() if (month, day) != (2, 29) or _is_leap(year))
+    leap_years = (year for year in grammar.years() if (month, day) != (2, 29) or isleap(year))
     return grammar.latest(grammar.calendar.day(date(year, month, day)) for year in leap_years)
-
-
-def _is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 @RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
