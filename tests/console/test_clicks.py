@@ -12,7 +12,7 @@ from mnemosyne.domain.dead_letter import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from tests.chromium import Chromium
 from tests.console.conftest import DESKTOP
-from tests.console.person import click, find, keys, open_page, press, shows, titles, type_into
+from tests.console.person import click, find, follow, keys, open_page, press, shows, titles, type_into
 from tests.dev import DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
@@ -53,10 +53,14 @@ def test_a_fact_is_corrected_with_three_clicks_on_its_page(system: DevServer, ne
     newcomer.driver.execute_script(COUNT)
     click(newcomer, "[aria-label=More]")
     press(newcomer, "Write a correction")
+    shows(newcomer, "It replaces this memory.")
     type_into(newcomer, "content", "The new badge for visitors of the harbour is green.")
     press(newcomer, "Add")
     wait_until(lambda: system.call("get_memory", {"id": old})["superseded_by"] is not None, "it is replaced")
     assert _clicks(newcomer) == 3
+    newcomer.driver.back()
+    follow(newcomer, "Read the current one")
+    shows(newcomer, "The new badge for visitors of the harbour is green.")
     system.call("delete_memory", {"ids": [old, system.call("get_memory", {"id": old})["superseded_by"]]})
 
 
@@ -66,8 +70,9 @@ def test_two_tags_are_merged_with_three_clicks(system: DevServer, newcomer: Chro
     open_page(newcomer, "Tags")
     press(newcomer, "Merge into how-to")
     press(newcomer, "Merge")
-    shows(newcomer, "1 memory changed.")
+    shows(newcomer, "Merged into how-to: 1 memory changed.")
     assert _clicks(newcomer) == 3
+    assert [system.call("get_memory", {"id": id_})["tags"] for id_ in ids] == [["how-to"]] * 3
     system.call("delete_memory", {"ids": ids})
 
 
@@ -92,8 +97,13 @@ def test_a_failed_request_is_retried_with_two_clicks(system: DevServer, newcomer
 def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
     system: DevServer, newcomer: Chromium, tmp_path: Path
 ) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "one.md").write_text("# One\n\nImported with two clicks.")
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "one.md").write_text("# One\n\nThe first note of the folder.")
+    (folder / "deep" / "two.md").write_text("# Two\n\nThe second note of the folder.")
+    (folder / "picture.png").write_bytes(b"no memory")
+    (folder / ".trash").mkdir()
+    (folder / ".trash" / "gone.md").write_text("A deleted note of the folder.")
     open_page(newcomer, "Import & export")
     find(newcomer, ".drop")
     # The dialog of the system cannot be driven, so it is not opened.
@@ -102,8 +112,9 @@ def test_a_folder_is_imported_with_two_clicks_and_the_browser_s_dialog(
     )
     press(newcomer, "Choose a folder")
     clicks = _clicks(newcomer)
-    newcomer.driver.find_element(By.ID, "folder").send_keys(str(tmp_path / "notes"))
-    shows(newcomer, "1 stored")
-    assert clicks == 2
-    memories = system.call("memory_search", {"query": "Imported with two clicks.", "mode": "exact"})["memories"]
+    newcomer.driver.find_element(By.ID, "folder").send_keys(str(folder))
+    wait_until(lambda: newcomer.text.count("1 stored") == 2, "both notes are stored")
+    assert clicks == 2 and "picture.png" not in newcomer.text
+    memories = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
+    assert len(memories) == 2
     system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})

@@ -175,16 +175,6 @@ def _tags(system: DevServer, ids: list[str]) -> list[list[str]]:
     return [system.call("get_memory", {"id": id_})["tags"] for id_ in ids]
 
 
-def test_similar_tags_are_offered_for_merging(
-    system: DevServer, site: str, browser: Chromium, tagged: list[str]
-) -> None:
-    browser.open(f"{site}/tags")
-    press(browser, "Merge into how-to")
-    press(browser, "Merge")
-    shows(browser, "Merged into how-to: 1 memory changed.")
-    assert _tags(system, tagged) == [["how-to"], ["how-to"], ["how-to"]]
-
-
 def test_selected_tags_are_merged_into_the_chosen_one(
     system: DevServer, site: str, browser: Chromium, tagged: list[str]
 ) -> None:

@@ -251,24 +251,6 @@ def test_requests_of_a_state_are_shown_in_pages(system: DevServer, site: str, br
     wait_until(lambda: len(browser.driver.find_elements(*stored_state)) > 50, "there are more")
 
 
-def test_a_folder_is_imported_note_by_note(site: str, browser: Chromium, tmp_path: Path, system: DevServer) -> None:
-    folder = tmp_path / "notes"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "one.md").write_text("# One\n\nThe first note of the folder.")
-    (folder / "deep" / "two.md").write_text("# Two\n\nThe second note of the folder.")
-    (folder / "picture.png").write_bytes(b"no memory")
-    (folder / ".trash").mkdir()
-    (folder / ".trash" / "gone.md").write_text("A deleted note of the folder.")
-    browser.open(f"{site}/import")
-    shows(browser, "Choose a folder")
-    browser.driver.find_element(By.ID, "folder").send_keys(str(folder))
-    wait_until(lambda: browser.text.count("1 stored") == 2, "both notes are stored")
-    assert "picture.png" not in browser.text
-    memories = system.call("memory_search", {"query": "note of the folder", "mode": "exact"})["memories"]
-    assert len(memories) == 2
-    system.call("delete_memory", {"ids": [hit["id"] for hit in memories]})
-
-
 def test_failed_lines_of_an_import_are_shown_in_activity(site: str, browser: Chromium, system: DevServer) -> None:
     lines = ["not json", *(json.dumps({"content": f"Seen {n}.", "timestamp": "2024-08-01"}) for n in range(2))]
     browser.open(f"{site}/import")

@@ -233,24 +233,6 @@ def test_a_memory_is_replaced_by_one_found_in_a_search(
     system.call("delete_memory", {"ids": ids})
 
 
-def test_a_correction_replaces_the_memory_that_it_corrects(system: DevServer, site: str, browser: Chromium) -> None:
-    old = system.outcome(system.ingest("TITLE: Key\nThe key is under the mat.", timestamp="2026-01-02T00:00:00Z"))[
-        "memory_id"
-    ]
-    browser.open(f"{site}/memories/{old}")
-    click(browser, "[aria-label=More]")
-    press(browser, "Write a correction")
-    shows(browser, "It replaces this memory.")
-    type_into(browser, "content", "The spare key hangs in the kitchen cupboard now.")
-    press(browser, "Add")
-    wait_until(lambda: system.call("get_memory", {"id": old})["superseded_by"] is not None, "it is replaced")
-    new = system.call("get_memory", {"id": old})["superseded_by"]
-    browser.open(f"{site}/memories/{old}")
-    follow(browser, "Read the current one")
-    shows(browser, "The spare key hangs in the kitchen cupboard now.")
-    system.call("delete_memory", {"ids": [old, new]})
-
-
 def test_a_memory_is_shown_with_its_neighbours_in_the_session(system: DevServer, site: str, browser: Chromium) -> None:
     ids = [
         system.outcome(
