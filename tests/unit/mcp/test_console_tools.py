@@ -51,10 +51,6 @@ def test_a_redriven_dead_letter_is_published_unchanged(services: FakeServices) -
     assert status_of(services.memories, ingest_request.request_id).state is IngestState.QUEUED
 
 
-def test_a_redriven_dead_letter_cannot_be_redriven_again(services: FakeServices) -> None:
-    assert "no dead letter has the message id '7'" in error_of(services, "redrive", message_id="7")
-
-
 def test_a_redrive_is_recorded_in_the_audit_log(
     services: FakeServices, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
