@@ -60,7 +60,8 @@ def tap(browser: Chromium, target: str) -> None:
 
 def _tap(browser: Chromium, element: WebElement) -> bool:
     point = browser.driver.execute_script(POINT, element)
-    if point is None:
+    # An element that is still moving, for example in a list that is being loaded, would be missed.
+    if point is None or point != browser.driver.execute_script(POINT, element):
         return False
     _touch(browser, "touchStart", tuple(point))
     _touch(browser, "touchEnd")
